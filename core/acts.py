@@ -1,0 +1,355 @@
+"""What people (or scripts) do to a cluster: one frozen class per act, named and worded as in a script.
+
+An act is data. `Cluster.do` carries it out; the journal records it as an `act` event with its fields as JSON, so a
+recorded session can be replayed or written as a script. Times are µs, a missing `topic`, `broker` or `partition` means
+"the whole". A field's name is the word the script uses.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+import attrs
+
+from core.ids import TopicPartition
+
+
+@attrs.frozen
+class Act:
+    """Base of all acts. `word` is the script's word, `does` one line for help texts, `by_hand` whether it needs that pace."""
+
+    word: ClassVar[str] = ""
+    does: ClassVar[str] = ""
+    by_hand: ClassVar[bool] = False
+
+
+# --- brokers -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Kill(Act):
+    """The broker's process dies at once (kill -9); its logs stay as they are, in the machine's page cache."""
+
+    word: ClassVar[str] = "kill"
+    does: ClassVar[str] = "kill -9 a broker's process; its logs survive"
+    broker: int
+
+
+@attrs.frozen
+class PowerLoss(Act):
+    """The broker's machine loses power: what was not flushed is gone.
+
+    `keep` says, per partition, the offset up to which the log had reached the disk; other partitions keep everything.
+    """
+
+    word: ClassVar[str] = "power-loss"
+    does: ClassVar[str] = "a broker's machine loses power; the unflushed tail of its logs is gone"
+    broker: int
+    keep: tuple[tuple[TopicPartition, int], ...] = ()
+
+
+@attrs.frozen
+class Shutdown(Act):
+    """Controlled shutdown (SIGTERM): leaderships move away first, high watermarks are written, then the process ends."""
+
+    word: ClassVar[str] = "shutdown"
+    does: ClassVar[str] = "stop a broker in good order (controlled shutdown)"
+    broker: int
+
+
+@attrs.frozen
+class Start(Act):
+    """Start a stopped broker's process again."""
+
+    word: ClassVar[str] = "start"
+    does: ClassVar[str] = "start a stopped broker"
+    broker: int
+
+
+@attrs.frozen
+class Pause(Act):
+    """The process stands still (a long GC pause, SIGSTOP): nothing is handled or sent; messages wait."""
+
+    word: ClassVar[str] = "pause"
+    does: ClassVar[str] = "freeze a broker's process, as a long GC pause does"
+    broker: int
+
+
+@attrs.frozen
+class Resume(Act):
+    """A paused process goes on."""
+
+    word: ClassVar[str] = "resume"
+    does: ClassVar[str] = "let a paused broker go on"
+    broker: int
+
+
+# --- network -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Cut(Act):
+    """Cut the link between two nodes; `one_way` cuts only from the first to the second. Nodes: `b1`, `controller`, a client."""
+
+    word: ClassVar[str] = "cut"
+    does: ClassVar[str] = "cut the link between two nodes"
+    between: tuple[str, str]
+    one_way: bool = False
+
+
+@attrs.frozen
+class Heal(Act):
+    """Heal the link between two nodes, or every cut link."""
+
+    word: ClassVar[str] = "heal"
+    does: ClassVar[str] = "heal a cut link, or all of them"
+    between: tuple[str, str] | None = None
+
+
+@attrs.frozen
+class Isolate(Act):
+    """Cut every link of a node."""
+
+    word: ClassVar[str] = "isolate"
+    does: ClassVar[str] = "cut a node off from all others"
+    node: str
+
+
+@attrs.frozen
+class Link(Act):
+    """Change a link in both directions: latency and jitter in µs, loss in parts per million."""
+
+    word: ClassVar[str] = "link"
+    does: ClassVar[str] = "change a link's latency, jitter or loss"
+    between: tuple[str, str]
+    latency: int | None = None
+    jitter: int | None = None
+    loss_ppm: int | None = None
+
+
+@attrs.frozen
+class Hold(Act):
+    """Hold back every message from the first node to the second until `release`; order is kept."""
+
+    word: ClassVar[str] = "hold"
+    does: ClassVar[str] = "hold back the messages from one node to another"
+    between: tuple[str, str]
+
+
+@attrs.frozen
+class Release(Act):
+    """Deliver the messages that `hold` held back."""
+
+    word: ClassVar[str] = "release"
+    does: ClassVar[str] = "deliver held messages"
+    between: tuple[str, str]
+
+
+# --- administration ------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Set(Act):
+    """Change a Kafka setting, cluster-wide, for a topic or for a broker."""
+
+    word: ClassVar[str] = "set"
+    does: ClassVar[str] = "change a Kafka setting while it runs"
+    name: str
+    value: str
+    topic: str | None = None
+    broker: int | None = None
+
+
+@attrs.frozen
+class CreateTopic(Act):
+    """Create a topic; `replicas` places its partitions by hand."""
+
+    word: ClassVar[str] = "create-topic"
+    does: ClassVar[str] = "create a topic"
+    topic: str
+    partitions: int = 1
+    replication_factor: int = 3
+    replicas: tuple[tuple[int, ...], ...] = ()
+    config: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen
+class Elect(Act):
+    """`kafka-leader-election`: preferred or unclean, for one partition or all of them."""
+
+    word: ClassVar[str] = "elect"
+    does: ClassVar[str] = "elect preferred leaders, or unclean ones"
+    election: str = "preferred"
+    partition: TopicPartition | None = None
+
+
+# --- clients -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Produce(Act):
+    """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions."""
+
+    word: ClassVar[str] = "produce"
+    does: ClassVar[str] = "produce a burst of records"
+    topic: str
+    records: int
+    partition: int | None = None
+    acks: str = "all"
+    bytes: int = 100
+    """Bytes of one record."""
+    producer: str = "producer"
+
+
+@attrs.frozen
+class Load(Act):
+    """Produce steadily: `rate` records per second, sent every `every` µs, until `stop-load`."""
+
+    word: ClassVar[str] = "load"
+    does: ClassVar[str] = "produce steadily until stop-load"
+    topic: str
+    rate: int
+    acks: str = "all"
+    every: int = 50_000
+    bytes: int = 100
+    producer: str = "load"
+
+
+@attrs.frozen
+class StopLoad(Act):
+    """Stop a steady producer; what it has sent is still answered."""
+
+    word: ClassVar[str] = "stop-load"
+    does: ClassVar[str] = "stop a steady producer"
+    producer: str = "load"
+
+
+@attrs.frozen
+class Acks(Act):
+    """Change a producer's acks for what it sends from now on: 0, 1 or all."""
+
+    word: ClassVar[str] = "acks"
+    does: ClassVar[str] = "change a producer's acks"
+    acks: str
+    producer: str = "load"
+
+
+@attrs.frozen
+class Consume(Act):
+    """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest."""
+
+    word: ClassVar[str] = "consume"
+    does: ClassVar[str] = "start a consumer on a topic"
+    topic: str
+    consumer: str = "consumer"
+    reset: str = "earliest"
+
+
+@attrs.frozen
+class StopConsume(Act):
+    """Stop a consumer."""
+
+    word: ClassVar[str] = "stop-consume"
+    does: ClassVar[str] = "stop a consumer"
+    consumer: str = "consumer"
+
+
+# --- by hand -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Fetch(Act):
+    """By hand: one turn of a follower's fetcher, answered at once: it asks, the leader answers, it appends.
+
+    An answer at once carries the high watermark from before this very fetch. A fetcher that must first truncate does
+    that in this turn too. `leader` picks one when the follower fetches from several.
+    """
+
+    word: ClassVar[str] = "fetch"
+    does: ClassVar[str] = "by hand: a follower fetches and is answered at once"
+    by_hand: ClassVar[bool] = True
+    follower: int
+    leader: int | None = None
+    records: int | None = None
+    """At most this many records of a partition in the answer."""
+
+
+@attrs.frozen
+class Arrive(Act):
+    """By hand: a follower's fetch reaches the leader, updates the leader's view, and waits in its purgatory."""
+
+    word: ClassVar[str] = "arrive"
+    does: ClassVar[str] = "by hand: a follower's fetch reaches the leader and waits there"
+    by_hand: ClassVar[bool] = True
+    follower: int
+    leader: int | None = None
+
+
+@attrs.frozen
+class Answer(Act):
+    """By hand: the waiting fetch of a follower leaves the purgatory: log and HW are read now, the answer is delivered.
+
+    `records` bounds what it carries; `lost` loses the answer on its way.
+    """
+
+    word: ClassVar[str] = "answer"
+    does: ClassVar[str] = "by hand: a waiting fetch is answered"
+    by_hand: ClassVar[bool] = True
+    follower: int
+    leader: int | None = None
+    records: int | None = None
+    lost: bool = False
+
+
+@attrs.frozen
+class Fence(Act):
+    """By hand: the controller notices that a broker's session has expired."""
+
+    word: ClassVar[str] = "fence"
+    does: ClassVar[str] = "by hand: the controller fences a broker"
+    by_hand: ClassVar[bool] = True
+    broker: int
+
+
+@attrs.frozen
+class Bounce(Act):
+    """By hand: a broker's process is restarted so fast that the controller does not notice.
+
+    `clean` writes the high-watermark checkpoint first, as a shutdown does; otherwise the last checkpoint counts.
+    """
+
+    word: ClassVar[str] = "bounce"
+    does: ClassVar[str] = "by hand: restart a broker faster than the controller notices"
+    by_hand: ClassVar[bool] = True
+    broker: int
+    clean: bool = True
+
+
+@attrs.frozen
+class Checkpoint(Act):
+    """By hand: a broker writes its high watermarks to disk."""
+
+    word: ClassVar[str] = "checkpoint"
+    does: ClassVar[str] = "by hand: a broker checkpoints its high watermarks"
+    by_hand: ClassVar[bool] = True
+    broker: int
+
+
+@attrs.frozen
+class CheckIsr(Act):
+    """By hand: a broker runs its isr-expiration task over the partitions it leads."""
+
+    word: ClassVar[str] = "check-isr"
+    does: ClassVar[str] = "by hand: a broker looks for followers to drop from its ISRs"
+    by_hand: ClassVar[bool] = True
+    broker: int
+
+
+ACTS: Final[dict[str, type[Act]]] = {
+    act.word: act
+    for act in (
+        Kill, PowerLoss, Shutdown, Start, Pause, Resume, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, Elect,
+        Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
+    )
+}  # fmt: skip
+"""Every act by its script word."""

@@ -1,0 +1,37 @@
+"""Stamps events with sequence number, virtual time and cause, and hands them to a sink as plain tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+Sink = Callable[[tuple], None]
+"""Takes one event tuple; called in order."""
+
+
+def _drop(event: tuple) -> None:
+    """The sink of a cluster that nobody watches."""
+
+
+@attrs.define(slots=True)
+class Journal:
+    """The recorder of one cluster.
+
+    Attributes:
+        seq: sequence number of the last event, 0 before the first.
+        now: virtual time in µs, moved by the scheduler.
+        cause: seq of the event that led to what is being handled, set by whoever dispatches.
+        sink: where the tuples go.
+    """
+
+    seq: int = 0
+    now: int = 0
+    cause: int = 0
+    sink: Sink = _drop
+
+    def emit(self, kind: str, *columns: object) -> int:
+        """Record an event of that kind (`core.journal.events`) caused by `cause`; returns its seq."""
+        self.seq = seq = self.seq + 1
+        self.sink((seq, self.now, self.cause, kind, *columns))
+        return seq

@@ -1,0 +1,154 @@
+"""Protocol profiles by Kafka release: each rule that changed over the years is a field, read where the rule is applied.
+
+Code asks `release.truncation` or `release.strict_min_isr`, never for a version. The table at the end says, for each
+release, which rule was in force; sources are in the field's docstring.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from typing import Final
+
+import attrs
+
+
+class Truncation(enum.IntEnum):
+    """How a follower finds out what to cut from its log before it fetches from a leader."""
+
+    HIGH_WATERMARK = 0
+    """Cut to the own high watermark (before 0.11)."""
+    EPOCH = 1
+    """Ask OffsetsForLeaderEpoch once; the answer is an end offset without an epoch (KIP-101, 0.11)."""
+    EPOCH_ROUNDS = 2
+    """The answer carries the epoch it belongs to; ask again until both know it (KIP-279, 2.0)."""
+    ON_FETCH = 3
+    """The fetch carries the last fetched epoch and the answer a diverging epoch (KIP-595, in the fetcher from 2.8)."""
+
+
+class HighWatermarkRule(enum.IntEnum):
+    """Which replicas the leader takes the minimum LEO of (`Partition#maybeIncrementLeaderHW`)."""
+
+    ISR = 0
+    """Members of the ISR only (up to 0.10.1)."""
+    ISR_OR_RECENT = 1
+    """And replicas whose lastCaughtUpTime is within replica.lag.time.max.ms (0.10.2 to 3.2)."""
+    MAXIMAL_ISR_OR_CAUGHT_UP = 2
+    """The ISR with pending members, and replicas that are caught up by time or by LEO (3.3 on)."""
+
+
+@attrs.frozen
+class Release:
+    """The rules of one Kafka release.
+
+    Attributes:
+        name: as people say it, `0.10.2`, `4.1`.
+        order: position in time, for comparing releases in the table of defaults only.
+        truncation: how a follower truncates.
+        high_watermark: who takes part in the minimum.
+        maximal_isr: a pending member counts for the HW at once (KIP-497, 2.7).
+        hw_needs_eligible: outside the ISR only eligible replicas hold the HW back (KAFKA-15021, 3.6).
+        strict_min_isr: below min.insync.replicas the HW stands still (KIP-966, 3.7).
+        capped_min_isr: the effective min ISR is at most the replication factor (KAFKA-15583, 3.7).
+        expand_needs_epoch_start: a replica joins the ISR only at or past the start offset of the leader's epoch
+            (KAFKA-7128, 2.0).
+        shrink_spares_equal_leo: a follower whose LEO equals the leader's is never removed (KAFKA-7152, 2.1).
+        fetch_epoch_fencing: fetches and epoch requests carry the leader epoch and are fenced by it (KIP-320, 2.1).
+        isr_eligibility: fenced and shutting-down brokers may not join an ISR (KIP-841, 3.3).
+        broker_epoch_in_isr: an ISR change names broker epochs, stale ones are refused (KIP-903, 3.5).
+        bump_epoch_on_shrink: an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
+        recovery_state: an unclean leader is marked RECOVERING (KIP-704, 3.2).
+        elr: eligible leader replicas are kept (KIP-966; on for new clusters from 4.1).
+        describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
+        describe_elr: it prints Elr and LastKnownElr (3.8).
+        describe_spaced: it prints `Topic: t` in the headline, `Topic:t` before 2.2.
+        describe_no_leader: what stands for no leader: `none`, or `-1` before 0.11.
+    """
+
+    name: str
+    order: int
+    truncation: Truncation
+    high_watermark: HighWatermarkRule
+    maximal_isr: bool
+    hw_needs_eligible: bool
+    strict_min_isr: bool
+    capped_min_isr: bool
+    expand_needs_epoch_start: bool
+    shrink_spares_equal_leo: bool
+    fetch_epoch_fencing: bool
+    isr_eligibility: bool
+    broker_epoch_in_isr: bool
+    bump_epoch_on_shrink: bool
+    recovery_state: bool
+    elr: bool
+    describe_topic_id: bool
+    describe_elr: bool
+    describe_spaced: bool
+    describe_no_leader: str
+
+    @staticmethod
+    def named(name: str) -> Release:
+        """The profile of that name.
+
+        Raises:
+            ValueError: there is none; the message lists those there are.
+        """
+        found = RELEASES.get(name)
+        if found is None:
+            near = difflib.get_close_matches(name, RELEASES, n=1, cutoff=0.6)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise ValueError(f"unknown release '{name}'; {hint}known are {', '.join(RELEASES)}")
+        return found
+
+
+# The releases in time order; a rule's column says from which release (inclusive) it holds.
+_NAMES: Final = ("0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1")
+
+
+def _at(name: str) -> int:
+    return _NAMES.index(name)
+
+
+def _profile(order: int, name: str) -> Release:
+    def since(first: str) -> bool:
+        return order >= _at(first)
+
+    if since("2.8"):
+        truncation = Truncation.ON_FETCH
+    elif since("2.0"):
+        truncation = Truncation.EPOCH_ROUNDS
+    else:
+        truncation = Truncation.EPOCH if since("0.11") else Truncation.HIGH_WATERMARK
+    if since("3.3"):
+        rule = HighWatermarkRule.MAXIMAL_ISR_OR_CAUGHT_UP
+    else:
+        rule = HighWatermarkRule.ISR_OR_RECENT if since("0.10.2") else HighWatermarkRule.ISR
+    return Release(
+        name=name,
+        order=order,
+        truncation=truncation,
+        high_watermark=rule,
+        maximal_isr=since("2.7"),
+        hw_needs_eligible=since("3.6"),
+        strict_min_isr=since("3.7"),
+        capped_min_isr=since("3.7"),
+        expand_needs_epoch_start=since("2.0"),
+        shrink_spares_equal_leo=since("2.1"),
+        fetch_epoch_fencing=since("2.1"),
+        isr_eligibility=since("3.3"),
+        broker_epoch_in_isr=since("3.6"),
+        bump_epoch_on_shrink=not since("3.6"),
+        recovery_state=since("3.3"),
+        elr=since("4.1"),
+        describe_topic_id=since("2.8"),
+        describe_elr=since("3.9"),
+        describe_spaced=since("2.4"),
+        describe_no_leader="none" if since("0.11") else "-1",
+    )
+
+
+RELEASES: Final = {name: _profile(order, name) for order, name in enumerate(_NAMES)}
+"""The known profiles by name, oldest first."""
+
+CURRENT: Final = RELEASES["4.1"]
+"""The profile used when none is named."""

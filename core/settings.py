@@ -1,0 +1,263 @@
+"""Every setting the laboratory knows, under its Kafka name, with type, default, scope and the releases it exists in.
+
+A `Settings` object resolves a value as Kafka does: topic override, then the broker's own value, then the cluster-wide
+value, then the release's default. Unknown names and values out of range are refused with the nearest valid word.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from core.release import Release
+
+MAX_LONG: Final = 2**63 - 1
+"""Kafka's `Long.MAX_VALUE`, the bound of its long settings."""
+
+MAX_INT: Final = 2**31 - 1
+"""Kafka's `Integer.MAX_VALUE`, the bound of its int settings."""
+
+Value = int | bool
+"""A setting's value: an int in the unit of its name (ms, bytes), or a bool."""
+
+
+@attrs.frozen
+class Setting:
+    """One Kafka setting.
+
+    Attributes:
+        name: Kafka's name.
+        type: `int`, `long` or `boolean`.
+        default: value in the newest release.
+        scope: where it can be set beside the whole cluster: `broker`, `topic` or `controller`.
+        dynamic: whether Kafka takes a change while it runs.
+        meaning: one sentence for the people who turn it.
+        least, most: inclusive bounds of an int.
+        older_defaults: `(release, default)` pairs: the default in that release and before.
+    """
+
+    name: str
+    type: str
+    default: Value
+    scope: str
+    dynamic: bool
+    meaning: str
+    least: int = 0
+    most: int = MAX_INT
+    older_defaults: tuple[tuple[str, Value], ...] = ()
+
+    def default_in(self, release: Release) -> Value:
+        """The default that a release ships with."""
+        for upto, value in self.older_defaults:
+            if release.order <= Release.named(upto).order:
+                return value
+        return self.default
+
+    def parse(self, raw: object) -> Value:
+        """The value of what somebody wrote.
+
+        Raises:
+            ValueError: not of the setting's type, or out of its bounds.
+        """
+        if self.type == "boolean":
+            text = str(raw).strip().lower()
+            if text in ("true", "false"):
+                return text == "true"
+            raise ValueError(f"{self.name} takes true or false, not '{raw}'")
+        text = str(raw).strip().replace("_", "")
+        digits = text[1:] if text[:1] == "-" else text
+        if isinstance(raw, bool) or not (digits.isascii() and digits.isdecimal()) or len(digits) > 19:
+            raise ValueError(f"{self.name} takes a whole number, not '{raw}'")
+        value = int(text)
+        if not self.least <= value <= self.most:
+            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {value}")
+        return value
+
+
+_ALL: Final = (
+    Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas an acks=all write needs.", least=1),
+    Setting(
+        "unclean.leader.election.enable",
+        "boolean",
+        False,
+        "topic",
+        True,
+        "May a replica outside the ISR lead when no member of it is alive? What it lacks is lost.",
+        older_defaults=(("0.10.2", True),),
+    ),
+    Setting(
+        "replica.lag.time.max.ms",
+        "long",
+        30_000,
+        "broker",
+        False,
+        "A follower that has not caught up for this long leaves the ISR (up to 1.5 times as long, by the check's period).",
+        least=1,
+        most=MAX_LONG,
+        older_defaults=(("2.4", 10_000),),
+    ),
+    Setting(
+        "replica.fetch.wait.max.ms", "int", 500, "broker", False, "How long a leader holds a follower's fetch that has nothing to carry."
+    ),
+    Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "A follower's fetch is answered once this many bytes wait."),
+    Setting("replica.fetch.max.bytes", "int", 1_048_576, "broker", False, "Bytes of one partition in one answer to a follower."),
+    Setting("replica.fetch.response.max.bytes", "int", 10_485_760, "broker", False, "Bytes of all partitions in one answer to a follower."),
+    Setting("replica.fetch.backoff.ms", "int", 1_000, "broker", False, "How long a follower waits with a partition after an error."),
+    Setting(
+        "replica.socket.timeout.ms",
+        "int",
+        30_000,
+        "broker",
+        False,
+        "How long a follower waits for an answer before it gives the connection up.",
+        least=1,
+    ),
+    Setting(
+        "num.replica.fetchers",
+        "int",
+        1,
+        "broker",
+        True,
+        "Fetcher threads from one broker to another; partitions are spread over them.",
+        least=1,
+        most=1_000,
+    ),
+    Setting(
+        "replica.high.watermark.checkpoint.interval.ms",
+        "long",
+        5_000,
+        "broker",
+        False,
+        "How often a broker writes the high watermarks to disk.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting("default.replication.factor", "int", 1, "broker", False, "Replication factor of a topic that names none.", least=1),
+    Setting("num.partitions", "int", 1, "broker", False, "Partitions of a topic that names none.", least=1),
+    Setting(
+        "broker.heartbeat.interval.ms", "int", 2_000, "broker", False, "How often a broker tells the controller that it lives.", least=1
+    ),
+    Setting("broker.session.timeout.ms", "int", 9_000, "controller", False, "A broker that has been silent for longer is fenced.", least=1),
+    Setting(
+        "auto.leader.rebalance.enable",
+        "boolean",
+        True,
+        "controller",
+        False,
+        "Does the controller give leadership back to preferred leaders by itself?",
+    ),
+    Setting(
+        "leader.imbalance.check.interval.seconds",
+        "long",
+        300,
+        "controller",
+        False,
+        "Seconds between two checks for leaders that are not the preferred ones.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "unclean.leader.election.interval.ms",
+        "long",
+        300_000,
+        "controller",
+        False,
+        "How often the controller looks for partitions that a changed unclean.leader.election.enable could bring online.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "controlled.shutdown.enable", "boolean", True, "broker", False, "Does a broker that is stopped hand its leaderships over first?"
+    ),
+    Setting("message.max.bytes", "int", 1_048_588, "topic", True, "Largest record batch a broker takes."),
+)
+
+SETTINGS: Final[Mapping[str, Setting]] = {setting.name: setting for setting in _ALL}
+"""Every known setting by its Kafka name."""
+
+TOPIC_SETTINGS: Final = frozenset(setting.name for setting in _ALL if setting.scope == "topic")
+"""Names that a topic can override."""
+
+
+def setting_named(name: str) -> Setting:
+    """The setting of that name.
+
+    Raises:
+        ValueError: unknown; the message names the nearest known one.
+    """
+    found = SETTINGS.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, SETTINGS, n=1, cutoff=0.5)
+        raise ValueError(f"unknown setting '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+    return found
+
+
+class Settings:
+    """The values in force: release defaults, cluster-wide values, a broker's own values, topic overrides."""
+
+    __slots__ = ("_broker", "_cluster", "_topic", "release")
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self._cluster: dict[str, Value] = {}
+        self._broker: dict[int, dict[str, Value]] = {}
+        self._topic: dict[str, dict[str, Value]] = {}
+
+    def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
+        """Set a value cluster-wide, for one broker or for one topic; returns (value in force before, new value).
+
+        Raises:
+            ValueError: unknown name, wrong type, out of bounds, or not a setting of that scope.
+        """
+        setting = setting_named(name)
+        value = setting.parse(raw)
+        if topic is not None and setting.scope != "topic":
+            raise ValueError(f"{name} is no topic setting; set it for a broker or for the whole cluster")
+        if broker is not None and setting.scope == "controller":
+            raise ValueError(f"{name} is a setting of the controller; set it for the whole cluster")
+        old = self.get(name, broker=broker, topic=topic)
+        if topic is not None:
+            self._topic.setdefault(topic, {})[name] = value
+        elif broker is not None:
+            self._broker.setdefault(broker, {})[name] = value
+        else:
+            self._cluster[name] = value
+        return old, value
+
+    def get(self, name: str, *, broker: int | None = None, topic: str | None = None) -> Value:
+        """The value in force for a broker, a topic, both or the whole cluster."""
+        if topic is not None:
+            override = self._topic.get(topic)
+            if override is not None and name in override:
+                return override[name]
+        if broker is not None:
+            own = self._broker.get(broker)
+            if own is not None and name in own:
+                return own[name]
+        if name in self._cluster:
+            return self._cluster[name]
+        return SETTINGS[name].default_in(self.release)
+
+    def integer(self, name: str, *, broker: int | None = None, topic: str | None = None) -> int:
+        """As `get`, for a setting that is a number."""
+        return int(self.get(name, broker=broker, topic=topic))
+
+    def flag(self, name: str, *, broker: int | None = None, topic: str | None = None) -> bool:
+        """As `get`, for a setting that is true or false."""
+        return bool(self.get(name, broker=broker, topic=topic))
+
+    def us(self, name: str, *, broker: int | None = None) -> int:
+        """A setting in milliseconds as microseconds of virtual time."""
+        return self.integer(name, broker=broker) * 1_000
+
+    def topic_overrides(self, topic: str) -> Iterator[tuple[str, Value]]:
+        """The overrides of a topic, sorted by name, as `kafka-topics --describe` lists them."""
+        return iter(sorted(self._topic.get(topic, {}).items()))
+
+
+def render_value(value: Value) -> str:
+    """A value as Kafka prints it: `true`, `2`."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)

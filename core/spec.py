@@ -1,0 +1,133 @@
+"""What a cluster is made of before it runs: brokers, topics with their placement, settings, the network.
+
+A spec is data: the script loader and the describe importer produce it, the event log's header carries it, and
+`core.sim.cluster.Cluster` builds from it. It is checked by `ClusterSpec.check`, which names what is wrong.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+import attrs
+
+from core.ids import NO_LEADER
+from core.settings import Value
+from core.units import SECOND, US_PER_MS
+
+MAX_BROKER_ID: Final = 2**31 - 1
+"""Largest broker id Kafka takes."""
+
+
+class Pace(enum.StrEnum):
+    """How a cluster moves."""
+
+    TIMELINE = "timeline"
+    """Virtual time runs; fetchers, heartbeats and checks go by themselves."""
+    BY_HAND = "by-hand"
+    """Each fetch, answer, fencing and check is a step; all other messages arrive at once; time moves only by `wait`."""
+
+
+@attrs.frozen
+class BrokerSpec:
+    """A broker: id, rack if known, whether its process runs at the start, its own settings."""
+
+    id: int
+    rack: str | None = None
+    up: bool = True
+    settings: tuple[tuple[str, Value], ...] = ()
+
+
+@attrs.frozen
+class PartitionSpec:
+    """A placed partition: assigned replicas in order (the first is preferred), and optionally ISR and leader.
+
+    `isr=None` means: all replicas whose brokers are up. `leader=None`: the first ISR member that is up.
+    """
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...] | None = None
+    leader: int | None = None
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+
+
+@attrs.frozen
+class TopicSpec:
+    """A topic: either a number of partitions and a replication factor, placed by the controller, or an assignment."""
+
+    name: str
+    partitions: int = 1
+    replication_factor: int = 3
+    assignment: tuple[PartitionSpec, ...] = ()
+    config: tuple[tuple[str, str], ...] = ()
+    """Overrides as written, in order; names the laboratory does not model are kept for describe."""
+    topic_id: str = ""
+
+
+@attrs.frozen
+class NetworkSpec:
+    """Every link at the start: one-way latency and jitter in µs, loss in parts per million of messages."""
+
+    latency: int = 500
+    jitter: int = 0
+    loss_ppm: int = 0
+
+
+@attrs.frozen
+class ClusterSpec:
+    """A whole cluster.
+
+    Attributes:
+        brokers, topics, network: the parts.
+        settings: cluster-wide Kafka settings by name.
+        pace: timeline or by hand.
+        startup: µs from a broker's start to its registration.
+        recovery: µs more when it finds no clean-shutdown file and must recover its logs.
+    """
+
+    brokers: tuple[BrokerSpec, ...]
+    topics: tuple[TopicSpec, ...] = ()
+    settings: tuple[tuple[str, Value], ...] = ()
+    network: NetworkSpec = NetworkSpec()
+    pace: Pace = Pace.TIMELINE
+    startup: int = 2 * SECOND
+    recovery: int = 1_500 * US_PER_MS
+
+    def check(self) -> None:
+        """Refuse what cannot be a cluster.
+
+        Raises:
+            ValueError: the message names the broker, topic or partition.
+        """
+        ids = [broker.id for broker in self.brokers]
+        if not ids:
+            raise ValueError("a cluster needs at least one broker")
+        for broker in ids:
+            if not 0 <= broker <= MAX_BROKER_ID:
+                raise ValueError(f"broker id {broker} is out of range; use 0 to {MAX_BROKER_ID}")
+        _refuse_twice("broker", ids)
+        _refuse_twice("topic", [topic.name for topic in self.topics])
+        for topic in self.topics:
+            for number, partition in enumerate(topic.assignment):
+                name = f"{topic.name}-{number}"
+                if not partition.replicas:
+                    raise ValueError(f"{name} has no replicas")
+                _refuse_twice(f"replica of {name}:", list(partition.replicas))
+                for replica in partition.replicas:
+                    if replica not in ids:
+                        raise ValueError(f"{name} has a replica on broker {replica}, which the cluster does not have")
+                for member in partition.isr or ():
+                    if member not in partition.replicas:
+                        raise ValueError(f"{name} has broker {member} in its ISR but not among its replicas")
+                leader = partition.leader
+                if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
+                    raise ValueError(f"{name} is led by broker {leader}, which is not among its replicas")
+
+
+def _refuse_twice(what: str, names: list[int] | list[str]) -> None:
+    seen: set[int | str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what} {name} stands twice")
+        seen.add(name)

@@ -1,0 +1,224 @@
+"""Frozen snapshots for whoever shows the state: a user interface, expectations, `describe`.
+
+A view is taken by `Cluster.view()` (everything) or, for one partition, by `Cluster.partition_view(tp)`; it never changes
+afterwards and holds no reference into the running system. Times are µs of virtual time, offsets Kafka's exclusive ones.
+Leader, ISR and epochs are the controller's; a replica's LEO, HW and role are what stands on its broker, even a dead one.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from core.ids import NO_LEADER, TopicPartition
+
+
+class BrokerState(enum.StrEnum):
+    """What a broker's process and its registration are doing."""
+
+    RUNNING = "running"
+    """Process runs, unfenced."""
+    PAUSED = "paused"
+    """Process stands still."""
+    STARTING = "starting"
+    """Process runs but is not yet unfenced."""
+    STOPPING = "stopping"
+    """In controlled shutdown."""
+    STOPPED = "stopped"
+    """No process."""
+
+
+class PartitionStatus(enum.IntEnum):
+    """How well a partition is, worst first (the order operators sort by)."""
+
+    OFFLINE = 0
+    """No leader."""
+    UNDER_MIN_ISR = 1
+    """ISR smaller than the effective min.insync.replicas."""
+    AT_MIN_ISR = 2
+    """ISR just as large as min.insync.replicas, and under-replicated."""
+    UNDER_REPLICATED = 3
+    """ISR smaller than the replication factor."""
+    HEALTHY = 4
+    """All replicas in sync."""
+
+
+@attrs.frozen
+class BrokerView:
+    """One broker. `fenced` is the controller's word; `leaders` and `replicas` count partitions by the controller's metadata."""
+
+    id: int
+    rack: str | None
+    state: BrokerState
+    fenced: bool
+    broker_epoch: int
+    leaders: int
+    replicas: int
+    metadata_offset: int
+    silent_us: int
+    """Since its last heartbeat reached the controller."""
+
+
+@attrs.frozen
+class ReplicaView:
+    """One replica of a partition, on one broker.
+
+    Attributes:
+        broker: where it is.
+        role: `leader`, `follower` or `offline` (no process), as that broker itself believes.
+        leo, hw, log_start: offsets.
+        in_isr: a member of the controller's ISR.
+        alive: its broker's process runs (perhaps paused).
+        fetch_state: of a follower: `fetching`, `truncating`, `delayed`, `failed` or `idle` (no fetcher).
+        caught_up_us: how long ago the leader saw it caught up; -1 when no leader knows.
+        epochs: the leader-epoch cache as (epoch, start offset).
+        believes_leader, believes_epoch: the leader and leader epoch this broker last heard of.
+    """
+
+    broker: int
+    role: str
+    leo: int
+    hw: int
+    log_start: int
+    in_isr: bool
+    alive: bool
+    fetch_state: str
+    caught_up_us: int
+    epochs: tuple[tuple[int, int], ...]
+    believes_leader: int
+    believes_epoch: int
+
+
+@attrs.frozen
+class PartitionView:
+    """One partition as the controller has it, with all its replicas.
+
+    `acked`, `lost`, `duplicated` are records of the durability account; `diverged` counts offsets at which two live
+    replicas hold different records below both their high watermarks. `held_by` is the replica that holds the HW.
+    """
+
+    tp: TopicPartition
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    recovering: bool
+    min_isr: int
+    """Effective min.insync.replicas."""
+    status: PartitionStatus
+    copies: tuple[ReplicaView, ...]
+    """In replica order."""
+    held_by: int
+    accepted: int
+    acked: int
+    committed: int
+    lost: int
+    duplicated: int
+    diverged: int
+
+    @property
+    def offline(self) -> bool:
+        """Whether nobody leads it."""
+        return self.leader == NO_LEADER
+
+    def copy_on(self, broker: int) -> ReplicaView:
+        """The replica on that broker.
+
+        Raises:
+            KeyError: no replica there.
+        """
+        for copy in self.copies:
+            if copy.broker == broker:
+                return copy
+        raise KeyError(broker)
+
+
+@attrs.frozen
+class TopicView:
+    """A topic's headline: overrides as (name, value) in the order describe prints them, and the placement."""
+
+    name: str
+    topic_id: str
+    partitions: int
+    replication_factor: int
+    config: tuple[tuple[str, str], ...]
+
+
+@attrs.frozen
+class ProducerView:
+    """A producer client: records sent, acknowledged, given up, in flight now; latencies in µs of acknowledged batches."""
+
+    name: str
+    topic: str
+    acks: int
+    rate: int
+    sent: int
+    acked: int
+    failed: int
+    in_flight: int
+    retries: int
+    last_latency_us: int
+
+
+@attrs.frozen
+class ConsumerView:
+    """A consumer client: records read, and its positions by partition."""
+
+    name: str
+    topic: str
+    read: int
+    positions: tuple[tuple[TopicPartition, int], ...]
+
+
+@attrs.frozen
+class ClusterView:
+    """The whole cluster at one moment."""
+
+    now: int
+    seq: int
+    release: str
+    controller: str
+    brokers: tuple[BrokerView, ...]
+    topics: tuple[TopicView, ...]
+    partitions: tuple[PartitionView, ...]
+    producers: tuple[ProducerView, ...]
+    consumers: tuple[ConsumerView, ...]
+    cut_links: tuple[tuple[str, str], ...]
+    """Directed, sorted."""
+    held_links: tuple[tuple[str, str], ...]
+    accepted: int
+    acked: int
+    lost: int
+    duplicated: int
+    diverged: int
+    unclean_elections: int
+    isr_shrinks: int
+    isr_expands: int
+
+    def partition(self, tp: TopicPartition) -> PartitionView:
+        """One partition.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        for view in self.partitions:
+            if view.tp == tp:
+                return view
+        raise KeyError(str(tp))
+
+    def broker(self, broker: int) -> BrokerView:
+        """One broker.
+
+        Raises:
+            KeyError: there is none of that id.
+        """
+        for view in self.brokers:
+            if view.id == broker:
+                return view
+        raise KeyError(broker)
