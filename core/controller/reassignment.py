@@ -1,0 +1,98 @@
+"""The arithmetic of moving a partition to other replicas: what is added and removed, when it is complete, how it is undone."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.controller.registration import PartitionRegistration
+from core.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
+
+
+@attrs.frozen
+class CompletedReassignment:
+    """Replica list and ISR of a partition whose reassignment is done."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+@attrs.frozen
+class PartitionReassignmentReplicas:
+    """The replica lists of a reassignment that may be running (Kafka: `PartitionReassignmentReplicas`).
+
+    Attributes:
+        replicas: all of them: the target in its order, then the removing ones.
+        adding: those not assigned before, ascending.
+        removing: those not in the target, ascending.
+    """
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @staticmethod
+    def between(current: tuple[int, ...], target: tuple[int, ...]) -> PartitionReassignmentReplicas:
+        """The lists for moving from `current` to `target`; a second reassignment starts from `original_replicas`."""
+        removing = tuple(sorted(set(current).difference(target)))
+        adding = tuple(sorted(set(target).difference(current)))
+        return PartitionReassignmentReplicas((*target, *removing), adding, removing)
+
+    @staticmethod
+    def of(partition: PartitionRegistration) -> PartitionReassignmentReplicas:
+        """The lists as a partition's registration has them now."""
+        return PartitionReassignmentReplicas(partition.replicas, partition.adding, partition.removing)
+
+    @property
+    def in_progress(self) -> bool:
+        """Whether anything is being added or removed (Kafka: `#isReassignmentInProgress`); a pure reorder is not."""
+        return bool(self.adding or self.removing)
+
+    @property
+    def original_replicas(self) -> tuple[int, ...]:
+        """The replicas before, in today's order: the order they once had is not kept (Kafka: `#originalReplicas`)."""
+        return _without(self.replicas, self.adding)
+
+    def maybe_complete(self, isr: tuple[int, ...]) -> CompletedReassignment | None:
+        """The end state, if every target replica is in `isr` (Kafka: `#maybeCompleteReassignment`); else None."""
+        if not self.in_progress:
+            return None
+        replicas, left = _without(self.replicas, self.removing), _without(isr, self.removing)
+        if self.removing and not (replicas and left):
+            return None
+        if not set(left).issuperset(replicas):
+            return None
+        return CompletedReassignment(replicas, left)
+
+
+@attrs.frozen
+class PartitionReassignmentRevert:
+    """Where a partition lands when its reassignment is cancelled (Kafka: `PartitionReassignmentRevert`).
+
+    Attributes:
+        replicas: today's replicas without the adding ones.
+        isr: today's ISR without the adding ones; if none is left, the first of `replicas`.
+        unclean: the ISR had to be made up, so the caller must see that unclean election is enabled.
+    """
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    unclean: bool
+
+    @staticmethod
+    def of(partition: PartitionRegistration) -> PartitionReassignmentRevert:
+        """How to undo the reassignment that runs on a partition.
+
+        Raises:
+            KafkaError: INVALID_REPLICA_ASSIGNMENT, every replica is an adding one, nothing to go back to.
+        """
+        replicas = PartitionReassignmentReplicas.of(partition).original_replicas
+        isr = _without(partition.isr, partition.adding)
+        if isr:
+            return PartitionReassignmentRevert(replicas, isr, unclean=False)
+        if not replicas:
+            raise KafkaError(INVALID_REPLICA_ASSIGNMENT, "Invalid replica assignment: addingReplicas contains all replicas.")
+        return PartitionReassignmentRevert(replicas, replicas[:1], unclean=True)
+
+
+def _without(replicas: tuple[int, ...], gone: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(replica for replica in replicas if replica not in gone)
