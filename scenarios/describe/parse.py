@@ -1,0 +1,280 @@
+"""Reads the text of `kafka-topics --describe` of any release, as people copy it from terminals, pages and tickets.
+
+What the text says is taken as it stands; what contradicts itself is refused with line and remedy; what cannot be placed
+is reported line by line. Work is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, NoReturn
+
+import attrs
+
+from core.ids import NO_LEADER
+from core.settings import TOPIC_SETTINGS, setting_named
+from core.spec import MAX_BROKER_ID
+from scenarios.describe.described import DescribedPartition, DescribedTopic, DescribeError, DescribeImport, ElrColumn
+from scenarios.describe.lines import KNOWN_COLUMNS, DescribeLine, column_key, shown, split_lines, split_settings
+
+_TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_TOPIC_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+_NO_LEADER_WORDS: Final = frozenset({"none", "-1"})
+
+
+def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
+    """The topics a text describes, and notes of the form `source:line: ...` for what could not be placed.
+
+    Rows come out ordered by partition, topics in order of appearance. A topic whose headline is missing (the filters print
+    none) is taken from its rows; one without rows keeps its headline.
+
+    Raises:
+        DescribeError: no describe line at all, a line cut short, a number out of range, or a contradiction.
+    """
+    return _Reader(source).read(text)
+
+
+@attrs.define
+class _Draft:
+    """A topic while it is read."""
+
+    headline: DescribedTopic | None = None
+    headline_at: int = 0
+    rows: dict[int, tuple[DescribedPartition, int]] = attrs.Factory(dict)
+
+
+class _Reader:
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._notes: list[tuple[int, str]] = []
+        self._lists: dict[str, tuple[int, ...]] = {"": ()}
+        self._unknown: Counter[str] = Counter()
+        self._unknown_first: dict[str, tuple[int, str]] = {}
+
+    def read(self, text: str) -> DescribeImport:
+        lines = split_lines(text, self._note)
+        if not lines:
+            self._refuse(
+                1,
+                "there is no line of kafka-topics --describe in this text" if text.strip() else "the text is empty",
+                "paste its output, lines such as 'Topic: orders Partition: 0 Leader: 1 Replicas: 1,2,3 Isr: 1,2,3'",
+            )
+        drafts: dict[str, _Draft] = {}
+        for line in lines:
+            values = self._values(line)
+            topic = values["topic"]
+            if _TOPIC.fullmatch(topic) is None:
+                self._refuse(line.line, f"{shown(topic)} is no topic name", "a name has 1 to 249 of the characters a-z A-Z 0-9 . _ -")
+            draft = drafts.setdefault(topic, _Draft())
+            if "partition" in values:
+                self._add_row(draft, self._row(topic, values, line), line.line)
+            elif draft.headline is not None:
+                self._refuse(
+                    line.line,
+                    f"topic {topic} has a second headline (the first is at line {draft.headline_at})",
+                    "give one description of it",
+                )
+            else:
+                draft.headline, draft.headline_at = self._headline(topic, values, line), line.line
+        topics = tuple(self._topic(name, draft) for name, draft in drafts.items())
+        for name, count in self._unknown.items():
+            first, value = self._unknown_first[name]
+            more = f" (and on {count - 1} more lines)" if count > 1 else ""
+            self._note(first, f"column '{name}' is none that Kafka prints, kept aside: {shown(value)}{more}")
+        notes = tuple(f"{self._source}:{line}: {words}" for line, words in sorted(self._notes, key=lambda entry: entry[0]))
+        return DescribeImport(topics, notes, self._source)
+
+    def _values(self, line: DescribeLine) -> dict[str, str]:
+        """A line's known columns; counts the others."""
+        values: dict[str, str] = {}
+        for name, value in line.columns:
+            key = column_key(name)
+            if key not in KNOWN_COLUMNS:
+                self._unknown[name] += 1
+                self._unknown_first.setdefault(name, (line.line, value))
+            elif key in values:
+                self._refuse(line.line, f"column {name} stands twice in the line", "give each partition its own line")
+            else:
+                values[key] = value
+        return values
+
+    def _headline(self, topic: str, values: Mapping[str, str], line: DescribeLine) -> DescribedTopic:
+        for key, name in (("partitioncount", "PartitionCount"), ("replicationfactor", "ReplicationFactor")):
+            if key not in values:
+                self._refuse(line.line, f"the headline of topic {topic} has no {name}", "give the whole line, or the partition rows alone")
+        topic_id = values.get("topicid", "")
+        if topic_id and _TOPIC_ID.fullmatch(topic_id) is None:
+            self._note(line.line, f"TopicId {shown(topic_id)} is none that Kafka makes (22 characters of base64), kept as written")
+        return DescribedTopic(
+            name=topic,
+            topic_id=topic_id,
+            partitions=self._number(values["partitioncount"], "PartitionCount", line.line, least=1),
+            replication_factor=self._number(values["replicationfactor"], "ReplicationFactor", line.line, least=1),
+            config=self._config("".join([values.get("configs", ""), *line.wrapped]), line.line),
+            rows=(),
+            marked_for_deletion=self._flag(values, line.line),
+            aside=_aside(line),
+        )
+
+    def _config(self, text: str, line: int) -> tuple[tuple[str, str], ...]:
+        settings, strays = split_settings(text)
+        for stray in strays:
+            self._note(line, f"left out of Configs, it is no name=value: {shown(stray)}")
+        if text.endswith(","):
+            self._note(line, "Configs ends with a comma: settings behind it are missing from the text")
+        kept: dict[str, str] = {}
+        for name, value in settings:
+            if kept.setdefault(name, value) != value:
+                self._refuse(line, f"setting {name} stands twice in Configs, as {shown(kept[name])} and {shown(value)}", "give it once")
+            if name in TOPIC_SETTINGS:
+                try:
+                    setting_named(name).parse(value)
+                except ValueError as problem:
+                    self._refuse(line, f"Configs: {problem}", "give the value as Kafka prints it")
+        return tuple(kept.items())
+
+    def _row(self, topic: str, values: Mapping[str, str], line: DescribeLine) -> DescribedPartition:
+        at = line.line
+        for key, name in (("leader", "Leader"), ("replicas", "Replicas"), ("isr", "Isr")):
+            if key not in values:
+                self._refuse(at, f"the row of topic {topic} has no {name}", "give the whole line: Topic, Partition, Leader, Replicas, Isr")
+        elr, elr_known = self._elr(values, "elr", "Elr", at)
+        last_known_elr, _ = self._elr(values, "lastknownelr", "LastKnownElr", at)
+        row = DescribedPartition(
+            topic=topic,
+            partition=self._number(values["partition"], "Partition", at),
+            leader=NO_LEADER
+            if values["leader"].lower() in _NO_LEADER_WORDS
+            else self._number(values["leader"], "Leader", at, remedy="write a broker id, or none"),
+            replicas=self._ids(values["replicas"], "Replicas", at),
+            isr=self._ids(values["isr"], "Isr", at),
+            elr=elr,
+            elr_known=elr_known,
+            last_known_elr=last_known_elr,
+            adding=self._ids(values.get("addingreplicas", ""), "Adding Replicas", at),
+            removing=self._ids(values.get("removingreplicas", ""), "Removing Replicas", at),
+            marked_for_deletion=self._flag(values, at),
+            aside=_aside(line),
+        )
+        self._check_row(row, at)
+        return row
+
+    def _check_row(self, row: DescribedPartition, line: int) -> None:
+        """Refuse what no cluster can have."""
+        name = f"{row.topic}-{row.partition}"
+        if not row.replicas:
+            self._refuse(line, f"{name} has no replicas", "Replicas lists at least one broker id")
+        replicas = frozenset(row.replicas)
+        lists = (
+            ("Isr", row.isr),
+            ("Elr", row.elr or ()),
+            ("LastKnownElr", row.last_known_elr or ()),
+            ("Adding Replicas", row.adding),
+            ("Removing Replicas", row.removing),
+        )
+        among = ",".join(map(str, row.replicas))
+        for column, ids in lists:
+            for broker in ids:
+                if broker not in replicas:
+                    self._refuse(
+                        line,
+                        f"{column} of {name} lists broker {broker}, which is no replica of it",
+                        f"{column} can only list some of {among}",
+                    )
+        if row.has_leader and row.leader not in replicas:
+            self._refuse(line, f"{name} is led by broker {row.leader}, which is no replica of it", f"the leader is one of {among}, or none")
+        if row.has_leader and row.leader not in row.isr:
+            self._refuse(line, f"{name} is led by broker {row.leader}, which is not in its Isr", "a leader is always in its own Isr")
+        for broker in row.elr or ():
+            if broker in row.isr:
+                self._refuse(line, f"broker {broker} is in both Isr and Elr of {name}", "Elr lists replicas outside the Isr")
+        if len(row.adding) == len(row.replicas):
+            self._refuse(line, f"{name} is adding all of its replicas", "Replicas lists the present replicas as well as those being added")
+
+    def _add_row(self, draft: _Draft, row: DescribedPartition, line: int) -> None:
+        if row.partition in draft.rows:
+            first = draft.rows[row.partition][1]
+            self._refuse(line, f"partition {row.topic}-{row.partition} stands twice (first at line {first})", "give each partition one row")
+        draft.rows[row.partition] = (row, line)
+
+    def _topic(self, name: str, draft: _Draft) -> DescribedTopic:
+        rows = tuple(draft.rows[partition][0] for partition in sorted(draft.rows))
+        head = draft.headline
+        if head is None:
+            first = min(line for _, line in draft.rows.values())
+            self._note(
+                first,
+                f"topic {name} has no headline (a filter prints none): its TopicId and settings are unknown, its size is taken from the rows",
+            )
+            return DescribedTopic(name, "", rows[-1].partition + 1, rows[0].replication_factor, (), rows, headed=False)
+        if not rows:
+            self._note(draft.headline_at, f"topic {name} has a headline but no partition rows: where its replicas are is unknown")
+            return head
+        beyond = rows[-1]
+        if beyond.partition >= head.partitions:
+            self._refuse(
+                draft.rows[beyond.partition][1],
+                f"{name}-{beyond.partition} is beyond the {head.partitions} partitions of the headline (line {draft.headline_at})",
+                f"partitions are 0 to {head.partitions - 1}",
+            )
+        if len(rows) != head.partitions:
+            missing = next(number for number in range(head.partitions) if number not in draft.rows)
+            self._refuse(
+                draft.headline_at,
+                f"topic {name} has PartitionCount {head.partitions} but {len(rows)} rows; partition {missing} is missing",
+                "give a row for every partition",
+            )
+        if all(row.replication_factor != head.replication_factor for row in rows):
+            self._refuse(
+                draft.headline_at,
+                f"topic {name} has ReplicationFactor {head.replication_factor} but its rows have {rows[0].replication_factor} replicas",
+                "the headline counts the replicas of a row without those being added",
+            )
+        return attrs.evolve(head, rows=rows)
+
+    def _elr(self, values: Mapping[str, str], key: str, column: str, line: int) -> tuple[tuple[int, ...] | None, ElrColumn]:
+        value = values.get(key)
+        if value is None:
+            return None, ElrColumn.ABSENT
+        if value.upper() == ElrColumn.NOT_AVAILABLE:
+            return None, ElrColumn.NOT_AVAILABLE
+        return self._ids(value, column, line), ElrColumn.LISTED
+
+    def _ids(self, text: str, column: str, line: int) -> tuple[int, ...]:
+        """Broker ids separated by commas; an empty text lists none."""
+        known = self._lists.get(text)
+        if known is not None:
+            return known
+        remedy = "write broker ids separated by commas, for example 1,2,3"
+        ids = tuple(self._number(piece.strip(), column, line, remedy=remedy) for piece in text.split(","))
+        if len(set(ids)) != len(ids):
+            twice = next(broker for broker, count in Counter(ids).items() if count > 1)
+            self._refuse(line, f"{column} lists broker {twice} twice", "each broker holds one replica")
+        self._lists[text] = ids
+        return ids
+
+    def _number(self, text: str, column: str, line: int, *, least: int = 0, remedy: str = "") -> int:
+        if not (text.isascii() and text.isdecimal()):
+            self._refuse(line, f"{column} has {shown(text)}, which is no number", remedy or f"write a whole number from {least}")
+        digits = text.lstrip("0") or "0"
+        if len(digits) > 10 or not least <= int(digits) <= MAX_BROKER_ID:
+            self._refuse(line, f"{column} has {shown(text)}, which is out of range", f"Kafka has {least} to {MAX_BROKER_ID} there")
+        return int(digits)
+
+    def _flag(self, values: Mapping[str, str], line: int) -> bool:
+        value = values.get("markedfordeletion", "false").lower()
+        if value not in ("true", "false"):
+            self._refuse(line, f"MarkedForDeletion has {shown(value)}", "Kafka prints true, or no such column")
+        return value == "true"
+
+    def _note(self, line: int, words: str) -> None:
+        self._notes.append((line, words))
+
+    def _refuse(self, line: int, what: str, right: str) -> NoReturn:
+        raise DescribeError(f"{self._source}:{line}: {what}; {right}")
+
+
+def _aside(line: DescribeLine) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in line.columns if column_key(name) not in KNOWN_COLUMNS)

@@ -1,0 +1,167 @@
+"""Prints topics as `kafka-topics --describe` of a release prints them, byte for byte, with its filters.
+
+Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription` and
+`TopicCommand.DescribeOptions`. A filter suppresses the headlines; several filters are OR-ed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from core.release import Release
+from core.settings import setting_named
+from core.view import ClusterView, PartitionView
+from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
+
+
+def render_describe(
+    topics: Sequence[DescribedTopic],
+    release: Release,
+    *,
+    under_replicated: bool = False,
+    unavailable: bool = False,
+    under_min_isr: bool = False,
+    at_min_isr: bool = False,
+    live_brokers: frozenset[int] | None = None,
+    topic: str | None = None,
+) -> str:
+    """The text of `kafka-topics --describe` in a release's own format, each line ended by a newline.
+
+    Args:
+        topics: what to print, in this order.
+        release: its `describe_*` columns choose the format.
+        under_replicated: as `--under-replicated-partitions`.
+        unavailable: as `--unavailable-partitions`.
+        under_min_isr: as `--under-min-isr-partitions`; a leaderless partition counts.
+        at_min_isr: as `--at-min-isr-partitions`.
+        live_brokers: brokers the tool sees; a leader that is none of them is unavailable. `None`: not known.
+        topic: print this topic only.
+
+    Raises:
+        ValueError: there is no such topic, or a `min.insync.replicas` that a filter needs is no number.
+    """
+    if topic is not None:
+        names = [each.name for each in topics]
+        if topic not in names:
+            near = difflib.get_close_matches(topic, names, n=1)
+            raise ValueError(f"there is no topic '{topic}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+    filtered = under_replicated or unavailable or under_min_isr or at_min_isr
+    lines: list[str] = []
+    for each in topics:
+        if topic is not None and each.name != topic:
+            continue
+        if not filtered:
+            lines.append(headline(each, release))
+            lines.extend(partition_row(row, release) for row in each.rows)
+            continue
+        min_isr = _raw_min_isr(each, release) if under_min_isr or at_min_isr else 0
+        for row in each.rows:
+            if (
+                (under_replicated and is_under_replicated(row))
+                or (unavailable and is_unavailable(row, live_brokers))
+                or (under_min_isr and is_under_min_isr(row, min_isr))
+                or (at_min_isr and len(row.isr) == min_isr)
+            ):
+                lines.append(partition_row(row, release))
+    return "".join(line + "\n" for line in lines)
+
+
+def headline(topic: DescribedTopic, release: Release) -> str:
+    """A topic's first line, without its newline."""
+    space = " " if release.describe_spaced else ""
+    columns = [f"Topic:{space}{topic.name}"]
+    if release.describe_topic_id and topic.topic_id:
+        columns.append(f"TopicId:{space}{topic.topic_id}")
+    columns.append(f"PartitionCount:{space}{topic.partitions}")
+    columns.append(f"ReplicationFactor:{space}{topic.replication_factor}")
+    columns.append(f"Configs:{space}" + ",".join(f"{name}={value}" for name, value in topic.config))
+    if topic.marked_for_deletion:
+        columns.append(f"MarkedForDeletion:{space}true")
+    return "\t".join(columns)
+
+
+def partition_row(row: DescribedPartition, release: Release) -> str:
+    """A partition's line, without its newline."""
+    text = (
+        f"\tTopic: {row.topic}\tPartition: {row.partition}"
+        f"\tLeader: {row.leader if row.has_leader else release.describe_no_leader}"
+        f"\tReplicas: {_ids(row.replicas)}\tIsr: {_ids(row.isr)}"
+    )
+    if release.describe_spaced and (row.adding or row.removing):
+        text += f"\tAdding Replicas: {_ids(row.adding)}\tRemoving Replicas: {_ids(row.removing)}"
+    if release.describe_elr:
+        text += f"\tElr: {_ids_or_na(row.elr)}\tLastKnownElr: {_ids_or_na(row.last_known_elr)}"
+    if row.marked_for_deletion:
+        text += "\tMarkedForDeletion: true"
+    return text
+
+
+def is_under_replicated(row: DescribedPartition) -> bool:
+    """Fewer replicas in sync than assigned, not counting replicas being added (`PartitionDescription#isUnderReplicated`)."""
+    return row.replication_factor - len(row.isr) > 0
+
+
+def is_unavailable(row: DescribedPartition, live_brokers: frozenset[int] | None) -> bool:
+    """No leader, or one that is not alive (`PartitionDescription#hasUnavailablePartitions`)."""
+    return not row.has_leader or (live_brokers is not None and row.leader not in live_brokers)
+
+
+def is_under_min_isr(row: DescribedPartition, min_isr: int) -> bool:
+    """No leader, or fewer in sync than the *raw* min.insync.replicas, not capped by the replication factor.
+
+    Kafka source: `PartitionDescription#isUnderMinIsr`.
+    """
+    return not row.has_leader or len(row.isr) < min_isr
+
+
+def from_view(view: ClusterView) -> tuple[DescribedTopic, ...]:
+    """A running cluster's topics, as `kafka-topics --describe` would be told of them."""
+    rows: dict[str, list[DescribedPartition]] = {topic.name: [] for topic in view.topics}
+    for partition in view.partitions:
+        rows[partition.tp.topic].append(_row_of(partition))
+    described = []
+    for topic in view.topics:
+        own = sorted(rows[topic.name], key=lambda row: row.partition)
+        described.append(
+            DescribedTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=len(own) or topic.partitions,
+                replication_factor=own[0].replication_factor if own else topic.replication_factor,
+                config=topic.config,
+                rows=tuple(own),
+            )
+        )
+    return tuple(described)
+
+
+def _row_of(partition: PartitionView) -> DescribedPartition:
+    return DescribedPartition(
+        topic=partition.tp.topic,
+        partition=partition.tp.partition,
+        leader=partition.leader,
+        replicas=partition.replicas,
+        isr=partition.isr,
+        elr=partition.elr,
+        elr_known=ElrColumn.LISTED,
+        last_known_elr=partition.last_known_elr,
+        adding=partition.adding,
+        removing=partition.removing,
+    )
+
+
+def _raw_min_isr(topic: DescribedTopic, release: Release) -> int:
+    setting = setting_named("min.insync.replicas")
+    for name, value in topic.config:
+        if name == setting.name:
+            return int(setting.parse(value))
+    return int(setting.default_in(release))
+
+
+def _ids(brokers: tuple[int, ...]) -> str:
+    return ",".join(map(str, brokers))
+
+
+def _ids_or_na(brokers: tuple[int, ...] | None) -> str:
+    return ElrColumn.NOT_AVAILABLE.value if brokers is None else _ids(brokers)

@@ -1,0 +1,135 @@
+"""A described cluster becomes a spec in the state the text shows, and says what it concluded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.spec import BrokerSpec, NetworkSpec, Pace, PartitionSpec
+from scenarios.describe.described import DescribeError
+from scenarios.describe.parse import parse_describe
+from scenarios.describe.spec import to_cluster_spec
+
+DATA = Path(__file__).parent / "data"
+
+
+def row(number: int, leader: str, replicas: str, isr: str, more: str = "", topic: str = "t") -> str:
+    return f"\tTopic: {topic}\tPartition: {number}\tLeader: {leader}\tReplicas: {replicas}\tIsr: {isr}{more}\n"
+
+
+def head(count: int, factor: int, configs: str = "", topic: str = "t") -> str:
+    return f"Topic: {topic}\tTopicId: fhp4CXTzTzihEt9mhspQ_Q\tPartitionCount: {count}\tReplicationFactor: {factor}\tConfigs: {configs}\n"
+
+
+def test_a_healthy_cluster_starts_healthy() -> None:
+    spec, notes = to_cluster_spec(parse_describe((DATA / "kafka-4.3-healthy.txt").read_text()))
+    assert spec.brokers == (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3))
+    (topic,) = spec.topics
+    assert (topic.name, topic.topic_id, topic.partitions, topic.replication_factor) == ("l07.cdr.ha", "_hfDXqHlQz6I7rB-JbQSVw", 6, 3)
+    assert topic.config == (("min.insync.replicas", "2"),)
+    assert topic.assignment[3] == PartitionSpec((3, 2, 1), (3, 2, 1), 3)
+    assert notes == ()
+
+
+def test_a_leaderless_cluster_stays_leaderless() -> None:
+    spec, notes = to_cluster_spec(parse_describe((DATA / "kafka-0.10-leaderless.txt").read_text()))
+    assert spec.brokers == (BrokerSpec(0, up=False), BrokerSpec(1, up=False), BrokerSpec(2, up=False))
+    assert spec.topics[0].assignment == (PartitionSpec((2, 0), (), -1), PartitionSpec((0, 1), (), -1), PartitionSpec((1, 2), (), -1))
+    assert notes == (
+        "broker 0 starts down: it leads nothing and is in no Isr",
+        "broker 1 starts down: it leads nothing and is in no Isr",
+        "broker 2 starts down: it leads nothing and is in no Isr",
+        "every broker starts down: no partition has a leader; start brokers to see what comes back",
+        "empty Isr, so no clean election is possible: iis-0, iis-1, iis-2",
+    )
+
+
+def test_the_last_isr_member_of_a_leaderless_partition_is_down() -> None:
+    """Kafka keeps it in the ISR after it has died; alive it would lead."""
+    spec, notes = to_cluster_spec(parse_describe(head(2, 2) + row(0, "none", "3,1", "3") + row(1, "1", "1,3", "1")))
+    assert spec.brokers == (BrokerSpec(1), BrokerSpec(3, up=False))
+    assert spec.topics[0].assignment[0] == PartitionSpec((3, 1), (3,), -1)
+    assert notes == (
+        "broker 3 starts down: it leads nothing and is in the Isr of leaderless partitions only",
+        "broker 1 lives but is outside the Isr, its replica starts behind: t-0",
+    )
+
+
+def test_a_live_isr_member_without_a_leader_is_noted() -> None:
+    spec, notes = to_cluster_spec(parse_describe(head(2, 2) + row(0, "none", "3,1", "3") + row(1, "1", "1,3", "1,3")))
+    assert spec.brokers == (BrokerSpec(1), BrokerSpec(3))
+    assert spec.topics[0].assignment[0].leader == -1
+    assert (
+        notes[0] == "no leader although a member of the Isr lives (it serves other partitions); starts without one, as the text says: t-0"
+    )
+
+
+def test_elr_and_reassignment_and_deletion() -> None:
+    text = (
+        head(3, 2, "segment.bytes=1,min.insync.replicas=2,cleanup.policy=compact,delete")
+        + row(0, "none", "1,2", "", "\tElr: 2\tLastKnownElr: 1")
+        + row(1, "2", "3,2,1", "2", "\tAdding Replicas: 3\tRemoving Replicas: 1")
+        + row(2, "2", "2,1", "2,1", "\tMarkedForDeletion: true")
+    )
+    spec, notes = to_cluster_spec(parse_describe(text))
+    assert spec.topics[0].assignment[0] == PartitionSpec((1, 2), (), -1, elr=(2,), last_known_elr=(1,))
+    assert spec.topics[0].config == (("segment.bytes", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
+    assert notes == (
+        "broker 3 starts down: it leads nothing and is in no Isr",
+        "empty Isr, so only a replica of the Elr can lead without loss: t-0",
+        "broker 1 lives but is outside the Isr, its replica starts behind: t-0, t-1",
+        "broker 2 lives but is outside the Isr, its replica starts behind: t-0",
+        "a reassignment is in progress and is not taken over; replicas stay as listed: t-1",
+        "topic t is marked for deletion; it starts as any other topic",
+        "settings that are shown but change nothing in the laboratory: segment.bytes, cleanup.policy",
+    )
+
+
+def test_long_lists_are_counted() -> None:
+    text = head(20, 2) + "".join(row(n, "1", "1,2", "1") for n in range(20)) + head(1, 2, topic="u") + row(0, "2", "1,2", "1,2", topic="u")
+    notes = to_cluster_spec(parse_describe(text))[1]
+    assert notes == (
+        "broker 2 lives but is outside the Isr, its replica starts behind: t-0, t-1, t-2, t-3, t-4, t-5, t-6, t-7 and 12 more",
+    )
+
+
+def test_rows_that_a_filter_left_out_are_not_invented() -> None:
+    text = row(2, "1", "1,2", "1") + row(2_000_000_000, "1", "1,2", "1")
+    with pytest.raises(DescribeError) as refused:
+        to_cluster_spec(parse_describe(text, "f"))
+    assert str(refused.value) == (
+        "f: topic t has rows up to partition 2000000000, but none for 0, 1, 3, 4, 5, 6, 7, 8 and 1999999991 more; "
+        "a filter leaves healthy partitions out: give the output without one"
+    )
+
+
+def test_rows_without_headline_that_are_complete() -> None:
+    spec, _ = to_cluster_spec(parse_describe(row(0, "1", "1,2", "1") + row(1, "1", "1,2", "1")))
+    assert (spec.topics[0].partitions, spec.topics[0].topic_id) == (2, "")
+    assert [broker.up for broker in spec.brokers] == [True, False]
+
+
+def test_a_headline_without_rows_is_placed_or_refused() -> None:
+    known = head(1, 2) + row(0, "1", "1,2", "1,2")
+    spec, notes = to_cluster_spec(parse_describe(known + head(4, 2, topic="u")))
+    assert (spec.topics[1].partitions, spec.topics[1].replication_factor, spec.topics[1].assignment) == (4, 2, ())
+    assert notes == ("topic u has no rows in the text: its 4 partitions are placed as Kafka places a new topic",)
+    for text, message in (
+        (known + head(4, 3, topic="u"), "f: topic u has no rows and needs 3 brokers to be placed, the text names 2; "),
+        (known + head(2_000_000_000, 1, topic="u"), "f: topic u has no rows and 2000000000 partitions; "),
+        (head(1, 1), "f: the text names no broker; give partition rows, with Replicas and Isr"),
+    ):
+        with pytest.raises(DescribeError) as refused:
+            to_cluster_spec(parse_describe(text, "f"))
+        assert str(refused.value).startswith(message)
+
+
+def test_settings_network_and_pace_are_taken_over() -> None:
+    imported = parse_describe((DATA / "kafka-3-no-elr.txt").read_text())
+    spec, notes = to_cluster_spec(
+        imported, settings=(("replica.lag.time.max.ms", 10_000),), network=NetworkSpec(latency=7), pace=Pace.BY_HAND
+    )
+    assert (spec.settings, spec.network.latency, spec.pace) == ((("replica.lag.time.max.ms", 10_000),), 7, Pace.BY_HAND)
+    assert [broker.id for broker in spec.brokers] == [0, 1, 2]
+    assert notes == ("settings that are shown but change nothing in the laboratory: segment.bytes",)
