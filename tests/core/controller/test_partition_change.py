@@ -160,14 +160,14 @@ def test_pcb_15_isr_enlargement_completes_the_reassignment() -> None:
     assert record == PartitionChange(replicas=(2, 3, 4), isr=(2, 3, 4), leader=2, adding=(), removing=(), election="clean")
 
 
-def test_pcb_16_reverting_a_reassignment_bumps_the_leader_epoch() -> None:
+def test_reverting_a_reassignment_bumps_the_leader_epoch() -> None:
     revert = PartitionReassignmentRevert.of(BAR)
     assert (revert.replicas, revert.isr, revert.unclean) == ((1, 2, 3), (1, 2, 3), False)
     record = change(BAR, target_replicas=revert.replicas, target_isr=revert.isr, target_adding=(), target_removing=())
     assert record == PartitionChange(replicas=(1, 2, 3), leader=1, adding=(), removing=())
 
 
-def test_pcb_17_removal_completes_in_the_same_record() -> None:
+def test_removal_of_a_replica_completes_in_the_same_record() -> None:
     lists = PartitionReassignmentReplicas.between(FOO.replicas, (1, 2))
     assert (lists.replicas, lists.adding, lists.removing) == ((1, 2, 3), (), (3,))
     record = change(FOO, target_replicas=lists.replicas, target_removing=lists.removing)
@@ -248,7 +248,7 @@ def test_elr_02_isr_back_at_min_isr_clears_the_elr() -> None:
     assert record == PartitionChange(isr=(1, 2, 3), elr=(), last_known_elr=())
 
 
-def test_elr_03_a_new_member_that_was_not_eligible_leaves_the_elr() -> None:
+def test_a_new_member_that_was_not_eligible_leaves_the_elr() -> None:
     partition = attrs.evolve(FOUR, isr=(1,), elr=(3,), last_known_elr=(2,))
     record = change(partition, target_isr=(1, 4), min_isr=3, elr_enabled=True, election=PREFERRED, use_last_known_leader=False)
     assert record == PartitionChange(isr=(1, 4))
@@ -261,7 +261,7 @@ def test_elr_04_an_unclean_shutdown_leaves_the_elr() -> None:
     assert change(partition, **rules) == PartitionChange(elr=(2,))
 
 
-def test_elr_05_the_last_isr_member_becomes_eligible_and_last_known() -> None:
+def test_the_last_isr_member_becomes_eligible_and_last_known() -> None:
     partition = attrs.evolve(FOUR, isr=(1,), elr=(2,))
     record = change(partition, nobody, target_isr=(), min_isr=3, elr_enabled=True)
     assert record == PartitionChange(isr=(), leader=NO_LEADER, elr=(1, 2), last_known_elr=(1,), election="none")
@@ -269,7 +269,7 @@ def test_elr_05_the_last_isr_member_becomes_eligible_and_last_known() -> None:
     assert change(down, nobody, min_isr=3, elr_enabled=True) is None
 
 
-def test_elr_06_an_eligible_replica_is_elected_cleanly() -> None:
+def test_an_eligible_replica_is_elected_cleanly() -> None:
     partition = attrs.evolve(FOUR, isr=(), leader=NO_LEADER, elr=(1, 2), last_known_elr=(1,))
     record = change(partition, only(2, 4), min_isr=3, elr_enabled=True, election=UNCLEAN)
     assert record == PartitionChange(isr=(2,), leader=2, elr=(1,), last_known_elr=(), election="eligible")

@@ -78,7 +78,7 @@ def test_plc_02_fenced_brokers_are_avoided_on_a_single_rack() -> None:
     assert placed == [(3, 4, 0, 2), (4, 0, 2, 3), (0, 2, 3, 4), (2, 3, 4, 0), (0, 4, 3, 2)]
 
 
-def test_plc_03_several_racks() -> None:
+def test_several_racks() -> None:
     racks = RackList(MockRandom(), [*up(11, 10, rack="1"), *up(30, 31, rack="3"), *up(21, rack="2"), *fenced(20, rack="2")])
     assert (racks.total_brokers, racks.unfenced_brokers, racks.rack_names) == (6, 5, ["1", "2", "3"])
     assert [racks.place(4) for _ in range(3)] == [(11, 21, 31, 10), (21, 30, 10, 20), (31, 11, 21, 30)]
@@ -93,7 +93,7 @@ def test_plc_04_racks_of_fenced_brokers_get_no_leader() -> None:
     assert [racks.place(4) for _ in range(3)] == [(41, 11, 21, 30), (10, 20, 31, 41), (41, 21, 30, 11)]
 
 
-def test_plc_05_successful_placement() -> None:
+def test_successful_placement() -> None:
     placed = StripedReplicaPlacer(MockRandom()).place(5, 3, up(0, 3, 2, 1))
     assert placed == ((2, 3, 0), (3, 0, 1), (0, 1, 2), (1, 2, 3), (1, 0, 2))
 
