@@ -187,8 +187,9 @@ class _Reader:
             self._refuse(line, f"{name} is led by broker {row.leader}, which is no replica of it", f"the leader is one of {among}, or none")
         if row.has_leader and row.leader not in row.isr:
             self._refuse(line, f"{name} is led by broker {row.leader}, which is not in its Isr", "a leader is always in its own Isr")
+        isr = frozenset(row.isr)
         for broker in row.elr or ():
-            if broker in row.isr:
+            if broker in isr:
                 self._refuse(line, f"broker {broker} is in both Isr and Elr of {name}", "Elr lists replicas outside the Isr")
         if len(row.adding) == len(row.replicas):
             self._refuse(line, f"{name} is adding all of its replicas", "Replicas lists the present replicas as well as those being added")

@@ -140,8 +140,9 @@ def _partition_notes(rows: list[DescribedPartition], up: frozenset[int]) -> Iter
             alive_member.append(row)
         if row.adding or row.removing:
             moving.append(row)
+        isr = frozenset(row.isr)
         for broker in row.replicas:
-            if broker in up and broker not in row.isr:
+            if broker in up and broker not in isr:
                 behind.setdefault(broker, []).append(row)
     if no_clean:
         yield f"empty Isr, so no clean election is possible: {_names(no_clean)}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 import attrs
 import pytest
@@ -52,13 +54,19 @@ def test_what_the_texts_say() -> None:
     assert three.rows[0].elr_known is ElrColumn.LISTED
 
 
+def test_a_line_that_repeats_a_column_continues_nothing() -> None:
+    imported = parse_describe(HEAD + "\n" + ROW + "  Isr: 1,2\n", "f")
+    assert imported.topics[0].rows[0].isr == (1,)
+    assert imported.notes == ("f:3: left out, it is no line of kafka-topics --describe: 'Isr: 1,2'",)
+
+
 def indented(text: str) -> str:
     return "\n".join(
         "      " + line.strip().replace("\t", "     ") if line[:1] == "\t" else line.replace("\t", "  ") for line in text.splitlines()
     )
 
 
-RELATIVES = {
+RELATIVES: Final[Mapping[str, Callable[[str], str]]] = {
     "windows line ends": lambda text: text.replace("\n", "\r\n"),
     "line ends of a terminal recording": lambda text: text.replace("\n", "\r\r\n"),
     "no newline at the end": lambda text: text.rstrip("\n"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.ids import TopicPartition
-from core.release import CURRENT, RELEASES
+from core.release import CURRENT, RELEASES, Release
 from core.view import ClusterView, PartitionStatus, PartitionView, TopicView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.describe.parse import parse_describe
@@ -101,6 +101,17 @@ def test_min_isr_filters_use_the_raw_setting() -> None:
     by_default = attrs.evolve(topic, config=())
     assert printed(by_default, under_min_isr=True) == []
     assert printed(by_default, at_min_isr=True) == [0]
+
+
+def test_a_leaderless_partition_is_under_min_isr_however_large_its_isr() -> None:
+    assert printed(attrs.evolve(TOPIC, config=(("min.insync.replicas", "1"),)), under_min_isr=True) == [3]
+
+
+def test_old_releases_have_no_columns_for_a_reassignment() -> None:
+    row = DescribedPartition("t", 0, 1, (1, 2), (1,), adding=(2,))
+    topic = DescribedTopic("t", "", 1, 1, (), (row,))
+    assert render_describe([topic], RELEASES["2.1"]).endswith("\tReplicas: 1,2\tIsr: 1\n")
+    assert render_describe([topic], RELEASES["2.4"]).endswith("\tIsr: 1\tAdding Replicas: 2\tRemoving Replicas: \n")
 
 
 def test_unavailable_counts_leaders_that_are_not_alive() -> None:
@@ -249,7 +260,7 @@ def described_topics(draw: st.DrawFn, elr: bool) -> tuple[DescribedTopic, ...]:
         lambda name: st.tuples(st.just(RELEASES[name]), described_topics(RELEASES[name].describe_elr))
     )
 )
-def test_what_is_printed_reads_back_the_same(case: tuple) -> None:
+def test_what_is_printed_reads_back_the_same(case: tuple[Release, tuple[DescribedTopic, ...]]) -> None:
     release, topics = case
     text = render_describe(topics, release)
     imported = parse_describe(text)
