@@ -1,0 +1,26 @@
+"""A finished table, out of Spark: what the renderers show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+
+@attrs.frozen
+class Result:
+    """A summary's rows.
+
+    Attributes:
+        name, title, notes: as the summary has them.
+        columns: names in order; a name that ends in `_us` is a time in µs.
+        rows: sorted by the summary's keys; values are str, int, bool or None.
+        more: how many further rows there are that were not fetched.
+    """
+
+    name: str
+    title: str
+    notes: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[object, ...]]
+    more: int = 0

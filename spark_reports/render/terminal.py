@@ -1,0 +1,83 @@
+"""A report as tables for the terminal: colours only where there is a terminal and NO_COLOR is not set, names as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from core.units import format_duration
+from spark_reports.render.result import Result
+
+PIPE_WIDTH: Final = 200
+"""Columns to use when the output is no terminal."""
+
+ALARMS: Final = frozenset({"unclean", "lost", "diverged", "offline_us", "offline_times", "torn"})
+"""Columns in which anything but zero is set in bold: they are what a reader must not overlook."""
+
+
+def render(results: Sequence[Result], out: IO[str]) -> None:
+    """Write every table with its title to `out`; a table without rows is one line that says so."""
+    console = Console(file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else PIPE_WIDTH)
+    ascii_only = not (getattr(out, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
+    for result in results:
+        console.print()
+        console.print(Text(result.title, style="bold"))
+        if not result.rows:
+            console.print("  none")
+            continue
+        console.print(_table(result, ascii_only), overflow="fold", crop=False)
+        if result.more:
+            console.print(f"  and {result.more:,} more rows; -o DIR writes all of them")
+
+
+def _table(result: Result, ascii_only: bool) -> Table:
+    # With a single session its name says nothing; it stands in the first table already.
+    single = (
+        len({row[0] for row in result.rows}) == 1
+        and result.columns[0] == "session"
+        and len(result.columns) > 1
+        and result.name != "sessions"
+    )
+    shown = range(1 if single else 0, len(result.columns))
+    table = Table(box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index in shown:
+        number = any(isinstance(row[index], int) and not isinstance(row[index], bool) for row in result.rows)
+        table.add_column(_heading(result.columns[index]), justify="right" if number else "left", overflow="fold")
+    for row in result.rows:
+        table.add_row(*(_cell(result.columns[index], row[index]) for index in shown))
+    return table
+
+
+def _heading(column: str) -> str:
+    return column.removesuffix("_us").replace("_", " ")
+
+
+def _cell(column: str, value: object) -> Text:
+    if value is None:
+        return Text("-")
+    if isinstance(value, bool):
+        text = "yes" if value else "no"
+    elif isinstance(value, int):
+        text = format_duration(value) if column.endswith("_us") else _acks(value) if column == "acks" else _number(column, value)
+    else:
+        text = plain(str(value))
+    return Text(text, style="bold" if value and column in ALARMS else "")
+
+
+def _acks(value: int) -> str:
+    return "all" if value < 0 else str(value)
+
+
+def _number(column: str, value: int) -> str:
+    """Counts with separators; numbers that are names without."""
+    return str(value) if column in ("partition", "broker", "seed") else f"{value:,}"
+
+
+def plain(text: str) -> str:
+    """A name as it can be shown anywhere: characters that would move the cursor or hide others are spelled out."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -1,0 +1,85 @@
+"""The Spark schema of an event log: one wide table, the columns of every kind side by side, all nullable.
+
+It is derived from `core.journal.events`, where each kind declares its columns; a name has the same type in every kind.
+The header and end lines of a log are read by the same schema (`HEADER_FIELD`, `END_FIELD` tell them from events), and a
+line that is not JSON of these types is kept whole in `CORRUPT_FIELD`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, LongType, StringType, StructField, StructType
+
+from core.journal.events import EVENTS, column_types
+
+SESSION: Final = "session"
+"""Column with the session an event belongs to; not in the log, added on reading."""
+
+HEADER_FIELD: Final = "isrlab"
+"""Set on the first line of a log only."""
+
+END_FIELD: Final = "end"
+"""True on the last line of a session that ended in good order."""
+
+CORRUPT_FIELD: Final = "_corrupt"
+"""The text of a line that could not be read."""
+
+_TYPES: Final[dict[str, DataType]] = {
+    "int": LongType(),
+    "str": StringType(),
+    "bool": BooleanType(),
+    "tuple[int, ...]": ArrayType(IntegerType()),
+}
+"""Spark's types for the types columns are declared with; offsets and µs need 64 bits, broker ids 32."""
+
+ENVELOPE: Final = (
+    StructField("seq", LongType()),
+    StructField("t", LongType()),
+    StructField("cause", LongType()),
+    StructField("kind", StringType()),
+)
+"""What every event has: its number in the session from 1, virtual µs, the seq of the event that led to it, its kind."""
+
+
+def event_columns() -> dict[str, str]:
+    """Every column of every kind with its declared type, in the order the kinds declare them.
+
+    Raises:
+        TypeError: two kinds declare a column of the same name with different types.
+    """
+    columns: dict[str, str] = {}
+    for event in EVENTS:
+        for name, declared in column_types(event).items():
+            if columns.setdefault(name, declared) != declared:
+                raise TypeError(
+                    f"column {name} is {declared} in {event.kind} and {columns[name]} elsewhere: one wide table cannot hold both"
+                )
+    return columns
+
+
+def event_schema() -> StructType:
+    """The wide table of events, as the log's lines have it."""
+    return StructType([*ENVELOPE, *(StructField(name, _TYPES[declared]) for name, declared in event_columns().items())])
+
+
+def line_schema() -> StructType:
+    """What a line of a log is read with: an event's columns, the two marks of other lines, and the unreadable rest."""
+    marks = (StructField(HEADER_FIELD, StringType()), StructField(END_FIELD, BooleanType()), StructField(CORRUPT_FIELD, StringType()))
+    return StructType([*event_schema().fields, *marks])
+
+
+def session_schema() -> StructType:
+    """One row a session: from the log's header and its last line."""
+    return StructType(
+        [
+            StructField(SESSION, StringType()),
+            StructField("release", StringType()),
+            StructField("seed", LongType()),
+            StructField("scenario", StringType()),
+            StructField("events", LongType()),
+            StructField("end_us", LongType()),
+            StructField("ended", BooleanType()),
+            StructField("torn", BooleanType()),
+        ]
+    )

@@ -1,0 +1,306 @@
+"""Reads event logs: what a log says of itself is read here in Python, its events by Spark.
+
+`open_log` looks at the first line and the end of a file only, whatever its size. `read_lines` gives the events of many
+logs as one DataFrame with a `session` column, from one scan, lines that cannot be used marked as such; `count_bad`
+counts those, and `explain_bad_line` finds the first of them for the message.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import attrs
+import msgspec
+
+from core.journal.events import KINDS, column_types
+from spark_reports.errors import ReportError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+HEADER_LIMIT: Final = 64 << 20
+"""Longest header line that is read, in bytes; a cluster of a hundred thousand partitions needs about a tenth of it."""
+
+_CHUNK: Final = 1 << 16
+_TAIL_LIMIT: Final = 16 << 20
+
+FORMAT: Final = "event-log"
+"""What the header's `isrlab` field says."""
+
+VERSION: Final = 1
+"""The newest version of the log format that is understood; a newer log is refused."""
+
+
+@attrs.frozen
+class Log:
+    """One session's log, as its first and last lines tell.
+
+    Attributes:
+        path: the file.
+        session: short unique name: the file's name without `.jsonl`.
+        version, release, seed, scenario, settings: from the header; `scenario` is None for a session played by hand.
+        events: number of events (the last one's `seq`).
+        end_us: virtual time at which the session ended, or of its last event when it did not end in good order.
+        ended: there is an end line; without it the process was killed.
+        torn: the last line was cut off in the middle of being written; it is skipped.
+    """
+
+    path: Path
+    session: str
+    version: int
+    release: str
+    seed: int
+    scenario: str | None
+    settings: dict[str, str]
+    events: int
+    end_us: int
+    ended: bool
+    torn: bool
+
+
+class _Header(msgspec.Struct):
+    """The fields of a header line that are needed here."""
+
+    version: int
+    release: str
+    seed: int
+    scenario: str | None = None
+    settings: dict[str, str] = {}
+
+
+def find_logs(paths: Iterable[Path]) -> list[Path]:
+    """The files meant by `paths`: a directory stands for every `*.jsonl` in it, by name; a file named twice counts once.
+
+    Raises:
+        ReportError: a directory has no log in it.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        if not path.is_dir():
+            found.setdefault(path)
+            continue
+        inside = sorted(path.glob("*.jsonl"))
+        if not inside:
+            raise ReportError(f"{path}: no event log (*.jsonl) in this directory")
+        found.update(dict.fromkeys(inside))
+    return list(found)
+
+
+def open_log(path: Path) -> Log:
+    """What the log at `path` says of itself.
+
+    Raises:
+        ReportError: no file, no event log, or one of a newer version.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.readline(HEADER_LIMIT)
+            header = _header(path, head)
+            body = len(head)
+            last, torn = _last_line(path, file, body)
+    except OSError as failure:
+        raise ReportError(f"{path}: cannot be read: {failure.strerror or failure}") from failure
+    end_us, events, ended = _end(last)
+    return Log(
+        path=path,
+        session=path.name.removesuffix(".jsonl") or path.name,
+        version=header.version,
+        release=header.release,
+        seed=header.seed,
+        scenario=header.scenario,
+        settings=dict(header.settings),
+        events=events,
+        end_us=end_us,
+        ended=ended,
+        torn=torn,
+    )
+
+
+def name_sessions(logs: Sequence[Log]) -> list[Log]:
+    """The logs with names that tell them apart: where two files have the same name, the path is the session's name."""
+    names = [log.session for log in logs]
+    return [attrs.evolve(log, session=str(log.path)) if names.count(log.session) > 1 else log for log in logs]
+
+
+def _header(path: Path, line: bytes) -> _Header:
+    """The first line, understood."""
+    if not line.strip():
+        raise ReportError(f"{path}: empty; an event log begins with a line " + '{"isrlab": "event-log", …}')
+    if len(line) >= HEADER_LIMIT:
+        raise ReportError(f"{path}:1: no event log: its first line is longer than {HEADER_LIMIT >> 20} MB")
+    try:
+        raw: Any = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        cut = "" if line.endswith(b"\n") else ", or one that was killed while it wrote its first line"
+        raise ReportError(f'{path}:1: no event log{cut}: the first line has to be JSON with "isrlab": "{FORMAT}"') from None
+    if not isinstance(raw, dict) or raw.get("isrlab") != FORMAT:
+        raise ReportError(f'{path}:1: no event log: the first line has to say "isrlab": "{FORMAT}"; `isrlab run --log` writes such files')
+    version = raw.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ReportError(f"{path}:1: event log version {version}, and this isrlab reads up to version {VERSION}: use a newer isrlab")
+    try:
+        return msgspec.convert(raw, _Header)
+    except msgspec.ValidationError as failure:
+        raise ReportError(f"{path}:1: broken header: {failure}") from None
+
+
+def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool]:
+    """The last complete line behind offset `start` as an object (None: there is none), and whether a torn one follows it."""
+    size = file.seek(0, os.SEEK_END)
+    length = min(_CHUNK, size - start)
+    while True:
+        file.seek(size - length)
+        tail = file.read(length)
+        everything = length == size - start
+        # Unless all was read, the first piece may be the end of a longer line.
+        lines = [line for line in tail.split(b"\n")[0 if everything else 1 :] if line.strip()]
+        if everything or len(lines) > 1:
+            break
+        if length > _TAIL_LIMIT:
+            raise ReportError(f"{path}: its last line is longer than {_TAIL_LIMIT >> 20} MB; no event is")
+        length = min(length * 4, size - start)
+    torn = bool(lines) and not tail.endswith(b"\n") and _object(lines[-1]) is None
+    if torn:
+        lines.pop()
+    return (_object(lines[-1]) if lines else None), torn
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object on a line; None when it is none."""
+    try:
+        parsed = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _end(last: dict[str, Any] | None) -> tuple[int, int, bool]:
+    """Virtual end of the session, number of events, and whether it ended in good order, from the last complete line."""
+    if last is None:
+        return 0, 0, False
+    ended = last.get("end") is True
+    at, events = last.get("t"), last.get("events" if ended else "seq")
+    return (at if isinstance(at, int) else 0), (events if isinstance(events, int) else 0), ended
+
+
+# --- events, by Spark ----------------------------------------------------------------------------------------------
+
+
+def read_lines(
+    spark: SparkSession, logs: Sequence[Log], kinds: Collection[str], columns: Collection[str], staging: Path | None
+) -> DataFrame:
+    """Events of those kinds, with those columns, from all logs, and every line that cannot be used.
+
+    Columns: `session`, the envelope, `columns`, and `bad`: true on a line that is not JSON, has a field of a wrong type, is
+    of an unknown kind, or lacks one of `columns` that its kind has.
+
+    Args:
+        staging: a directory of this machine in which links with plain names are made for Spark to read, since it gives
+            some characters in paths a meaning of their own; None when Spark runs elsewhere: it is given the paths as they are.
+    """
+    from pyspark.sql import functions as F
+
+    from spark_reports.schema import CORRUPT_FIELD, END_FIELD, ENVELOPE, HEADER_FIELD, SESSION, line_schema
+
+    if staging is None:
+        sources = [os.path.abspath(log.path) for log in logs]
+        index = {f"file://{source}": number for number, source in enumerate(sources)}
+        session = F.create_map(*(F.lit(part) for source in index for part in (source, logs[index[source]].session)))[
+            F.regexp_replace(F.url_decode(F.col("_metadata.file_path")), "^file:/+", "file:///")
+        ]
+    else:
+        sources = [str(_link(staging, number, log.path)) for number, log in enumerate(logs)]
+        names = F.array(*(F.lit(log.session) for log in logs))
+        session = F.element_at(names, F.regexp_extract(F.col("_metadata.file_name"), r"(\d+)", 1).cast("int") + 1)
+    raw = (
+        spark.read.schema(line_schema())
+        .options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT_FIELD, encoding="UTF-8", lineSep="\n", allowSingleQuotes="false")
+        .json(sources)
+    )
+    envelope = [field.name for field in ENVELOPE]
+    unreadable = F.col(CORRUPT_FIELD).isNotNull() | F.col("seq").isNull() | F.col("t").isNull() | F.col("cause").isNull()
+    bad = F.coalesce(unreadable | ~F.col("kind").isin(*KINDS) | _lacking(kinds, columns), F.lit(True))
+    plain = F.col(HEADER_FIELD).isNull() & ~F.coalesce(F.col(END_FIELD), F.lit(False))
+    return (
+        raw.where(plain)
+        .select(session.alias(SESSION), *envelope, *columns, bad.alias("bad"))
+        .where(F.col("bad") | F.col("kind").isin(*kinds))
+    )
+
+
+def count_bad(lines: DataFrame) -> dict[str, int]:
+    """How many lines of each session cannot be used; sessions without any are left out."""
+    from pyspark.sql import functions as F
+
+    return {row["session"]: row["count"] for row in lines.where(F.col("bad")).groupBy("session").count().collect()}
+
+
+def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
+    """One row a session: what its header says, its length and its end."""
+    from spark_reports.schema import session_schema
+
+    rows = [(log.session, log.release, log.seed, log.scenario, log.events, log.end_us, log.ended, log.torn) for log in logs]
+    return spark.createDataFrame(rows, session_schema())
+
+
+def explain_bad_line(path: Path) -> str:
+    """Where the first unusable line of a log is and what is wrong with it: `FILE:LINE: …`."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1 or not line.strip():
+                continue
+            wrong = _wrong(line)
+            if wrong:
+                return f"{path}:{number}: {wrong}"
+    return f"{path}: has lines that Spark cannot read as events"
+
+
+def _wrong(line: bytes) -> str:
+    """What is wrong with a line behind the header; empty when it is an event or the end line."""
+    fields = _object(line)
+    if fields is None:
+        return f"not a JSON object: {line[:60].decode('utf-8', 'replace').rstrip()!r}"
+    if fields.get("end") is True:
+        return ""
+    kind = fields.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        return f"no event kind is called {kind!r}" if isinstance(kind, str) else "an event needs a kind"
+    for name, declared in {"seq": "int", "t": "int", "cause": "int", **column_types(KINDS[kind])}.items():
+        if name not in fields:
+            return f"a {kind} event needs {name}"
+        if not _is_a(fields[name], declared):
+            return f"{name} of {kind} has to be {declared}, not {fields[name]!r:.60}"
+    return ""
+
+
+def _is_a(value: Any, declared: str) -> bool:
+    """Whether a decoded JSON value is of the declared type."""
+    if declared == "int":
+        return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+    if declared == "bool":
+        return isinstance(value, bool)
+    if declared == "str":
+        return isinstance(value, str)
+    return isinstance(value, list) and all(_is_a(item, "int") and -(2**31) <= item < 2**31 for item in value)
+
+
+def _lacking(kinds: Collection[str], columns: Collection[str]) -> Column:
+    """Whether a row has no value in one of `columns` that its kind, one of `kinds`, declares."""
+    from pyspark.sql import functions as F
+
+    lacking = F.lit(False)
+    for kind in kinds:
+        for name in column_types(KINDS[kind]):
+            if name in columns:
+                lacking = lacking | ((F.col("kind") == kind) & F.col(name).isNull())
+    return lacking
+
+
+def _link(staging: Path, number: int, path: Path) -> Path:
+    """A link to a log under a name without characters that mean something to Hadoop's file patterns."""
+    link = staging / f"{number:06d}.jsonl"
+    link.symlink_to(path.resolve())
+    return link

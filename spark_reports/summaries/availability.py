@@ -1,0 +1,51 @@
+"""For how long each partition lacked replicas, or a leader: its committed states laid end to end until the session's end."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.summary import Summary, count_if, sum_if, table
+
+
+def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    partition = ("session", "topic", "partition")
+    history = Window.partitionBy(*partition).orderBy("seq")
+    offline = F.col("leader") < 0
+    under_replicated = ~offline & (F.size("isr") < F.size("replicas") - F.size("adding"))
+    states = (
+        events.join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .withColumn("lasts", F.coalesce(F.lead("t").over(history), F.greatest("end_us", "t")) - F.col("t"))
+        .withColumn("offline", offline)
+        .withColumn("under_replicated", under_replicated)
+        .withColumn("was_offline", F.coalesce(F.lag("offline").over(history), F.lit(False)))
+        .withColumn("was_under_replicated", F.coalesce(F.lag("under_replicated").over(history), F.lit(False)))
+    )
+    return states.groupBy(*partition).agg(
+        F.sum("lasts").alias("observed_us"),
+        sum_if(F.col("under_replicated"), F.col("lasts")).alias("under_replicated_us"),
+        count_if(F.col("under_replicated") & ~F.col("was_under_replicated")).alias("under_replicated_times"),
+        sum_if(F.col("offline"), F.col("lasts")).alias("offline_us"),
+        count_if(F.col("offline") & ~F.col("was_offline")).alias("offline_times"),
+    )
+
+
+AVAILABILITY: Final = Summary(
+    name="availability",
+    title="Under-replicated and offline time by partition",
+    notes=(
+        "From the partition's first state in the log to the end of the session (`observed_us`). Under-replicated: it has a leader and "
+        "fewer in-sync replicas than replicas, those being added by a reassignment not counted. Offline: nobody leads it. The states "
+        "are the controller's: while it has not noticed that a broker is gone, the partition counts as it was. `…_times` counts spells."
+    ),
+    kinds=("partition-changed",),
+    columns=("topic", "partition", "leader", "replicas", "isr", "adding"),
+    schema=table(
+        names=("session", "topic"),
+        numbers=("partition", "observed_us", "under_replicated_us", "under_replicated_times", "offline_us", "offline_times"),
+    ),
+    keys=("session", "topic", "partition"),
+    compute=_compute,
+)

@@ -1,0 +1,56 @@
+"""What a summary is: a question, the events it needs, the table it gives, and the function between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+
+def table(names: Sequence[str], numbers: Sequence[str]) -> StructType:
+    """The schema of a summary's table: first columns of text, then columns of whole numbers."""
+    return StructType([*(StructField(name, StringType()) for name in names), *(StructField(name, LongType()) for name in numbers)])
+
+
+@attrs.frozen
+class Summary:
+    """One question about sessions.
+
+    Attributes:
+        name: of the dataset, and of the table in JSON.
+        title: the question in a few words, for people.
+        notes: what the columns mean, for people.
+        kinds: event kinds that `compute` looks at.
+        columns: event columns it looks at, beside `session`, `seq`, `t`, `cause` and `kind`.
+        schema: of the result; columns that end in `_us` are µs.
+        keys: columns by which rows are told apart and sorted.
+        compute: from events and sessions (`schema.session_schema`) to the table. Pure: same rows in, same rows out.
+    """
+
+    name: str
+    title: str
+    notes: str
+    kinds: tuple[str, ...]
+    columns: tuple[str, ...]
+    schema: StructType
+    keys: tuple[str, ...]
+    compute: Callable[[DataFrame, DataFrame], DataFrame]
+
+    def __call__(self, events: DataFrame, sessions: DataFrame) -> DataFrame:
+        """The table, in its declared columns and types, sorted by its keys in one partition."""
+        result = self.compute(events.where(F.col("kind").isin(*self.kinds)), sessions)
+        shaped = result.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in self.schema.fields))
+        return shaped.repartition(1).sortWithinPartitions(*self.keys)
+
+
+def count_if(condition: Column) -> Column:
+    """How many rows of a group meet a condition, 0 for none."""
+    return F.count(F.when(condition, F.lit(1)))
+
+
+def sum_if(condition: Column, value: Column) -> Column:
+    """Sum of `value` over the rows of a group that meet a condition, 0 for none."""
+    return F.coalesce(F.sum(F.when(condition, value)), F.lit(0))
