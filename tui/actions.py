@@ -1,0 +1,241 @@
+"""Everything a person can do, in one registry. Keys, footer, command palette and help are made from it, nothing beside it.
+
+An action either builds acts for the cluster, asks a question whose answers do, or calls a method of the screen. `refuse`
+says why it is impossible now; then it is shown greyed, and pressed it tells the reason. No key here is one that tmux,
+zellij or screen keep for themselves; the command palette has `:` beside Ctrl+P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import attrs
+
+from core import acts
+from core.acts import Act
+from core.spec import Pace
+from core.view import BrokerState
+from tui import questions
+from tui.questions import MIN_ISR, UNCLEAN
+from tui.session import SPEEDS
+from tui.situation import Question, Situation
+
+Refusal = Callable[[Situation], str | None]
+
+
+def _always(situation: Situation) -> str | None:
+    return None
+
+
+@attrs.frozen
+class Action:
+    """One thing to do.
+
+    Attributes:
+        id: its name in keymaps and tests.
+        keys: Textual's names of the keys; the first is shown.
+        label: two or three words for footer and palette.
+        help: a sentence for the help screen.
+        group: heading in the help screen.
+        refuse: why it is impossible now, or None.
+        build: makes the acts.
+        ask: makes the question whose answers are acts.
+        call: a method of the main screen.
+        shown: how the key is written, when that is not the key's own name.
+        footer: place in the footer, lower is further left; 0: not there.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    group: str
+    refuse: Refusal = _always
+    build: Callable[[Situation], tuple[Act, ...]] | None = None
+    ask: Callable[[Situation], Question] | None = None
+    call: str | None = None
+    shown: str = ""
+    footer: int = 0
+
+    @property
+    def key(self) -> str:
+        """The key as people read it."""
+        return self.shown or self.keys[0]
+
+
+# --- brokers -------------------------------------------------------------------------------------------------------
+
+
+def _broker(situation: Situation) -> int:
+    assert situation.broker is not None
+    return situation.broker.id
+
+
+def _needs_process(situation: Situation) -> str | None:
+    broker = situation.broker
+    if broker is None:
+        return "no broker is selected; choose one with ← and →"
+    if broker.state is BrokerState.STOPPED:
+        return f"b{broker.id} is stopped; start it with s"
+    return None
+
+
+def _cannot_start(situation: Situation) -> str | None:
+    broker = situation.broker
+    if broker is None:
+        return "no broker is selected; choose one with ← and →"
+    if broker.state is not BrokerState.STOPPED:
+        return f"b{broker.id} already runs"
+    return None
+
+
+def _cannot_shut_down(situation: Situation) -> str | None:
+    reason = _needs_process(situation)
+    if reason is None and situation.broker is not None and situation.broker.state is not BrokerState.RUNNING:
+        return f"b{situation.broker.id} is {situation.broker.state}; only a running broker shuts down in good order"
+    return reason
+
+
+def _needs_broker(situation: Situation) -> str | None:
+    return None if situation.broker is not None else "no broker is selected; choose one with ← and →"
+
+
+def _freeze(situation: Situation) -> tuple[Act, ...]:
+    broker = situation.broker
+    assert broker is not None
+    return (acts.Resume(broker.id) if broker.state is BrokerState.PAUSED else acts.Pause(broker.id),)
+
+
+# --- network -------------------------------------------------------------------------------------------------------
+
+
+def _nothing_to_heal(situation: Situation) -> str | None:
+    return None if situation.view.cut_links else "no link is cut"
+
+
+def _heal_all(situation: Situation) -> tuple[Act, ...]:
+    return (acts.Heal(),)
+
+
+def _isolate(situation: Situation) -> tuple[Act, ...]:
+    return (acts.Isolate(f"b{_broker(situation)}"),)
+
+
+# --- administration ------------------------------------------------------------------------------------------------
+
+
+def _toggle_unclean(situation: Situation) -> tuple[Act, ...]:
+    """Where the selected partition's topic has a value of its own, that one is changed; otherwise the cluster's."""
+    topic = situation.partition.tp.topic if situation.partition is not None else None
+    if topic is not None and not situation.overridden(UNCLEAN, topic):
+        topic = None
+    new = "false" if situation.setting(UNCLEAN, topic) else "true"
+    return (acts.Set(UNCLEAN, new, topic=topic),)
+
+
+def _no_unclean_election(situation: Situation) -> str | None:
+    partition = situation.partition
+    if partition is None:
+        return "no partition is selected; choose one with ↑ and ↓"
+    if not partition.offline:
+        return f"{partition.tp} is led by b{partition.leader}; an unclean election is for a partition that nobody leads"
+    if not any(copy.alive for copy in partition.copies):
+        return f"no replica of {partition.tp} is alive; start a broker first"
+    return None
+
+
+def _elect_unclean(situation: Situation) -> tuple[Act, ...]:
+    assert situation.partition is not None
+    return (acts.Elect("unclean", situation.partition.tp),)
+
+
+def _no_preferred_election(situation: Situation) -> str | None:
+    if not situation.view.partitions:
+        return "there is no partition"
+    if all(p.leader == p.replicas[0] for p in situation.view.partitions):
+        return "every partition is led by its preferred leader already"
+    return None
+
+
+def _elect_preferred(situation: Situation) -> tuple[Act, ...]:
+    return (acts.Elect("preferred"),)
+
+
+def _needs_partition(situation: Situation) -> str | None:
+    return None if situation.partition is not None else "no partition is selected; choose one with ↑ and ↓"
+
+
+def _no_producer(situation: Situation) -> str | None:
+    return None if situation.view.producers else "nobody produces; start a load with l or a burst with p"
+
+
+def _not_by_hand(situation: Situation) -> str | None:
+    if situation.pace is not Pace.BY_HAND:
+        return "this cluster moves by itself; single fetches are for scenarios with pace by-hand"
+    return _needs_broker(situation)
+
+
+# --- time ----------------------------------------------------------------------------------------------------------
+
+
+def _fastest(situation: Situation) -> str | None:
+    return f"{SPEEDS[-1]:g}× is the fastest; x goes as fast as it can" if situation.speed >= SPEEDS[-1] else None
+
+
+def _slowest(situation: Situation) -> str | None:
+    return f"{SPEEDS[0]:g}× is the slowest" if situation.speed <= SPEEDS[0] else None
+
+
+def _no_event(situation: Situation) -> str | None:
+    if situation.event is None:
+        return "no event is selected; go up in the event log"
+    return None if situation.event[2] else "this event has no cause: it was an act, or a timer of its own"
+
+
+TIME, BROKER, NETWORK, CLUSTER, CLIENTS, SCREEN = "Time", "Selected broker", "Network", "Cluster", "Clients", "Screen"
+
+ACTIONS: Final[tuple[Action, ...]] = (
+    Action("play", ("space",), "play/pause", "Let virtual time run, or hold it.", TIME, call="toggle_play", footer=1),
+    Action("step", ("n", "full_stop"), "step", "Go on to the next event of any kind, and pause there.", TIME, call="step", footer=2),
+    Action("step-notable", ("N", "greater_than_sign"), "next notable", "Go on to the next election, ISR change, truncation, error or loss, and pause there.", TIME, call="step_notable", footer=3),
+    Action("faster", ("plus", "equals_sign"), "faster", "The next higher speed, up to 1000×.", TIME, _fastest, call="faster", shown="+", footer=4),
+    Action("slower", ("minus", "underscore"), "slower", "The next lower speed, down to 0.1×.", TIME, _slowest, call="slower", shown="-", footer=5),
+    Action("full-speed", ("x",), "full speed", "As fast as it can; again: back to the speed before.", TIME, call="full_speed", footer=30),
+    Action("kill", ("k",), "kill", "kill -9: the process is gone, its logs stay, and nobody is told.", BROKER, _needs_process, build=lambda s: (acts.Kill(_broker(s)),), footer=6),
+    Action("start", ("s",), "start", "Start the stopped broker again.", BROKER, _cannot_start, build=lambda s: (acts.Start(_broker(s)),), footer=7),
+    Action("shutdown", ("d",), "shut down", "Controlled shutdown: leaderships move away first, then the process ends.", BROKER, _cannot_shut_down, build=lambda s: (acts.Shutdown(_broker(s)),), footer=20),
+    Action("freeze", ("z",), "freeze/thaw", "Freeze the process as a long GC pause does, or let it go on.", BROKER, _needs_process, build=_freeze, footer=8),
+    Action("isolate", ("i",), "isolate", "Cut every link of the broker.", BROKER, _needs_broker, build=_isolate, footer=21),
+    Action("cut", ("c",), "cut link", "Cut the link to another node, or heal it.", NETWORK, _needs_broker, ask=questions.cut, footer=9),
+    Action("heal", ("h",), "heal all", "Heal every cut link.", NETWORK, _nothing_to_heal, build=_heal_all, footer=10),
+    Action("unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off: may a replica outside the ISR lead?", CLUSTER, build=_toggle_unclean, footer=11),
+    Action("elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition; what it lacks is lost.", CLUSTER, _no_unclean_election, build=_elect_unclean, footer=23),
+    Action("elect-preferred", ("e",), "elect preferred", "Give leadership back to the preferred leaders.", CLUSTER, _no_preferred_election, build=_elect_preferred, footer=22),
+    Action("min-isr", ("m",), "min ISR", f"Change {MIN_ISR} of the selected partition's topic.", CLUSTER, _needs_partition, ask=questions.min_isr, footer=12),
+    Action("acks", ("a",), "acks", "Change a producer's acks: 0, 1 or all.", CLIENTS, _no_producer, ask=questions.acks, footer=13),
+    Action("produce", ("p",), "produce", "Produce a burst of records to the selected partition.", CLIENTS, _needs_partition, ask=questions.produce, footer=14),
+    Action("load", ("l",), "load", "Change or stop the steady load on the selected partition's topic.", CLIENTS, _needs_partition, ask=questions.load, footer=24),
+    Action("by-hand", ("b",), "by hand", "A single fetch, answer, fencing or check of the selected broker, in a cluster that is moved by hand.", CLUSTER, _not_by_hand, ask=questions.by_hand, footer=25),
+    Action("cause", ("backspace", "less_than_sign"), "to its cause", "From the selected event to the event that led to it; again and again.", SCREEN, _no_event, call="to_cause", footer=26),
+    Action("filter", ("f",), "filter", "Events: notable ones, all without fetches, every one.", SCREEN, call="filter", footer=15),
+    Action("follow", ("G", "end"), "follow", "Follow the newest event again.", SCREEN, call="follow", footer=27),
+    Action("order", ("o",), "order", "Partitions by name, or the worst first as operators sort them.", SCREEN, call="order", footer=28),
+    Action("zoom", ("enter",), "look closer", "The selected partition, broker or event in full.", SCREEN, call="zoom", shown="⏎", footer=29),
+    Action("help", ("question_mark", "f1"), "help", "This page.", SCREEN, call="show_help", shown="?", footer=16),
+    Action("palette", ("colon",), "palette", "Every action by name (Ctrl+P does the same).", SCREEN, call="palette", shown=":", footer=17),
+    Action("picture", ("P",), "picture", "Save the screen as an SVG picture in the working directory.", SCREEN, call="picture"),
+    Action("quit", ("q", "ctrl+c"), "quit", "Leave; the event log, if one is written, is closed properly.", SCREEN, call="leave", footer=18),
+)  # fmt: skip
+"""Every action, in the order of the help screen."""
+
+BY_ID: Final = {action.id: action for action in ACTIONS}
+"""Every action by its id."""
+
+MOVES: Final = (
+    ("← →", "choose a broker"),
+    ("↑ ↓", "choose a partition, or an event in the log"),
+    ("Tab", "go from panel to panel: brokers, partitions, events"),
+    ("PgUp PgDn Home", "go further"),
+)
+"""Keys that only move about, for the help screen."""

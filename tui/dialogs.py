@@ -1,0 +1,158 @@
+"""What comes up over the main screen: a question, a closer look, the help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option as ListOption
+
+from tui.actions import ACTIONS, MOVES
+from tui.palette import Palette
+from tui.panels.states import LEGEND
+from tui.situation import Option, Question
+
+CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
+    Binding("escape,q,enter", "dismiss", "close", show=False),
+    Binding("ctrl+c", "app.leave", show=False),
+]
+
+
+class Ask(ModalScreen[Option | None]):
+    """A question: an answer by its key, or with the arrows and Enter, or by mouse. Escape asks nothing."""
+
+    BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
+        Binding("escape", "dismiss(None)", "never mind", show=False),
+        Binding("ctrl+c", "app.leave", show=False),
+    ]
+
+    def __init__(self, question: Question, paint: Palette) -> None:
+        super().__init__()
+        self.question = question
+        self.paint = paint
+
+    def compose(self) -> ComposeResult:
+        """A box with the question and its answers."""
+        paint = self.paint
+        options = self.question.options
+        widest = max((len(option.label) for option in options), default=0)
+        rows = []
+        for number, option in enumerate(options):
+            possible = option.refused is None
+            text = Text(no_wrap=True, overflow="ellipsis")
+            text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
+            text.append(option.label.ljust(widest + 2), paint.text if possible else paint.key_off)
+            text.append(option.refused or option.note, paint.muted if possible else paint.key_off)
+            rows.append(ListOption(text, id=str(number), disabled=not possible))
+        with Vertical(id="box"):
+            yield Static(self.question.about, id="about")
+            yield OptionList(*rows, id="options")
+        self.call_after_refresh(self._name_box)
+
+    def _name_box(self) -> None:
+        box = self.query_one("#box")
+        box.border_title = self.question.title
+        box.border_subtitle = "Esc: never mind"
+
+    def on_mount(self) -> None:
+        """The first possible answer is chosen at the start."""
+        options = self.query_one(OptionList)
+        options.highlighted = next((n for n, option in enumerate(self.question.options) if option.refused is None), None)
+        options.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """An answer's own key chooses it."""
+        for option in self.question.options:
+            if option.key and event.character == option.key:
+                event.stop()
+                self.dismiss(option)
+                return
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter or a click."""
+        event.stop()
+        self.dismiss(self.question.options[int(event.option.id or 0)])
+
+
+class Closer(ModalScreen[None]):
+    """The selected thing in full, scrollable."""
+
+    BINDINGS: ClassVar = CLOSE
+
+    def __init__(self, title: str, lines: Sequence[Strip]) -> None:
+        super().__init__()
+        self._heading = title
+        self._lines = lines
+
+    def compose(self) -> ComposeResult:
+        """A box with the lines."""
+        text = Text("\n").join(Text.assemble(*((s.text, s.style or "") for s in line)) for line in self._lines)
+        text.no_wrap = True
+        with VerticalScroll(id="box") as box:
+            box.border_title = self._heading
+            box.border_subtitle = "Esc: back"
+            yield Static(text)
+
+
+class Help(ModalScreen[None]):
+    """Every key with what it does, from the registry; those impossible now with the reason."""
+
+    BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
+        *CLOSE,
+        Binding("question_mark,f1", "dismiss", show=False),
+    ]
+
+    def __init__(self, paint: Palette, reasons: dict[str, str | None], extra: str) -> None:
+        super().__init__()
+        self.paint = paint
+        self.reasons = reasons
+        self.extra = extra
+
+    def compose(self) -> ComposeResult:
+        """A box with a line per action."""
+        with VerticalScroll(id="box") as box:
+            box.border_title = "Keys"
+            box.border_subtitle = "Esc: back   ↑ ↓: scroll"
+            yield Static(self._text())
+
+    def _text(self) -> Text:
+        paint = self.paint
+        text = Text()
+        group = ""
+        for action in ACTIONS:
+            if action.group != group:
+                group = action.group
+                text.append(f"{'' if not text else chr(10)}{group}\n", paint.title_focused)
+            reason = self.reasons.get(action.id)
+            keys = " ".join(dict.fromkeys(_readable(key) for key in action.keys))
+            text.append(f"  {keys:<11}", paint.key if reason is None else paint.key_off)
+            text.append(f"{action.label:<17}", paint.strong if reason is None else paint.key_off)
+            text.append(action.help, paint.text if reason is None else paint.key_off)
+            if reason is not None:
+                text.append(f"\n{'':<30}now: {reason}", paint.muted)
+            text.append("\n")
+        text.append("\nMoving about\n", paint.title_focused)
+        for keys, what in MOVES:
+            text.append(f"  {keys:<16}", paint.key).append(f"{what}\n", paint.text)
+        text.append("\nGlyphs\n", paint.title_focused)
+        text.append("  " + LEGEND.replace("  ", "\n  ") + "\n", paint.text)
+        text.append(f"\n{self.extra}", paint.muted)
+        return text
+
+
+_NAMES = {
+    "full_stop": ".", "greater_than_sign": ">", "less_than_sign": "<", "plus": "+", "equals_sign": "=", "minus": "-", "underscore": "_",
+    "question_mark": "?", "colon": ":", "space": "Space", "enter": "Enter", "backspace": "Bksp", "end": "End", "ctrl+c": "Ctrl+C", "f1": "F1",
+}  # fmt: skip
+
+
+def _readable(key: str) -> str:
+    return _NAMES.get(key, key)

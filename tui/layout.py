@@ -1,0 +1,133 @@
+"""Where each panel stands on a screen of a given size: one pure function, no widget.
+
+Four classes of size. *minimal* (below 80×20): a few calm lines. *small* (80×24): everything, one line per broker.
+*medium* (from 100 columns): brokers as cards where rows allow, an inspector below the events. *wide* (from 160
+columns): a column at the right for scenario, inspector and account.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+import attrs
+from textual.geometry import Region
+
+from tui.panels import brokers as broker_panel
+
+LEAST_WIDTH: Final = 80
+LEAST_HEIGHT: Final = 20
+"""Below this the minimal view is shown."""
+
+
+class SizeClass(enum.StrEnum):
+    """How much room there is."""
+
+    MINIMAL = "minimal"
+    SMALL = "small"
+    MEDIUM = "medium"
+    WIDE = "wide"
+
+
+@attrs.frozen
+class Layout:
+    """The regions of the panels; None: not shown at this size."""
+
+    size: SizeClass
+    header: Region
+    footer: Region
+    minimal: Region | None = None
+    brokers: Region | None = None
+    grid: Region | None = None
+    events: Region | None = None
+    inspector: Region | None = None
+    scenario: Region | None = None
+    account: Region | None = None
+    cards: bool = False
+    account_headline: bool = False
+    shared: bool = False
+    """Scenario and inspector take turns in one place: the inspector has it while the events have the keys."""
+
+
+def size_class(width: int, height: int) -> SizeClass:
+    """The class of a screen."""
+    if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+        return SizeClass.MINIMAL
+    if width >= 160 and height >= 30:
+        return SizeClass.WIDE
+    return SizeClass.MEDIUM if width >= 100 and height >= 30 else SizeClass.SMALL
+
+
+def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas: int, scenario: bool) -> Layout:
+    """The layout for a screen of that size and a cluster of that many brokers and partitions.
+
+    Args:
+        width, height: of the screen, in cells.
+        brokers, partitions: how many there are to show.
+        replicas: of the partition that has most.
+        scenario: whether there are expectations to show.
+    """
+    size = size_class(width, height)
+    header = Region(0, 0, width, min(1, height))
+    footer = Region(0, max(0, height - 1), width, 1 if height > 1 else 0)
+    if size is SizeClass.MINIMAL:
+        return Layout(size, header, footer, minimal=Region(0, 1, width, max(0, height - 2)))
+    if size is SizeClass.WIDE:
+        return _wide(width, height, header, footer, brokers, partitions, replicas, scenario)
+    cards = size is SizeClass.MEDIUM
+    y = 1
+    broker_rows = broker_panel.height_for(brokers, width, cards)
+    broker_region = Region(0, y, width, broker_rows)
+    y += broker_rows
+    account_rows = 3 if cards else 2
+    account = Region(0, height - 1 - account_rows, width, account_rows)
+    room = account.y - y
+    if cards:
+        detail = max(8, min(7 + replicas, room // 3))
+        least_events = 6
+    else:
+        detail = 4
+        least_events = 4
+    grid_rows = max(5, min(2 + partitions, room - detail - least_events, max(7, room * 11 // 20)))
+    grid = Region(0, y, width, grid_rows)
+    y += grid_rows
+    events = Region(0, y, width, max(1, account.y - detail - y))
+    y += events.height
+    below = Region(0, y, width, max(0, account.y - y))
+    shared = scenario and not cards
+    if scenario and cards:
+        right = width * 9 // 20
+        inspector, expected = Region(0, y, width - right - 1, below.height), Region(width - right, y, right, below.height)
+    else:
+        inspector, expected = below, below if scenario else None
+    return Layout(
+        size, header, footer, None, broker_region, grid, events, inspector, expected, account, cards=cards, account_headline=cards, shared=shared
+    )  # fmt: skip
+
+
+def _wide(width: int, height: int, header: Region, footer: Region, brokers: int, partitions: int, replicas: int, scenario: bool) -> Layout:
+    side = min(78, max(58, width * 36 // 100))
+    left = width - side - 1
+    bottom = height - 1
+    broker_rows = broker_panel.height_for(brokers, left, True)
+    y = 1 + broker_rows
+    room = bottom - y
+    grid_rows = max(5, min(2 + partitions, room * 11 // 20))
+    grid = Region(0, y, left, grid_rows)
+    events = Region(0, y + grid_rows, left, room - grid_rows)
+    x = left + 1
+    tall = bottom - 1
+    account_rows = 6
+    if scenario:
+        inspector_rows = min(max(10, 8 + replicas), tall // 3)
+        scenario_rows = tall - account_rows - inspector_rows
+        expected = Region(x, 1, side, scenario_rows)
+        y = 1 + scenario_rows
+    else:
+        inspector_rows, expected, y = tall - account_rows, None, 1
+    inspector = Region(x, y, side, inspector_rows)
+    account = Region(x, y + inspector_rows, side, account_rows)
+    return Layout(
+        SizeClass.WIDE, header, footer, None, Region(0, 1, left, broker_rows), grid, events, inspector, expected, account,
+        cards=True, account_headline=True,
+    )  # fmt: skip

@@ -1,0 +1,191 @@
+"""The brokers and the controller: cards where there is room, one line each in columns where there is less."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from core.ids import CONTROLLER, broker_address
+from core.units import format_duration
+from core.view import BrokerState, BrokerView, ClusterView
+from tui.palette import Palette
+from tui.panels.lines import Lines
+from tui.panels.states import broker_state, short_state
+from tui.rows import Row, blank, clip, rule
+
+CARD: Final = 25
+"""Columns of a card, gap included, at least."""
+WIDEST_CARD: Final = 36
+"""Columns of a card at most."""
+CHIP: Final = 19
+"""Columns of a broker that has one line, at least."""
+
+
+def card_width(brokers: int, width: int) -> int:
+    """Columns per card when all brokers and the controller fit beside each other as cards; 0 when they do not."""
+    each = width // (brokers + 1)
+    return min(WIDEST_CARD, each) if each >= CARD else 0
+
+
+def height_for(brokers: int, width: int, cards: bool) -> int:
+    """Lines the panel wants, its headline included."""
+    if cards and card_width(brokers, width):
+        return 4
+    per_line = max(1, width // CHIP)
+    return 1 + min(4, -(-(brokers + 1) // per_line))
+
+
+def links_of(view: ClusterView, node: str) -> list[str]:
+    """The cut and held links of a node, in words: `⇄ b2` both ways, `→ b2` only towards, `← b2` only from it."""
+    words = []
+    for links, mark in ((set(view.cut_links), ""), (set(view.held_links), "held ")):
+        others = sorted({dst if src == node else src for src, dst in links if node in (src, dst)})
+        for other in others:
+            out, back = (node, other) in links, (other, node) in links
+            words.append(f"{mark}{'↔' if out and back else '→' if out else '←'} {other}")
+    return words
+
+
+def paint_brokers(
+    view: ClusterView, paint: Palette, size: tuple[int, int], *, selected: int | None, focused: bool, cards: bool, note: str = ""
+) -> list[Strip]:
+    """The panel's lines."""
+    width, height = size
+    up = sum(1 for b in view.brokers if b.state is BrokerState.RUNNING and not b.fenced)
+    title = f"Brokers {up} of {len(view.brokers)} up"
+    lines = [rule(title, note, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
+    each = card_width(len(view.brokers), width) if cards and height >= 4 else 0
+    if each:
+        lines += _cards(view, paint, width, each, selected, focused)
+    else:
+        lines += _chips(view, paint, width, height - 1, selected, focused)
+    while len(lines) < height:
+        lines.append(blank(width))
+    return lines[:height]
+
+
+def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: int | None, focused: bool) -> list[Strip]:
+    rows = [Row(), Row(), Row()]
+    newest = max((b.metadata_offset for b in view.brokers), default=0)
+    for broker in view.brokers:
+        glyph, word, style = broker_state(broker, paint)
+        chosen = broker.id == selected
+        under = (paint.cursor if focused else paint.row) if chosen else None
+        behind = newest - broker.metadata_offset
+        stale = behind > 0 and broker.state is not BrokerState.STOPPED
+        silent = broker.silent_us > 3_000_000 and not (broker.state is BrokerState.STOPPED and broker.fenced)
+        cut = links_of(view, broker_address(broker.id))
+        third: list[tuple[str, Style]]
+        if cut:
+            third = [("cut " + " ".join(cut), paint.warn)]
+        elif silent:
+            third = [(f"silent for {format_duration(broker.silent_us // 100_000 * 100_000)}", paint.warn)]
+        elif stale:
+            third = [(f"metadata {behind} behind", paint.warn)]
+        else:
+            third = [(f"epoch {broker.broker_epoch}" + (f"  rack {broker.rack}" if broker.rack else ""), paint.muted)]
+        texts: list[list[tuple[str, Style]]] = [
+            [(f"b{broker.id} ", paint.strong if chosen else paint.broker), (f"{glyph} ", style), (word, style)],
+            [("leads ", paint.muted), (str(broker.leaders), paint.number), (f" of {broker.replicas} replicas", paint.muted)],
+            third,
+        ]
+        for row, parts in zip(rows, texts, strict=True):
+            card = Row().add("▌" if not chosen else "█", style).add("►" if chosen and row is rows[0] else " ", paint.key)
+            for text, part_style in parts:
+                card.add(clip(text, each - 2 - card.width), part_style)
+            for segment in card.strip(each - 1, under):
+                row.add(segment.text, segment.style or paint.text)
+            row.add(" ", paint.text)
+    faults = len(view.cut_links) + len(view.held_links)
+    cut = links_of(view, CONTROLLER)
+    texts = [
+        [("controller ", paint.broker), ("● ", paint.good), ("active", paint.good)],
+        [("cut " + " ".join(cut), paint.warn) if cut else ("elects leaders, keeps ISRs", paint.muted)],
+        [(f"{len(view.cut_links)} links cut, {len(view.held_links)} held", paint.warn) if faults else ("all links work", paint.muted)],
+    ]
+    for row, parts in zip(rows, texts, strict=True):
+        row.add("▌ ", paint.faint)
+        for text, part_style in parts:
+            row.add(clip(text, max(0, width - row.width)), part_style)
+    return [row.strip(width) for row in rows]
+
+
+def _chip(broker: BrokerView, paint: Palette, chosen: bool, each: int, cut: bool) -> Row:
+    glyph, _, style = broker_state(broker, paint)
+    row = Row().add("►" if chosen else " ", paint.key).add(glyph + " ", style)
+    row.add(f"b{broker.id}", paint.strong if chosen else paint.broker)
+    row.add(f" {short_state(broker)}", style)
+    row.add(f" {broker.leaders}/{broker.replicas}", paint.muted)
+    if cut:
+        row.add(" cut", paint.warn)
+    return row
+
+
+def _chips(view: ClusterView, paint: Palette, width: int, height: int, selected: int | None, focused: bool) -> list[Strip]:
+    per_line = max(1, min(width // CHIP, len(view.brokers) + 1))
+    each = width // per_line
+    brokers = list(view.brokers)
+    room = per_line * height
+    at = next((n for n, b in enumerate(brokers) if b.id == selected), 0)
+    skip = max(0, min(at // per_line - height + 1, -(-len(brokers) // per_line))) * per_line if len(brokers) > room else 0
+    lines = []
+    cut_nodes = {node for link in view.cut_links for node in link}
+    cells: list[tuple[Row, bool]] = [
+        (_chip(b, paint, b.id == selected, each, broker_address(b.id) in cut_nodes), b.id == selected) for b in brokers[skip : skip + room]
+    ]
+    if len(cells) < room and skip + room > len(brokers):
+        cut = len(view.cut_links)
+        cells.append(
+            (
+                Row().add(" ● ", paint.good).add("controller", paint.broker).add(f" {cut} cut" if cut else "", paint.warn),
+                False,
+            )
+        )
+    for start in range(0, len(cells), per_line):
+        row = Row()
+        for cell, chosen in cells[start : start + per_line]:
+            for segment in cell.strip(each, (paint.cursor if focused else paint.row) if chosen else None):
+                row.add(segment.text, segment.style or paint.text)
+        lines.append(row.strip(width))
+    return lines
+
+
+class Brokers(Lines, can_focus=True):
+    """The panel as a widget; a click selects a broker."""
+
+    class Picked(Message):
+        """A broker was clicked."""
+
+        def __init__(self, broker: int) -> None:
+            super().__init__()
+            self.broker = broker
+
+    def __init__(self, paint: Palette, *, id: str) -> None:
+        super().__init__(id=id)
+        self.paint = paint
+        self.cards = True
+        self._ids: list[int] = []
+
+    def update(self, view: ClusterView, *, selected: int | None, note: str = "") -> None:
+        """Show a new state."""
+        self._ids = [broker.id for broker in view.brokers]
+        size = (self.box.width, self.box.height)
+        self.show(paint_brokers(view, self.paint, size, selected=selected, focused=self.has_focus, cards=self.cards, note=note))
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the broker under the mouse."""
+        if event.y < 1:
+            return
+        width = self.box.width
+        each = card_width(len(self._ids), width) if self.cards and self.box.height >= 4 else 0
+        if each:
+            place = event.x // each
+        else:
+            per_line = max(1, min(width // CHIP, len(self._ids) + 1))
+            place = (event.y - 1) * per_line + event.x // (width // per_line)
+        if 0 <= place < len(self._ids):
+            self.post_message(self.Picked(self._ids[place]))

@@ -1,0 +1,214 @@
+"""The event log: when, what kind, and why. Follows the newest until somebody goes up in it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from core.journal.events import DETAIL, NORMAL, NOTABLE, EventTuple
+from core.units import format_clock
+from tui.palette import Palette
+from tui.panels.lines import Lines
+from tui.ring import LEVEL, Ring, sentence
+from tui.rows import Row, blank, rule
+
+LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETAIL: "every event"}
+"""The filters, in the order the key goes through them."""
+
+_GLYPHS: Final = {
+    "act": ("▸", "you"),
+    "setting-changed": ("▸", "you"),
+    "broker-stopped": ("✕", "bad"),
+    "unflushed-lost": ("✖", "bad"),
+    "broker-started": ("◌", "good"),
+    "broker-paused": ("‖", "warn"),
+    "broker-resumed": ("●", "good"),
+    "broker-registered": ("◌", "text"),
+    "registration-refused": ("✕", "warn"),
+    "broker-fenced": ("○", "bad"),
+    "broker-unfenced": ("●", "good"),
+    "shutdown-begun": ("◌", "warn"),
+    "link-cut": ("✕", "bad"),
+    "link-healed": ("↔", "good"),
+    "link-changed": ("↔", "warn"),
+    "link-held": ("‖", "warn"),
+    "link-released": ("↔", "good"),
+    "topic-created": ("◇", "text"),
+    "topic-refused": ("✕", "warn"),
+    "partition-changed": ("◇", "text"),
+    "leader-elected": ("★", "leader"),
+    "partition-offline": ("✖", "bad"),
+    "election-refused": ("✕", "warn"),
+    "alter-partition-refused": ("✕", "warn"),
+    "became-leader": ("☆", "text"),
+    "became-follower": ("·", "text"),
+    "append": ("+", "text"),
+    "append-refused": ("✕", "bad"),
+    "follower-fetched": ("←", "muted"),
+    "follower-append": ("+", "muted"),
+    "follower-high-watermark": ("↑", "muted"),
+    "high-watermark": ("↑", "committed"),
+    "epoch-answered": ("◂", "text"),
+    "truncated": ("◄", "bad"),
+    "fetch-failed": ("✕", "warn"),
+    "fetcher-disconnected": ("✕", "muted"),
+    "isr-shrink-proposed": ("▽", "warn"),
+    "isr-expand-proposed": ("△", "text"),
+    "isr-shrunk": ("▼", "warn"),
+    "isr-expanded": ("▲", "good"),
+    "isr-change-failed": ("✕", "warn"),
+    "produce-acked": ("✓", "good"),
+    "produce-failed": ("✕", "warn"),
+    "consumed": ("→", "muted"),
+    "consumer-reset": ("◄", "warn"),
+    "records-lost": ("✖", "alarm"),
+    "records-recovered": ("✓", "good"),
+    "records-diverged": ("≠", "alarm"),
+    "records-duplicated": ("≠", "warn"),
+    "checkpoint": ("■", "muted"),
+}
+
+_WORDS: Final = re.compile(
+    r"(?P<broker>\bb\d+\b)|(?P<partition>\b[A-Za-z][\w.-]*-\d+\b)|(?P<loss>\b(?:LOST|DIVERGED)\b)|(?P<setting>\b[a-z]+(?:\.[a-z]+){2,}\b)|(?P<number>\b\d[\d,.]*\b)"
+)
+
+
+def glyph_of(kind: str) -> tuple[str, str]:
+    """Glyph and style role of an event kind."""
+    return _GLYPHS.get(kind, ("·", "text"))
+
+
+def coloured(text: str, paint: Palette, base: Style) -> list[tuple[str, Style]]:
+    """A sentence with its brokers, partitions, settings and numbers marked."""
+    styles = {"broker": paint.broker, "partition": paint.partition, "loss": paint.alarm, "setting": paint.text, "number": paint.number}
+    parts: list[tuple[str, Style]] = []
+    at = 0
+    for match in _WORDS.finditer(text):
+        parts.append((text[at : match.start()], base))
+        parts.append((match[0], styles[match.lastgroup or "number"]))
+        at = match.end()
+    parts.append((text[at:], base))
+    return [part for part in parts if part[0]]
+
+
+@lru_cache(maxsize=2_048)
+def paint_event(event: EventTuple, paint: Palette, width: int, selected: bool, focused: bool) -> Strip:
+    """One line: time, glyph, sentence."""
+    glyph, role = glyph_of(event[3])
+    style: Style = getattr(paint, role)
+    level = LEVEL[event[3]]
+    base = paint.text if level >= NOTABLE else paint.muted
+    if event[3] == "act":
+        base = paint.you
+    row = (
+        Row()
+        .add("►" if selected else " ", paint.key)
+        .add(format_clock(event[1]), paint.muted)
+        .add(" ", base)
+        .add(glyph, style)
+        .add(" ", base)
+    )
+    row.join(coloured(sentence(event), paint, base))
+    return row.strip(width, (paint.cursor if focused else paint.row) if selected else None)
+
+
+class EventLog(Lines, can_focus=True):
+    """The log as a widget. `cursor` is an index in the ring, None while it follows the newest event."""
+
+    class Picked(Message):
+        """The selection moved; None: it follows again."""
+
+        def __init__(self, event: EventTuple | None) -> None:
+            super().__init__()
+            self.event = event
+
+    def __init__(self, paint: Palette, ring: Ring, *, id: str) -> None:
+        super().__init__(id=id)
+        self.paint = paint
+        self.level = NOTABLE
+        self.ring = ring
+        self.cursor: int | None = None
+        self._top = 0
+
+    @property
+    def selected(self) -> EventTuple | None:
+        """The selected event."""
+        if self.cursor is None or self.ring.total == 0:
+            return None
+        return self.ring.at(max(self.ring.first, min(self.cursor, self.ring.total - 1)))
+
+    def use(self, ring: Ring, level: int) -> None:
+        """Show another ring; the selection stays at the same moment if it is there."""
+        chosen = self.selected
+        self.ring, self.level = ring, level
+        if chosen is not None:
+            self.cursor = ring.index_of(chosen[0])
+
+    def move(self, by: int) -> None:
+        """Move the selection; past the newest event it follows again."""
+        if self.ring.total == 0:
+            return
+        at = self.ring.total if self.cursor is None else max(self.ring.first, self.cursor)
+        at += by
+        self.cursor = None if at >= self.ring.total else max(self.ring.first, at)
+        self.post_message(self.Picked(self.selected))
+
+    def go_to(self, seq: int) -> bool:
+        """Select the event of that sequence number; False when this ring has it no more."""
+        index = self.ring.index_of(seq)
+        if index is None:
+            return False
+        self.cursor = index
+        self.post_message(self.Picked(self.selected))
+        return True
+
+    def follow(self) -> None:
+        """Follow the newest event again."""
+        self.cursor = None
+        self.post_message(self.Picked(None))
+
+    def update(self, note: str = "") -> None:
+        """Show what has come since."""
+        width, height = self.box
+        rows = max(0, height - 1)
+        ring = self.ring
+        first, total = ring.first, ring.total
+        if self.cursor is None:
+            top = max(first, total - rows)
+        else:
+            at = self.cursor = max(first, min(self.cursor, total - 1))
+            top = max(first, min(max(self._top, at - rows + 1), at))
+        self._top = top
+        focused = self.has_focus
+        paint = self.paint
+        state = "following" if self.cursor is None else f"{total - 1 - self.cursor:,} later"
+        right = note or f"{LEVEL_NAMES[self.level]} · {state}"
+        lines = [rule(f"Events {total:,}", right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
+        for index in range(top, min(total, top + rows)):
+            lines.append(paint_event(ring.at(index), paint, width, index == self.cursor, focused))
+        if total == 0 and rows:
+            lines.append(Row().add(" Nothing has happened yet. Kill a broker with k, and watch what follows.", paint.muted).strip(width))
+        while len(lines) < height:
+            lines.append(blank(width))
+        self.show(lines[:height])
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the event under the mouse."""
+        index = self._top + event.y - 1
+        if event.y >= 1 and index < self.ring.total:
+            self.cursor = index
+            self.post_message(self.Picked(self.selected))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Go back by three."""
+        self.move(-3)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Go on by three."""
+        self.move(3)

@@ -1,0 +1,91 @@
+"""The last line: the keys that matter now, greyed when impossible; or for a moment, what just went wrong or was done."""
+
+from __future__ import annotations
+
+import attrs
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from tui.palette import Palette
+from tui.panels.lines import Lines
+from tui.rows import Row
+
+
+@attrs.frozen
+class Hint:
+    """A key in the footer."""
+
+    action: str
+    key: str
+    label: str
+    possible: bool
+
+
+@attrs.frozen
+class Note:
+    """A message; `refused` when it says why something did not happen."""
+
+    text: str
+    refused: bool = False
+
+
+def paint_footer(hints: tuple[Hint, ...], note: Note | None, paint: Palette, width: int, last: int = 2) -> Strip:
+    """The line. The last hints (help and quit) always have their place.
+
+    Args:
+        hints: most important first.
+        note: shown instead of the hints.
+        paint: the styles.
+        width: cells.
+        last: how many hints at the end are kept whatever else has no room.
+    """
+    if note is not None:
+        row = Row().add(" ✕ " if note.refused else " ► ", paint.bad if note.refused else paint.good)
+        return row.add(note.text, paint.strong).strip(width)
+    kept = hints[len(hints) - last :] if last else ()
+    reserved = sum(_length(hint) for hint in kept)
+    row = Row()
+    for hint in hints[: len(hints) - len(kept)]:
+        if row.width + _length(hint) + reserved > width:
+            continue
+        _hint(row, hint, paint)
+    for hint in kept:
+        _hint(row, hint, paint)
+    return row.strip(width)
+
+
+def _length(hint: Hint) -> int:
+    return len(hint.key) + len(hint.label) + 3
+
+
+def _hint(row: Row, hint: Hint, paint: Palette) -> None:
+    meta = Style(meta={"action": hint.action})
+    row.add(f" {hint.key}", (paint.key if hint.possible else paint.key_off) + meta)
+    row.add(f" {hint.label} ", (paint.muted if hint.possible else paint.key_off) + meta)
+
+
+class Footer(Lines):
+    """The line as a widget; a click on a hint is as good as its key."""
+
+    class Chosen(Message):
+        """A hint was clicked."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    def __init__(self, paint: Palette, *, id: str) -> None:
+        super().__init__(id=id)
+        self.paint = paint
+
+    def update(self, hints: tuple[Hint, ...], note: Note | None) -> None:
+        """Show a new state."""
+        self.show([paint_footer(hints, note, self.paint, self.box.width)])
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what was clicked."""
+        action = event.style.meta.get("action")
+        if action is not None:
+            self.post_message(self.Chosen(str(action)))

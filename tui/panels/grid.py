@@ -1,0 +1,263 @@
+"""Partitions × replicas: who leads, who is in sync, and how far every log reaches.
+
+With few brokers each has a column of its own; with many, a partition's replicas stand in their order and carry the
+broker's id. A row is painted again only when something visible in it has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from core.ids import TopicPartition
+from core.view import ClusterView, PartitionView, ReplicaView
+from tui.palette import Palette
+from tui.panels.bars import Window, bar
+from tui.panels.lines import Lines
+from tui.panels.states import COMMITTED, LEGEND, MISSING, PENDING, broker_state, partition_status, replica_marks, short_state
+from tui.rows import Row, blank, clip, fit, rule
+
+LEAST_CELL: Final = 15
+"""Columns a replica needs for its marks, a bar and a number."""
+
+WIDEST_BAR: Final = 40
+"""Cells beyond which a bar says no more."""
+
+
+@attrs.frozen
+class Columns:
+    """Where what stands in a row. Widths in cells; 0: not shown."""
+
+    name: int
+    status: int
+    leader: int
+    epochs: int
+    isr: int
+    cell: int
+    bar: int
+    both: bool
+    """HW and LEO, or LEO only."""
+    brokers: tuple[int, ...]
+    """Brokers with a column of their own; empty: replicas in order."""
+    places: int
+    """Replica columns."""
+    label: int
+    """Cells of the broker's id in front of a replica, when the column does not tell."""
+
+    @property
+    def cells_at(self) -> int:
+        """Where the replica columns start."""
+        return 2 + self.name + self.status + self.leader + self.epochs + self.isr
+
+    @staticmethod
+    def plan(view: ClusterView, width: int) -> Columns:
+        """The columns for a cluster on a screen of that width: what matters least goes first."""
+        name = min(max((len(str(p.tp)) for p in view.partitions), default=9) + 1, 15 if width < 100 else 28)
+        largest = max((copy.leo for p in view.partitions for copy in p.copies), default=0)
+        digits = max(3, len(str(largest)))
+        replicas = max((len(p.copies) for p in view.partitions), default=0)
+        isr = max((len(",".join(map(str, p.replicas))) for p in view.partitions), default=1) + 6
+        ids = tuple(broker.id for broker in view.brokers)
+        wide = width >= 100
+        status, leader, epochs = (13, 6, 9) if wide else (2, 0, 0)
+        room = width - 3 - name - status - leader - epochs - isr
+        brokers = ids if ids and room // len(ids) >= LEAST_CELL else ()
+        places = len(brokers) if brokers else max(1, replicas)
+        label = 0 if brokers else max(len(str(i)) for i in (*ids, 0)) + 2
+        cell = max(1, room // places)
+        if cell < LEAST_CELL + label:
+            isr_dropped = room + isr
+            cell, isr = max(1, isr_dropped // places), 0
+        both = cell - label - 4 - (2 * digits + 1) >= 7
+        numbers = 2 * digits + 1 if both else digits
+        length = min(WIDEST_BAR, max(3, cell - label - 5 - numbers))
+        return Columns(name, status, leader, epochs, isr, min(cell, label + 5 + length + numbers), length, both, brokers, places, label)
+
+
+def in_order(view: ClusterView, worst_first: bool) -> list[PartitionView]:
+    """The partitions as they are listed: by name, or the worst first as operators sort them."""
+    if worst_first:
+        return sorted(view.partitions, key=lambda p: (not (p.lost or p.diverged), p.status, p.tp))
+    return sorted(view.partitions, key=lambda p: p.tp)
+
+
+class GridPainter:
+    """Paints the grid and remembers the rows it has painted."""
+
+    def __init__(self, paint: Palette) -> None:
+        self.paint = paint
+        self._rows: dict[TopicPartition, tuple[tuple[object, ...], PartitionView, Strip]] = {}
+
+    def lines(
+        self,
+        view: ClusterView,
+        order: Sequence[PartitionView],
+        size: tuple[int, int],
+        *,
+        top: int = 0,
+        partition: TopicPartition | None = None,
+        broker: int | None = None,
+        focused: bool = False,
+        note: str = "",
+    ) -> list[Strip]:
+        """The panel's lines.
+
+        Args:
+            view: the cluster.
+            order: its partitions in the order to list them.
+            size: width and height in cells.
+            top: index of the first partition shown.
+            partition, broker: the selected cell.
+            focused: whether the keys go to this panel.
+            note: what stands at the right of the headline; empty: the legend.
+        """
+        width, height = size
+        paint = self.paint
+        columns = Columns.plan(view, width)
+        shown = order[top : top + max(0, height - 2)]
+        rest = len(order) - len(shown)
+        more = f"{top + 1}–{top + len(shown)} of {len(order)}" if rest else f"{len(order)}"
+        title = f"Partitions {more}"
+        right = note or (LEGEND if width >= 110 else "")
+        lines = [rule(title, right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
+        if height >= 2:
+            lines.append(self._head(view, columns, width, broker))
+        for row in shown:
+            key = (columns, width, row.tp == partition, broker, focused, id(paint))
+            known = self._rows.get(row.tp)
+            if known is not None and known[0] == key and known[1] == row:
+                lines.append(known[2])
+                continue
+            strip = self._row(row, columns, width, row.tp == partition, broker, focused)
+            self._rows[row.tp] = (key, row, strip)
+            lines.append(strip)
+        if len(self._rows) > 4 * max(16, height):
+            keep = {row.tp for row in shown}
+            self._rows = {tp: kept for tp, kept in self._rows.items() if tp in keep}
+        while len(lines) < height:
+            lines.append(blank(width))
+        return lines[:height]
+
+    def _head(self, view: ClusterView, columns: Columns, width: int, broker: int | None) -> Strip:
+        paint = self.paint
+        row = Row().add(fit("  partition", columns.name + 2), paint.muted)
+        if columns.status:
+            row.add(fit("status" if columns.status > 4 else "", columns.status), paint.muted)
+        if columns.leader:
+            row.add(fit("leads", columns.leader), paint.muted)
+        if columns.epochs:
+            row.add(fit("epochs", columns.epochs), paint.muted)
+        if columns.isr:
+            row.add(fit("ISR ≥min", columns.isr), paint.muted)
+        if columns.brokers:
+            for number, view_of in enumerate(view.brokers):
+                row.pad(columns.cells_at + number * columns.cell)
+                glyph, _, style = broker_state(view_of, paint)
+                chosen = view_of.id == broker
+                name = f"b{view_of.id}"
+                row.add(" " + glyph + " ", style).add(name, paint.broker + Style(underline=True) if chosen else paint.broker)
+                row.add(
+                    clip(f" {short_state(view_of)}", columns.cell - row.width + columns.cells_at + number * columns.cell - 1), paint.muted
+                )
+        else:
+            row.pad(columns.cells_at).add(clip("replicas, the preferred leader first", width - columns.cells_at), paint.muted)
+        return row.strip(width)
+
+    def _row(self, p: PartitionView, columns: Columns, width: int, selected: bool, broker: int | None, focused: bool) -> Strip:
+        paint = self.paint
+        row = Row().add("► " if selected else "  ", paint.key)
+        row.add(fit(str(p.tp), columns.name), paint.strong if selected else paint.partition)
+        glyph, word, style = partition_status(p, paint)
+        if columns.status > 4:
+            row.add(fit(f"{glyph} {word}", columns.status), style)
+        elif columns.status:
+            row.add(fit(glyph, columns.status), style)
+        if columns.leader:
+            row.add(fit("none" if p.offline else f"b{p.leader}", columns.leader), paint.bad if p.offline else paint.leader)
+        if columns.epochs:
+            row.add(fit(f"L{p.leader_epoch} P{p.partition_epoch}", columns.epochs), paint.muted)
+        if columns.isr:
+            members = "[" + ",".join(map(str, p.isr)) + "]"
+            short = len(p.isr) < len(p.replicas)
+            row.add(members, style if short else paint.text).add(f" ≥{p.min_isr}", paint.muted)
+        window = Window.of(p)
+        by_broker = {copy.broker: copy for copy in p.copies}
+        for place in range(columns.places):
+            row.pad(columns.cells_at + place * columns.cell)
+            if columns.brokers:
+                copy = by_broker.get(columns.brokers[place])
+            else:
+                copy = p.copies[place] if place < len(p.copies) else None
+            if copy is not None:
+                self._cell(row, p, copy, columns, window, selected and copy.broker == broker)
+        return row.strip(width, (paint.cursor if focused else paint.row) if selected else None)
+
+    def _cell(self, row: Row, p: PartitionView, copy: ReplicaView, columns: Columns, window: Window, chosen: bool) -> None:
+        paint = self.paint
+        if columns.label:
+            row.add(fit(f"b{copy.broker}", columns.label), paint.broker)
+        marks, style = replica_marks(p, copy, paint)
+        row.add(marks, style).add("▸" if chosen else " ", paint.key)
+        committed, pending, missing = bar(window, copy.hw, copy.leo, columns.bar)
+        alive = copy.alive
+        row.add(COMMITTED * committed, paint.committed if alive else paint.faint)
+        row.add(PENDING * pending, paint.pending if alive else paint.faint)
+        row.add(MISSING * missing, paint.missing)
+        row.add(" ", paint.text)
+        if columns.both:
+            row.add(str(copy.hw), paint.number if alive else paint.muted).add("/", paint.muted)
+        row.add(str(copy.leo), (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
+
+
+class Grid(Lines, can_focus=True):
+    """The grid as a widget: scrolls to the selected partition; a click selects a cell."""
+
+    class Picked(Message):
+        """A cell was clicked."""
+
+        def __init__(self, partition: TopicPartition, broker: int | None) -> None:
+            super().__init__()
+            self.partition = partition
+            self.broker = broker
+
+    def __init__(self, paint: Palette, *, id: str) -> None:
+        super().__init__(id=id)
+        self.painter = GridPainter(paint)
+        self.order: list[PartitionView] = []
+        self.top = 0
+        self._columns: Columns | None = None
+
+    def update(self, view: ClusterView, *, worst_first: bool, partition: TopicPartition | None, broker: int | None, note: str) -> None:
+        """Show a new state."""
+        self.order = in_order(view, worst_first)
+        width, height = self.box
+        self._columns = Columns.plan(view, width)
+        rows = max(1, height - 2)
+        at = next((n for n, p in enumerate(self.order) if p.tp == partition), 0)
+        self.top = max(0, min(max(self.top, at - rows + 1), at, len(self.order) - rows if len(self.order) > rows else 0))
+        self.show(
+            self.painter.lines(
+                view, self.order, (width, height), top=self.top, partition=partition, broker=broker, focused=self.has_focus, note=note
+            )
+        )
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the cell under the mouse."""
+        row = self.top + event.y - 2
+        if event.y < 2 or row >= len(self.order) or self._columns is None:
+            return
+        columns, partition = self._columns, self.order[row]
+        place = (event.x - columns.cells_at) // max(1, columns.cell)
+        broker = None
+        if event.x >= columns.cells_at and 0 <= place < columns.places:
+            if columns.brokers:
+                broker = columns.brokers[place]
+            elif place < len(partition.copies):
+                broker = partition.copies[place].broker
+        self.post_message(self.Picked(partition.tp, broker))

@@ -1,0 +1,77 @@
+"""The first line: virtual time, pace, and what is being played."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+from textual.strip import Strip
+
+from core.units import format_clock
+from tui.palette import Palette
+from tui.panels.lines import Lines
+from tui.rows import Row, clip
+
+
+@attrs.frozen
+class Clock:
+    """What the header shows of a session. `reached` is the speed really kept when that is less than wished."""
+
+    now: int
+    playing: bool
+    speed: float
+    reached: float | None
+    seeking: str | None
+    release: str
+    seed: int
+    title: str
+    ended: bool = False
+    """A scenario has come to its end."""
+
+
+def speed_word(speed: float) -> str:
+    """`0.5×`, `20×`, `max`."""
+    return "max" if math.isinf(speed) else f"{speed:g}×"
+
+
+def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
+    """The line."""
+    row = Row().add(" isrlab ", paint.brand).add(" ", paint.text)
+    if clock.seeking is not None:
+        row.add("►‖ ", paint.warn)
+    elif clock.playing:
+        row.add("►  ", paint.good)
+    else:
+        row.add("‖  ", paint.warn)
+    row.add(format_clock(clock.now), paint.strong).add("  ", paint.text)
+    if clock.seeking is not None:
+        row.add(f"looking for {clock.seeking}", paint.warn)
+    elif not clock.playing:
+        row.add("paused", paint.warn).add(f"  {speed_word(clock.speed)}", paint.muted)
+    else:
+        row.add(speed_word(clock.speed), paint.strong)
+        if clock.reached is not None:
+            row.add(f"  keeps {clock.reached:,.3g}×" if math.isinf(clock.speed) else f"  cannot keep up: {clock.reached:,.3g}×", paint.warn)
+    if clock.ended:
+        row.add("  script ended", paint.muted)
+    right = Row()
+    title = clip(clock.title, max(0, width - row.width - 4 - len(f"Kafka {clock.release}  seed {clock.seed}  ")))
+    if width - row.width >= 24:
+        right.add(f"{title}  " if title else "", paint.text)
+        right.add(f"Kafka {clock.release}", paint.text).add(f"  seed {clock.seed} ", paint.muted)
+    row.pad(max(row.width, width - right.width))
+    for segment in right.strip(right.width):
+        row.add(segment.text, segment.style or paint.text)
+    return row.strip(width)
+
+
+class Header(Lines):
+    """The line as a widget."""
+
+    def __init__(self, paint: Palette, *, id: str) -> None:
+        super().__init__(id=id)
+        self.paint = paint
+
+    def update(self, clock: Clock) -> None:
+        """Show a new state."""
+        self.show([paint_header(clock, self.paint, self.box.width)])

@@ -1,0 +1,204 @@
+"""The selected thing in full: a partition with all its replicas, a broker, or an event with its rule and its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.strip import Strip
+
+from core.ids import broker_address
+from core.journal.events import KINDS, EventTuple
+from core.units import format_clock, format_duration
+from core.view import BrokerState, BrokerView, ClusterView, PartitionView, ReplicaView
+from tui.palette import Palette
+from tui.panels.brokers import links_of
+from tui.panels.events import coloured, glyph_of
+from tui.panels.lines import Lines
+from tui.panels.states import broker_state, partition_status, replica_marks
+from tui.ring import sentence
+from tui.rows import Row, rule, wrap
+
+
+def ids(members: tuple[int, ...]) -> str:
+    """`[1,2,3]`."""
+    return "[" + ",".join(map(str, members)) + "]"
+
+
+def held_back(p: PartitionView, view: ClusterView) -> str:
+    """Why the high watermark of a partition is where it is, in a sentence."""
+    if p.offline:
+        return f"Nobody leads: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
+    leader = p.copy_on(p.leader)
+    if not leader.alive:
+        return f"b{p.leader} leads on paper only: its process is gone, the controller has not noticed yet."
+    if leader.leo == leader.hw:
+        return f"All {leader.leo:,} records are committed."
+    waiting = leader.leo - leader.hw
+    records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
+    if len(p.isr) < p.min_isr:
+        return f"HW held at {leader.hw}: {records}; ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}."
+    if p.held_by in (p.leader, -1):
+        return f"HW {leader.hw}: {records} for the followers' next fetch."
+    holder = next((copy for copy in p.copies if copy.broker == p.held_by), None)
+    seen = ""
+    if holder is not None and holder.caught_up_us > 1_000_000:
+        seen = f", last caught up {format_duration(holder.caught_up_us // 100_000 * 100_000)} ago"
+    return f"HW held at {leader.hw} by b{p.held_by}{seen}: {records}."
+
+
+def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: int) -> list[Strip]:
+    """A partition: where it stands, why its HW is where it is, and every replica."""
+    glyph, word, style = partition_status(p, paint)
+    lines = [
+        Row()
+        .add(f" {p.tp}  ", paint.partition)
+        .add(f"{glyph} {word}", style)
+        .add("  leader ", paint.muted)
+        .add("none" if p.offline else f"b{p.leader}", paint.leader)
+        .add(f"  leader epoch {p.leader_epoch}, partition epoch {p.partition_epoch}", paint.muted)
+        .strip(width),
+    ]
+    second = Row().add(" ISR ", paint.muted).add(ids(p.isr), paint.text).add(" of ", paint.muted).add(ids(p.replicas), paint.text)
+    second.add(f"  min {p.min_isr}", paint.muted)
+    if p.elr or p.last_known_elr:
+        second.add("  ELR ", paint.muted).add(ids(p.elr or p.last_known_elr), paint.text)
+    if p.recovering:
+        second.add("  RECOVERING", paint.warn)
+    lines.append(second.strip(width))
+    third = Row().add(" ", paint.text)
+    for label, number, alarm in (
+        ("accepted", p.accepted, False),
+        ("acked", p.acked, False),
+        ("committed", p.committed, False),
+        ("lost", p.lost, True),
+        ("duplicated", p.duplicated, True),
+        ("diverged", p.diverged, True),
+    ):
+        if alarm and not number and width < 90:
+            continue
+        third.add(f"{label} ", paint.muted).add(f"{number:,}", paint.bad if alarm and number else paint.number).add("  ", paint.text)
+    lines.append(third.strip(width))
+    for line in wrap(held_back(p, view), width - 2):
+        lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+    digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
+    head = "LEO".rjust(digits) + "  " + "HW".rjust(digits) + "  " + "lag".rjust(7) + "  caught up  epochs@start"
+    lines.append(Row().add(" " * 6 + head, paint.muted).strip(width))
+    longest = max((copy.leo for copy in p.copies), default=0)
+    for copy in p.copies:
+        lines.append(_replica(p, copy, paint, digits, longest, width))
+    return lines
+
+
+def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, digits: int, longest: int, width: int) -> Strip:
+    marks, style = replica_marks(p, copy, paint)
+    lag = longest - copy.leo
+    if copy.broker == p.leader:
+        ago = "leads"
+    elif copy.caught_up_us < 0:
+        ago = "?"
+    elif copy.caught_up_us < 1_000_000:
+        ago = "now"
+    else:
+        ago = f"{copy.caught_up_us / 1_000_000:.1f}s ago"
+    row = Row().add(f" {marks}", style).add(f"{'b' + str(copy.broker):<3}", paint.broker)
+    row.add(f"{copy.leo:,}".rjust(digits), paint.number if copy.alive else paint.muted).add("  ", paint.text)
+    row.add(f"{copy.hw:,}".rjust(digits), paint.committed if copy.alive else paint.muted).add("  ", paint.text)
+    row.add((f"-{lag:,}" if lag else "·").rjust(7), paint.warn if lag else paint.faint)
+    row.add(f"  {ago:<9}  ", paint.muted)
+    row.add(" ".join(f"{epoch}@{start}" for epoch, start in copy.epochs[-4:]), paint.muted)
+    believes = ""
+    if copy.alive and copy.believes_leader != p.leader:
+        believes = "follows nobody" if copy.believes_leader < 0 else f"believes b{copy.believes_leader} leads (epoch {copy.believes_epoch})"
+    elif copy.fetch_state in ("truncating", "delayed", "failed"):
+        believes = copy.fetch_state
+    if believes:
+        row.add("  " + believes, paint.warn)
+    return row.strip(width)
+
+
+def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -> list[Strip]:
+    """A broker: process, registration, partitions, links."""
+    glyph, word, style = broker_state(b, paint)
+    lines = [
+        Row()
+        .add(f" b{b.id}  ", paint.broker)
+        .add(f"{glyph} {word}", style)
+        .add(f"  broker epoch {b.broker_epoch}" + (f"  rack {b.rack}" if b.rack else ""), paint.muted)
+        .strip(width)
+    ]
+    led = [p for p in view.partitions if p.leader == b.id]
+    out = [p for p in view.partitions if b.id in p.replicas and b.id not in p.isr]
+    lines.append(
+        Row()
+        .add(" leads ", paint.muted)
+        .add(str(b.leaders), paint.number)
+        .add(" of ", paint.muted)
+        .add(str(b.replicas), paint.number)
+        .add(" replicas, out of the ISR of ", paint.muted)
+        .add(str(len(out)), paint.warn if out else paint.number)
+        .strip(width)
+    )
+    newest = max((other.metadata_offset for other in view.brokers), default=0)
+    text = f"metadata at offset {b.metadata_offset}"
+    text += f", {newest - b.metadata_offset} behind the newest" if b.metadata_offset < newest else ", up to date"
+    if b.state is not BrokerState.STOPPED and b.silent_us:
+        text += f"; last heartbeat {format_duration(b.silent_us // 1_000 * 1_000)} ago"
+    for line in wrap(text, width - 2):
+        lines.append(Row().add(" " + line, paint.muted).strip(width))
+    cut = links_of(view, broker_address(b.id))
+    lines.append(
+        Row().add(" links cut: " + ", ".join(cut) if cut else " all its links work", paint.warn if cut else paint.muted).strip(width)
+    )
+    for label, which in (("leads", led), ("not in sync for", out)):
+        if which:
+            for line in wrap(f"{label} " + " ".join(str(p.tp) for p in which[:60]), width - 2):
+                lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.muted)).strip(width))
+    return lines
+
+
+def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | None], paint: Palette, width: int) -> list[Strip]:
+    """An event: its whole sentence, where the rule stands, and what caused it, back to the beginning."""
+    lines: list[Strip] = []
+    glyph, role = glyph_of(event[3])
+    head = Row().add(f" {format_clock(event[1])} ", paint.muted).add(f"{glyph} ", getattr(paint, role)).add(event[3], paint.strong)
+    lines.append(head.add(f"  event {event[0]}", paint.muted).strip(width))
+    for line in wrap(sentence(event), width - 2):
+        lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+    source = KINDS[event[3]].source
+    if source:
+        lines.append(Row().add(" rule  ", paint.muted).add(source, paint.text).strip(width))
+    seen = 0
+    cause = event[2]
+    while cause and seen < 8:
+        before = find(cause)
+        if before is None:
+            lines.append(Row().add(f" because of event {cause}, which is no longer in memory", paint.muted).strip(width))
+            break
+        glyph, role = glyph_of(before[3])
+        indent = 10
+        parts = wrap(sentence(before), max(10, width - indent - 1))
+        for number, line in enumerate(parts):
+            row = Row().add(" because " if number == 0 else " " * 9, paint.muted)
+            row.add(f"{glyph} " if number == 0 else "  ", getattr(paint, role))
+            lines.append(row.join(coloured(line, paint, paint.muted)).strip(width))
+        cause = before[2]
+        seen += 1
+    if not event[2] and event[3] != "act":
+        lines.append(Row().add(" because a timer of its own ran out, or the session began", paint.muted).strip(width))
+    return lines
+
+
+class Inspector(Lines):
+    """The panel as a widget."""
+
+    def __init__(self, paint: Palette, *, id: str) -> None:
+        super().__init__(id=id)
+        self.paint = paint
+
+    def update(self, title: str, content: list[Strip], note: str = "") -> None:
+        """Show lines under a headline."""
+        width, height = self.box
+        lines = [rule(title, note, width, self.paint.title, self.paint.faint, self.paint.muted), *content][:height]
+        while len(lines) < height:
+            lines.append(Row().strip(width))
+        self.show(lines)

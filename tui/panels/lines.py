@@ -1,0 +1,54 @@
+"""The widget all panels share: a list of finished lines, of which only those that changed are painted again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.rows import blank
+
+
+class Lines(Widget):
+    """Shows lines as they are (Line API). `show` repaints the rows that differ and no others."""
+
+    DEFAULT_CSS = "Lines { position: absolute; }"
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.box = Size(0, 0)
+        self._lines: list[Strip] = []
+
+    def place(self, region: Region | None) -> None:
+        """Stand there on the screen from now on, or nowhere. `box` is the size at once, before Textual has laid out."""
+        self.display = region is not None
+        if region is None:
+            self.box = Size(0, 0)
+            return
+        self.box = region.size
+        self.styles.offset = (region.x, region.y)
+        self.styles.width = region.width
+        self.styles.height = region.height
+
+    @property
+    def lines(self) -> Sequence[Strip]:
+        """What is shown now."""
+        return self._lines
+
+    def show(self, lines: list[Strip]) -> None:
+        """Show these lines from now on."""
+        old = self._lines
+        self._lines = lines
+        width = self.box.width
+        if len(old) != len(lines):
+            self.refresh()
+            return
+        dirty = [Region(0, y, width, 1) for y, line in enumerate(lines) if line is not old[y] and line != old[y]]
+        if dirty:
+            self.refresh(*dirty)
+
+    def render_line(self, y: int) -> Strip:
+        """One row."""
+        return self._lines[y] if y < len(self._lines) else blank(self.box.width)

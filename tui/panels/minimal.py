@@ -1,0 +1,61 @@
+"""The calm view for a terminal that is too small for panels: the state in a few lines."""
+
+from __future__ import annotations
+
+from textual.strip import Strip
+
+from core.journal.events import EventTuple
+from core.view import ClusterView, PartitionStatus
+from tui.palette import Palette
+from tui.panels.account import account_items
+from tui.panels.events import coloured
+from tui.panels.lines import Lines
+from tui.panels.states import broker_state, partition_status
+from tui.ring import sentence
+from tui.rows import Row, blank, wrap
+
+
+def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | None, paint: Palette, size: tuple[int, int]) -> list[Strip]:
+    """Brokers, how many partitions are how well, losses, the last notable event."""
+    width, height = size
+    row = Row()
+    lines: list[Strip] = []
+    for broker in view.brokers:
+        glyph, _, style = broker_state(broker, paint)
+        text = f"b{broker.id} {broker.leaders}/{broker.replicas}"
+        if row.width and row.width + len(text) + 5 > width:
+            lines.append(row.strip(width))
+            row = Row()
+        row.add("►" if broker.id == selected else " ", paint.key).add(f"{glyph} ", style).add(text, paint.broker).add("  ", paint.text)
+    lines.append(row.strip(width))
+    row = Row().add(" ", paint.text)
+    for status in PartitionStatus:
+        some = [p for p in view.partitions if p.status is status]
+        if some:
+            glyph, word, style = partition_status(some[0], paint)
+            row.add(f"{glyph} {len(some)} {word}  ", style)
+    lines.append(row.strip(width))
+    row = Row().add(" ", paint.text)
+    for item in account_items(view, paint)[:3]:
+        row.join(item).add("  ", paint.text)
+    lines.append(row.strip(width))
+    if last is not None:
+        for line in wrap(sentence(last), max(1, width - 2)):
+            lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+    if len(lines) + 1 < height:
+        lines.append(Row().add(" 80×20 and more shows everything.", paint.faint).strip(width))
+    while len(lines) < height:
+        lines.append(blank(width))
+    return lines[:height]
+
+
+class Minimal(Lines):
+    """The view as a widget."""
+
+    def __init__(self, paint: Palette, *, id: str) -> None:
+        super().__init__(id=id)
+        self.paint = paint
+
+    def update(self, view: ClusterView, last: EventTuple | None, selected: int | None) -> None:
+        """Show a new state."""
+        self.show(paint_minimal(view, last, selected, self.paint, (self.box.width, self.box.height)))

@@ -1,0 +1,139 @@
+"""The questions actions ask: each answer says which acts it leads to, and why it is impossible when it is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core import acts
+from core.ids import CONTROLLER, broker_address
+from core.view import BrokerState, PartitionView
+from tui.situation import Option, Question, Situation
+
+UNCLEAN: Final = "unclean.leader.election.enable"
+MIN_ISR: Final = "min.insync.replicas"
+
+MOST_NODES: Final = 40
+"""Nodes a question about links lists at most; those that share partitions with the broker come first."""
+
+BURSTS: Final = (1, 10, 100, 1_000, 10_000, 100_000)
+"""Records a burst may have; the key is the number of its digits."""
+
+RATES: Final = (10, 50, 200, 1_000, 5_000, 20_000)
+"""Records per second of a steady load."""
+
+
+def _partition(situation: Situation) -> PartitionView:
+    assert situation.partition is not None
+    return situation.partition
+
+
+def cut(situation: Situation) -> Question:
+    """Which link of the selected broker to cut, or to heal when it is cut."""
+    broker = situation.broker
+    assert broker is not None
+    view = situation.view
+    here = broker_address(broker.id)
+    shared = dict.fromkeys((b.id for b in view.brokers), 0)
+    for partition in view.partitions:
+        if broker.id in partition.replicas:
+            for other in partition.replicas:
+                shared[other] += 1
+    near = sorted((b.id for b in view.brokers if b.id != broker.id), key=lambda other: (-shared[other], other))[:MOST_NODES]
+    nodes = [(str(i) if i < 10 else "", broker_address(i), f"{shared[i]} partitions in common") for i in sorted(near)]
+    nodes.append(("c", CONTROLLER, "heartbeats and metadata"))
+    nodes += [("", client.name, "a producer") for client in view.producers]
+    nodes += [("", client.name, "a consumer") for client in view.consumers]
+    options: list[Option] = []
+    one_way: list[Option] = []
+    links = set(view.cut_links)
+    for key, node, note in nodes:
+        if (here, node) in links or (node, here) in links:
+            options.append(Option(key, f"heal {here} ↔ {node}", (acts.Heal((here, node)),), "is cut now"))
+        else:
+            options.append(Option(key, f"cut {here} ↔ {node}", (acts.Cut((here, node)),), note))
+            if node == CONTROLLER or node.startswith("b"):
+                one_way.append(Option("", f"cut only {here} → {node}", (acts.Cut((here, node), one_way=True),), "the way back works"))
+                one_way.append(Option("", f"cut only {here} ← {node}", (acts.Cut((node, here), one_way=True),), "the way there works"))
+    return Question(f"Link of {here} to…", "Messages on a cut link are lost.", tuple(options + one_way[:MOST_NODES]))
+
+
+def min_isr(situation: Situation) -> Question:
+    """How many in-sync replicas an acks=all write to the selected topic needs."""
+    partition = _partition(situation)
+    topic = partition.tp.topic
+    now = int(situation.setting(MIN_ISR, topic))
+    most = max(len(p.replicas) for p in situation.view.partitions if p.tp.topic == topic)
+    options = tuple(
+        Option(str(number) if number < 10 else "", f"{MIN_ISR} = {number}", (acts.Set(MIN_ISR, str(number), topic=topic),), _meaning(number, most), "is so now" if number == now else None)
+        for number in range(1, most + 2)
+    )  # fmt: skip
+    return Question(f"{MIN_ISR} of {topic}", f"Now {now}, with {most} replicas.", options)
+
+
+def _meaning(number: int, replicas: int) -> str:
+    if number > replicas:
+        return "more than there are replicas"
+    spare = replicas - number
+    return "no broker may fail" if spare == 0 else "one broker may fail" if spare == 1 else f"{spare} brokers may fail"
+
+
+def acks(situation: Situation) -> Question:
+    """What a producer waits for."""
+    options: list[Option] = []
+    words = (("0", "waits for nothing"), ("1", "waits for the leader's append"), ("all", "waits for the whole ISR"))
+    producers = sorted(situation.view.producers, key=lambda p: (p.rate == 0, p.name))
+    for number, producer in enumerate(producers):
+        for value, note in words:
+            now = ("all" if producer.acks < 0 else str(producer.acks)) == value
+            key = value[0] if number == 0 else ""
+            options.append(
+                Option(key, f"{producer.name}: acks={value}", (acts.Acks(value, producer.name),), note, "is so now" if now else None)
+            )
+    return Question("acks", "What the producer waits for from now on.", tuple(options))
+
+
+def produce(situation: Situation) -> Question:
+    """How many records to produce at once to the selected partition."""
+    partition = _partition(situation).tp
+    acks_of = next(("all" if p.acks < 0 else str(p.acks) for p in situation.view.producers if p.name == "producer"), "all")
+    options = tuple(
+        Option(str(len(str(number))), f"{number:,} {'record' if number == 1 else 'records'}", (acts.Produce(partition.topic, number, partition=partition.partition, acks=acks_of),))
+        for number in BURSTS
+    )  # fmt: skip
+    return Question(f"Produce to {partition}", f"One burst, acks={acks_of}.", options)
+
+
+def load(situation: Situation) -> Question:
+    """The steady load on the selected topic."""
+    topic = _partition(situation).tp.topic
+    running = next((p for p in situation.view.producers if p.topic == topic and p.rate > 0), None)
+    name = running.name if running is not None else "load"
+    if running is None and any(p.name == name for p in situation.view.producers):
+        name = f"load-{topic}"
+    acks_of = "all" if running is None or running.acks < 0 else str(running.acks)
+    stop = (acts.StopLoad(name),) if running is not None else ()
+    options = [Option("0", "stop", stop, "", None if running is not None else "nothing runs")]
+    for number, rate in enumerate(RATES, start=1):
+        now = running is not None and running.rate == rate
+        start = acts.Load(topic, rate, acks=acks_of, producer=name)
+        options.append(Option(str(number), f"{rate:,} records/s", (*stop, start), "", "is so now" if now else None))
+    return Question(f"Steady load on {topic}", f"Producer {name}, acks={acks_of}.", tuple(options))
+
+
+def by_hand(situation: Situation) -> Question:
+    """One step of the selected broker in a cluster that is moved by hand."""
+    broker = situation.broker
+    assert broker is not None
+    dead = "its process does not run" if broker.state is BrokerState.STOPPED else None
+    one = broker.id
+    options = (
+        Option("f", f"b{one} fetches", (acts.Fetch(one),), "asked and answered at once", dead),
+        Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "and waits at the leader", dead),
+        Option("a", f"b{one}'s fetch is answered", (acts.Answer(one),), "log and HW as they are now", dead),
+        Option("l", f"the answer to b{one} is lost", (acts.Answer(one, lost=True),), "the leader knows, the follower does not", dead),
+        Option("x", f"the controller fences b{one}", (acts.Fence(one),), "its session has expired"),
+        Option("b", f"b{one} restarts at once", (acts.Bounce(one),), "the controller does not notice", dead),
+        Option("w", f"b{one} writes its checkpoint", (acts.Checkpoint(one),), "high watermarks to disk", dead),
+        Option("i", f"b{one} checks its ISRs", (acts.CheckIsr(one),), "drops who has not caught up", dead),
+    )
+    return Question(f"b{one} by hand", "One step, carried out at once.", options)

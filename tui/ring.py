@@ -1,0 +1,102 @@
+"""The events of a session that are still in memory: bounded, by level, each at an index that never changes.
+
+A busy cluster makes thousands of events a second, most of them fetches. Three rings keep the last of all events, of
+those worth a line, and of the notable ones, so that an election from minutes ago is still there however much traffic
+followed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import lru_cache
+from typing import Final
+
+from core.journal.events import DETAIL, KINDS, NORMAL, NOTABLE, EventTuple, explain
+
+LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
+"""How notable each kind is."""
+
+KEPT: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
+"""How many events each ring keeps."""
+
+
+class Ring:
+    """The last events of one level and above. Index 0 is the first ever; those before `first` have been dropped."""
+
+    __slots__ = ("_events", "total")
+
+    def __init__(self, size: int) -> None:
+        self._events: deque[EventTuple] = deque(maxlen=size)
+        self.total = 0
+
+    @property
+    def first(self) -> int:
+        """Index of the oldest event still kept."""
+        return self.total - len(self._events)
+
+    def append(self, event: EventTuple) -> None:
+        """Keep one more."""
+        self._events.append(event)
+        self.total += 1
+
+    def at(self, index: int) -> EventTuple:
+        """The event at an index.
+
+        Raises:
+            IndexError: not kept any more, or not there yet.
+        """
+        place = index - self.first
+        if place < 0:
+            raise IndexError(index)
+        return self._events[place]
+
+    def index_of(self, seq: int) -> int | None:
+        """Where the event of that sequence number is, or None when it is not kept."""
+        low, high = 0, len(self._events)
+        while low < high:
+            middle = (low + high) // 2
+            if self._events[middle][0] < seq:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(self._events) and self._events[low][0] == seq:
+            return low + self.first
+        return None
+
+
+class Rings:
+    """The three rings; `take` is a journal's sink."""
+
+    __slots__ = ("_all", "_normal", "_notable")
+
+    def __init__(self, kept: dict[int, int] = KEPT) -> None:
+        self._all = Ring(kept[DETAIL])
+        self._normal = Ring(kept[NORMAL])
+        self._notable = Ring(kept[NOTABLE])
+
+    def take(self, event: EventTuple) -> None:
+        """Keep an event in every ring it belongs to."""
+        self._all.append(event)
+        level = LEVEL[event[3]]
+        if level >= NORMAL:
+            self._normal.append(event)
+            if level >= NOTABLE:
+                self._notable.append(event)
+
+    def of(self, level: int) -> Ring:
+        """The ring of that level and above."""
+        return self._notable if level >= NOTABLE else self._normal if level >= NORMAL else self._all
+
+    def find(self, seq: int) -> EventTuple | None:
+        """The event of that sequence number, if any ring still has it."""
+        for ring in (self._all, self._normal, self._notable):
+            index = ring.index_of(seq)
+            if index is not None:
+                return ring.at(index)
+        return None
+
+
+@lru_cache(maxsize=4_096)
+def sentence(event: EventTuple) -> str:
+    """What an event says. The last few thousand are remembered, so that a screen that is painted again costs nothing."""
+    return explain(event)

@@ -1,0 +1,60 @@
+"""What an action is decided on: the frozen view, what is selected, and the pace. Built afresh whenever somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from core.acts import Act
+from core.journal.events import EventTuple
+from core.settings import Value
+from core.spec import Pace
+from core.view import BrokerView, ClusterView, PartitionView
+
+
+@attrs.frozen
+class Situation:
+    """The moment somebody wants to act in.
+
+    Attributes:
+        view: the cluster.
+        broker, partition, event: what is selected.
+        focus: the panel that has the keys: `brokers`, `grid` or `events`.
+        playing: whether virtual time goes on.
+        speed: virtual seconds per wall second.
+        pace: whether the cluster moves by itself.
+        setting: the value in force of a setting, for a topic or None for the whole cluster.
+        overridden: whether a topic has its own value for a setting.
+    """
+
+    view: ClusterView
+    broker: BrokerView | None
+    partition: PartitionView | None
+    event: EventTuple | None
+    focus: str
+    playing: bool
+    speed: float
+    pace: Pace
+    setting: Callable[[str, str | None], Value]
+    overridden: Callable[[str, str], bool]
+
+
+@attrs.frozen
+class Option:
+    """One answer to a question: the key that chooses it, its words, the acts it leads to, why it is impossible now."""
+
+    key: str
+    label: str
+    acts: tuple[Act, ...]
+    note: str = ""
+    refused: str | None = None
+
+
+@attrs.frozen
+class Question:
+    """What an action wants to know before it acts."""
+
+    title: str
+    about: str
+    options: tuple[Option, ...]
