@@ -1,0 +1,1 @@
+"""Scenarios: the script language, the runner, the library of scripts, and the event log of a session."""

@@ -1,0 +1,290 @@
+"""The small language of `until` and `expect`: `isr(orders-0) == [1, 2] and lost == 0`.
+
+A condition is parsed once, when its script is loaded, against what the script declares (topics, brokers, clients), so that
+a wrong word is refused then. It is evaluated on a `Moment`: frozen views and recorded events. Nothing is ever evaluated as code.
+
+    condition   := and-or-not of comparisons, with parentheses
+    comparison  := value (== != < <= > >=) value | a reading that is true or false | events
+    value       := number | duration | none | word | [1, 2] | [(0, 0), (1, 5)] | reading(arguments)
+    events      := happened KIND {column=value} | never KIND {...} | count KIND {...} (a number) | order [KIND {...}, KIND]
+
+`isr` compares as a set (`isr-row` in order); a list of brokers compared with a number stands for its size.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import attrs
+
+from core.ids import TopicPartition
+from core.journal.events import KINDS, column_types
+from scenarios.errors import did_you_mean
+from scenarios.language.readings import BOOL, DURATION, EPOCHS, IDS, READINGS, ROW, Moment, Reading, show
+from scenarios.language.tokens import ConditionError, Token
+
+OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+"""The comparisons by their signs."""
+
+
+@attrs.frozen
+class Names:
+    """What a script declares, for checking conditions. `topics` gives the number of partitions, -1 when it is not known; None means: anything goes."""
+
+    topics: dict[str, int] | None = None
+    brokers: frozenset[int] | None = None
+    clients: frozenset[str] | None = None
+
+    def partition(self, token: Token) -> TopicPartition:
+        """The partition a word names."""
+        try:
+            tp = TopicPartition.parse(token.text)
+        except ValueError:
+            raise ConditionError(token.offset, f"'{token.text}' is no partition", "write topic-number, for example orders-0") from None
+        if self.topics is not None:
+            count = self.topics.get(tp.topic)
+            if count is None:
+                raise ConditionError(token.offset, f"unknown topic '{tp.topic}'", did_you_mean(tp.topic, self.topics))
+            if 0 <= count <= tp.partition:
+                raise ConditionError(
+                    token.offset, f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, counted from 0"
+                )
+        return tp
+
+    def broker(self, token: Token) -> int:
+        """The broker a word names."""
+        digits = token.text[1:] if token.text[:1] == "b" else token.text
+        if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10:
+            raise ConditionError(token.offset, f"'{token.text}' is no broker", "write a broker's number, for example 2 or b2")
+        if self.brokers is not None and int(digits) not in self.brokers:
+            raise ConditionError(token.offset, f"unknown broker {digits}", "brokers are " + ", ".join(map(str, sorted(self.brokers)[:12])))
+        return int(digits)
+
+    def client(self, token: Token) -> str:
+        """The client a word names."""
+        if self.clients is not None and token.text not in self.clients:
+            known = sorted(self.clients)
+            raise ConditionError(
+                token.offset, f"unknown client '{token.text}'", did_you_mean(token.text, known) if known else "the script has none"
+            )
+        return token.text
+
+
+# --- parsed conditions ---------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Condition:
+    """Base of all conditions; `text` is how it is written."""
+
+    text: str
+
+    def holds(self, moment: Moment) -> bool:
+        """Whether it is true at that moment."""
+        raise NotImplementedError
+
+    def expected(self) -> str:
+        """What would have to be."""
+        return self.text
+
+    def got(self, moment: Moment) -> str:
+        """What is, in the same words."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterator[Condition]:
+        """Itself and the conditions within."""
+        yield self
+
+
+@attrs.frozen
+class Term:
+    """One side of a comparison: a literal, a reading or a count of events."""
+
+    text: str
+    type: str
+    take: Callable[[Moment], Any]
+    literal: bool = False
+    kinds: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Compare(Condition):
+    """Two values compared; `by_size` compares the number of brokers in a list."""
+
+    left: Term
+    op: str
+    right: Term
+    by_size: bool = False
+
+    def holds(self, moment: Moment) -> bool:
+        left, right = self._value(self.left, moment), self._value(self.right, moment)
+        if left is None or right is None:
+            return False
+        return OPERATORS[self.op](left, right)
+
+    def _value(self, term: Term, moment: Moment) -> Any:
+        value = term.take(moment)
+        if value is None:
+            return None
+        if term.type in (IDS, ROW):
+            if self.by_size:
+                return len(value)
+            as_sets = any(one.type == IDS and not one.literal for one in (self.left, self.right))
+            return sorted(value) if as_sets else list(value)
+        return [tuple(pair) for pair in value] if term.type == EPOCHS else value
+
+    def expected(self) -> str:
+        return self.right.text if self.op == "==" else f"{self.op} {self.right.text}"
+
+    def got(self, moment: Moment) -> str:
+        shown = show(self.left.take(moment), self.left.type)
+        return shown if self.right.literal else f"{shown} against {show(self.right.take(moment), self.right.type)}"
+
+
+@attrs.frozen
+class Truth(Condition):
+    """A reading that is true or false by itself."""
+
+    term: Term
+
+    def holds(self, moment: Moment) -> bool:
+        return bool(self.term.take(moment))
+
+    def got(self, moment: Moment) -> str:
+        return f"{self.term.text} is {show(self.term.take(moment), BOOL)}"
+
+
+@attrs.frozen
+class Combined(Condition):
+    """Conditions joined by `and`, `or`, or one behind `not`."""
+
+    op: str
+    inside: tuple[Condition, ...]
+
+    def holds(self, moment: Moment) -> bool:
+        if self.op == "and":
+            return all(one.holds(moment) for one in self.inside)
+        if self.op == "or":
+            return any(one.holds(moment) for one in self.inside)
+        return not self.inside[0].holds(moment)
+
+    def got(self, moment: Moment) -> str:
+        return ", ".join(f"{one.left.text} == {one.got(moment)}" if isinstance(one, Compare) else one.got(moment) for one in self.inside)
+
+    def parts(self) -> Iterator[Condition]:
+        yield self
+        for one in self.inside:
+            yield from one.parts()
+
+
+@attrs.frozen
+class EventPattern:
+    """A kind of event, perhaps with columns that must have given values."""
+
+    text: str
+    kind: str
+    columns: tuple[tuple[int, Any], ...] = ()
+    """(index in the event tuple, value)."""
+
+    def matches(self, event: tuple[Any, ...]) -> bool:
+        """Whether an event of this kind has all the values."""
+        return all(_same(event[index], value) for index, value in self.columns)
+
+    def found(self, moment: Moment) -> list[tuple[Any, ...]]:
+        """The matching events so far."""
+        return [event for event in moment.events(self.kind) if self.matches(event)]
+
+
+def _same(got: Any, wanted: Any) -> bool:
+    return list(got) == wanted if isinstance(wanted, list) else got == wanted
+
+
+@attrs.frozen
+class Happened(Condition):
+    """An event was recorded; with `never`, none was."""
+
+    pattern: EventPattern
+    never: bool = False
+
+    def holds(self, moment: Moment) -> bool:
+        return (not self.pattern.found(moment)) is self.never
+
+    def got(self, moment: Moment) -> str:
+        found = self.pattern.found(moment)
+        if found:
+            return f"{len(found)} of them, the first: {_shown(found[0])}"
+        others = moment.events(self.pattern.kind)
+        return f"none; the last {self.pattern.kind}: {_shown(others[-1])}" if others else f"no {self.pattern.kind} at all"
+
+
+@attrs.frozen
+class Order(Condition):
+    """Events were recorded in this order, perhaps with others between them."""
+
+    patterns: tuple[EventPattern, ...]
+
+    def _reached(self, moment: Moment) -> list[tuple[Any, ...]]:
+        reached: list[tuple[Any, ...]] = []
+        after = 0
+        for pattern in self.patterns:
+            following = next((event for event in moment.events(pattern.kind) if event[0] > after and pattern.matches(event)), None)
+            if following is None:
+                break
+            reached.append(following)
+            after = following[0]
+        return reached
+
+    def holds(self, moment: Moment) -> bool:
+        return len(self._reached(moment)) == len(self.patterns)
+
+    def got(self, moment: Moment) -> str:
+        reached = self._reached(moment)
+        if not reached:
+            return f"no {self.patterns[0].text}"
+        if len(reached) == len(self.patterns):
+            return "all in this order"
+        return f"no {self.patterns[len(reached)].text} after {_shown(reached[-1])}"
+
+
+def _shown(event: tuple[Any, ...]) -> str:
+    names = list(column_types(KINDS[event[3]]))
+    columns = ", ".join(
+        f"{name}={list(value) if isinstance(value, tuple) else value}" for name, value in zip(names, event[4:], strict=True)
+    )
+    return f"event {event[0]} {event[3]} {{{columns}}}"
+
+
+def kinds_of(condition: Condition) -> set[str]:
+    """The kinds of events a condition looks at: those must be kept for it."""
+    kinds: set[str] = set()
+    for part in condition.parts():
+        if isinstance(part, Happened):
+            kinds.add(part.pattern.kind)
+        elif isinstance(part, Order):
+            kinds.update(pattern.kind for pattern in part.patterns)
+        elif isinstance(part, Compare):
+            kinds.update(part.left.kinds, part.right.kinds)
+    return kinds
+
+
+# --- making them ---------------------------------------------------------------------------------------------------
+
+
+def comparison(reading: str, arguments: tuple[Any, ...], op: str, value: Any) -> Compare:
+    """`reading(arguments) op value`, for the short forms of `expect`; the value is already of the reading's type."""
+    left = reading_term(READINGS[reading], arguments)
+    right = Term(show(value, left.type), left.type, lambda _moment: value, literal=True)
+    return Compare(f"{left.text} {op} {right.text}", left, op, right)
+
+
+def reading_term(reading: Reading, arguments: tuple[Any, ...]) -> Term:
+    """A reading with its arguments, as one side of a comparison."""
+    inside = ", ".join(map(str, arguments))
+    text = f"{reading.name}({inside})" if arguments else reading.name
+    kinds = ("produce-acked",) if reading.type == DURATION else ()
+    return Term(text, reading.type, lambda moment: reading.read(moment, *arguments), kinds=kinds, words=reading.words)

@@ -1,0 +1,325 @@
+"""The event log of a session: JSON Lines, written while the session runs, readable whenever and however it ended.
+
+Line 1 is the header: format and version, release, seed, settings, and the cluster as a script writes it. Every further
+line is one event with its columns by name. A clean end is a last line `{"end": true, ...}`; without it the process was
+killed. A line that was only half written when that happened is reported and skipped; anything else that is wrong is
+refused with its line number. The columns are those of `core.journal.events`; EVENTLOG.md lists them.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import attrs
+import msgspec
+
+from core.journal.events import KINDS, Event
+from core.release import Release
+from core.settings import render_value
+from core.spec import ClusterSpec
+from scenarios.errors import InputError, LogError, ScriptError, did_you_mean
+from scenarios.language.cluster import cluster_as_data, cluster_from_data
+
+FORMAT: Final = "event-log"
+"""What the header's `isrlab` says."""
+
+VERSION: Final = 1
+"""Version of the format: raised when a kind or a column changes its meaning or goes."""
+
+FLUSH_SECONDS: Final = 1.0
+"""A killed process loses at most the events of so many seconds of wall time."""
+
+MAX_BUFFERED: Final = 20_000
+"""Events held in memory at most; then they are written without waiting for the second."""
+
+MAX_LINE: Final = 64 * 1024 * 1024
+"""Longest line that is read: a header with some hundred thousand partitions."""
+
+_TYPES: Final[dict[str, Any]] = {"int": int, "str": str, "bool": bool, "tuple[int, ...]": tuple[int, ...]}
+
+
+class Header(msgspec.Struct, omit_defaults=False):
+    """Line 1 of a log."""
+
+    isrlab: str
+    version: int
+    release: str
+    seed: int
+    scenario: str | None
+    settings: dict[str, str]
+    cluster: dict[str, Any]
+
+
+class End(msgspec.Struct, forbid_unknown_fields=True):
+    """The last line of a log that was closed: virtual time in µs, and the number of events."""
+
+    end: bool
+    t: int
+    events: int
+
+
+def make_header(spec: ClusterSpec, release: Release, seed: int, scenario: str | None) -> Header:
+    """The header of a session's log."""
+    settings = {name: render_value(value) for name, value in spec.settings}
+    return Header(FORMAT, VERSION, release.name, seed, scenario, settings, cluster_as_data(spec))
+
+
+def _columns(event: type[Event]) -> list[tuple[str, Any]]:
+    return [(field.name, _TYPES[str(field.type)]) for field in attrs.fields(event)]
+
+
+_writers: dict[str, Callable[..., msgspec.Struct]] = {}
+
+
+def _writer(kind: str) -> Callable[..., msgspec.Struct]:
+    """The typed line of a kind: made on first use, encodes some ten times as fast as a dict."""
+    made = _writers.get(kind)
+    if made is None:
+        stamp: list[tuple[str, Any]] = [("seq", int), ("t", int), ("cause", int), ("kind", str)]
+        made = _writers[kind] = msgspec.defstruct(KINDS[kind].__name__, stamp + _columns(KINDS[kind]), gc=False)
+    return made
+
+
+class LogWriter:
+    """Writes a session's log; call it with each event tuple.
+
+    The file is created at once with its header. Events are kept in memory and written by a thread of their own at least
+    once a second, and at `close`, which also writes the end line.
+    """
+
+    def __init__(self, path: str | Path, header: Header) -> None:
+        self.path = Path(path)
+        try:
+            self._file: BinaryIO = self.path.open("wb", buffering=0)
+        except OSError as wrong:
+            raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
+        except ValueError:
+            raise InputError(f"{str(path)!r}: is no file name") from None
+        self._encode = msgspec.json.Encoder().encode
+        self._lines: deque[bytes] = deque()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._count = 0
+        self._last_time = 0
+        self.failed: OSError | None = None
+        self._file.write(self._encode(header) + b"\n")
+
+    def __call__(self, event: tuple[Any, ...]) -> None:
+        """Take one event."""
+        self._lines.append(self._encode((_writers.get(event[3]) or _writer(event[3]))(*event)))
+        self._count += 1
+        self._last_time = event[1]
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._flush_regularly, name="event log", daemon=True)
+            self._thread.start()
+        elif len(self._lines) > MAX_BUFFERED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write out what has been taken so far."""
+        with self._lock:
+            count = len(self._lines)
+            if count == 0 or self.failed is not None:
+                return
+            chunk = b"\n".join([self._lines.popleft() for _ in range(count)]) + b"\n"
+            self._write(chunk)
+
+    def _write(self, chunk: bytes) -> None:
+        try:
+            view = memoryview(chunk)
+            while view:
+                view = view[self._file.write(view) :]
+        except OSError as wrong:
+            self.failed = wrong
+
+    def _flush_regularly(self) -> None:
+        while not self._closing.wait(FLUSH_SECONDS * 0.8):
+            self.flush()
+
+    def close(self, now: int | None = None) -> None:
+        """Write the rest and the end line; `now` is the virtual time at the end. A second call does nothing.
+
+        Raises:
+            InputError: the disk did not take it.
+        """
+        if self._file.closed:
+            return
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.flush()
+        if self.failed is None:
+            self._write(self._encode(End(True, self._last_time if now is None else now, self._count)) + b"\n")
+        self._file.close()
+        if self.failed is not None:
+            raise InputError(f"{self.path}: cannot be written: {self.failed.strerror or self.failed}")
+
+    def __enter__(self) -> LogWriter:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+
+class LogReader:
+    """Reads a log: the header at once, the events as one goes through it.
+
+    Attributes:
+        header: line 1.
+        spec: the cluster in it.
+        end: the end line, known after the last event; None when the log has none.
+        torn: line number of a half-written last line that was skipped, 0 when there is none.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.source = str(path)
+        self.end: End | None = None
+        self.torn = 0
+        try:
+            self._file: BinaryIO = Path(path).open("rb")  # noqa: SIM115 (closed by __iter__)
+        except OSError as wrong:
+            raise InputError(
+                f"{path}: cannot be read: {wrong.strerror or wrong}; name an event log, as 'isrlab run --log FILE' writes it"
+            ) from None
+        except ValueError:
+            raise InputError(f"{str(path)!r}: is no file name") from None
+        try:
+            self.header, self.spec = self._read_header()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read_header(self) -> tuple[Header, ClusterSpec]:
+        try:
+            line = self._file.readline(MAX_LINE)
+        except OSError as wrong:
+            raise InputError(f"{self.source}: cannot be read: {wrong.strerror or wrong}") from None
+        if not line.strip():
+            raise LogError(
+                self.source,
+                1,
+                "the file is empty; an event log begins with a header line" if not line else "no header; an event log begins with one",
+            )
+        try:
+            raw = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise LogError(
+                self.source, 1, 'this is no event log; its first line would be a header such as {"isrlab": "event-log", ...}'
+            ) from None
+        if not isinstance(raw, dict) or raw.get("isrlab") != FORMAT:
+            what = (
+                "no header: the event log's first line is missing"
+                if isinstance(raw, dict) and "seq" in raw
+                else "this is no event log of isrlab"
+            )
+            raise LogError(self.source, 1, f'{what}; it would begin with {{"isrlab": "{FORMAT}", "version": {VERSION}, ...}}')
+        version = raw.get("version")
+        if version != VERSION or isinstance(version, bool):
+            raise LogError(self.source, 1, f"version {str(version)[:20]} of the format is not known; this isrlab reads version {VERSION}")
+        try:
+            header = msgspec.convert(raw, Header)
+            Release.named(header.release)
+            spec = cluster_from_data(header.cluster, self.source)
+        except (msgspec.ValidationError, ValueError) as wrong:
+            raise LogError(self.source, 1, f"the header is wrong: {wrong}") from None
+        except ScriptError as wrong:
+            raise LogError(
+                self.source, 1, f"the header is wrong: {wrong.field}: {wrong.problem}" + (f"; {wrong.remedy}" if wrong.remedy else "")
+            ) from None
+        return header, spec
+
+    @property
+    def release(self) -> Release:
+        """The release the session ran under."""
+        return Release.named(self.header.release)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """The events as the tuples they were recorded as.
+
+        Raises:
+            LogError: a line that is malformed, out of order or after the end.
+        """
+        decoders: dict[str, Callable[[bytes], msgspec.Struct]] = {}
+        fields = msgspec.structs.astuple
+        kind_of = msgspec.json.Decoder(_Kind).decode
+        last_seq = last_time = 0
+        number = 1
+        with self._file:
+            while line := self._file.readline(MAX_LINE):
+                number += 1
+                torn = not line.endswith(b"\n")
+                try:
+                    if self.end is not None:
+                        raise LogError(self.source, number, "a line behind the end of the log")
+                    if line.startswith(b'{"end"'):
+                        self.end = msgspec.json.decode(line, type=End)
+                        if self.end.events != last_seq:
+                            raise LogError(self.source, number, f"the log ends with {self.end.events} events, but {last_seq} stand in it")
+                        continue
+                    kind = kind_of(line).kind
+                    decode = decoders.get(kind)
+                    if decode is None:
+                        decode = decoders[kind] = _decoder(kind)
+                    event = fields(decode(line))
+                except _UnknownKind as wrong:
+                    raise LogError(
+                        self.source, number, f"unknown kind '{str(wrong)[:40]}'; {did_you_mean(str(wrong), KINDS, 'see EVENTLOG.md')}"
+                    ) from None
+                except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+                    if torn:
+                        self.torn = number
+                        return
+                    raise LogError(self.source, number, f"this is no event: {_words(wrong)}") from None
+                if event[0] != last_seq + 1:
+                    raise LogError(self.source, number, f"event {event[0]} follows event {last_seq}; lines are missing or out of order")
+                if event[1] < last_time:
+                    raise LogError(self.source, number, f"event {event[0]} is earlier than the one before; lines are out of order")
+                last_seq, last_time = event[0], event[1]
+                yield event
+
+    def problem(self) -> str:
+        """What there is to say about how the log ended, after its last event; empty when it ended cleanly."""
+        if self.torn:
+            return f"{self.source}:{self.torn}: the last line is torn (the process was killed while it wrote); it is skipped"
+        if self.end is None:
+            return f"{self.source}: the log has no end line: its process was killed; all events up to then are read"
+        return ""
+
+
+class _Kind(msgspec.Struct):
+    kind: str
+
+
+class _UnknownKind(Exception):
+    """A kind that this version of the format does not have."""
+
+
+def _decoder(kind: str) -> Callable[[bytes], msgspec.Struct]:
+    event = KINDS.get(kind)
+    if event is None:
+        raise _UnknownKind(kind)
+    stamp: list[tuple[str, Any]] = [("seq", int), ("t", int), ("cause", int), ("kind", str)]
+    line = msgspec.defstruct(event.__name__, stamp + _columns(event), forbid_unknown_fields=True, gc=False)
+    return msgspec.json.Decoder(line).decode
+
+
+def _words(wrong: Exception) -> str:
+    return " ".join(str(wrong).split())[:200]
+
+
+def read_events(path: str | Path, report: Callable[[str], None] | None = None) -> tuple[LogReader, list[tuple[Any, ...]]]:
+    """A whole log; what is to be said about its end goes to `report` (stderr without it)."""
+    reader = LogReader(path)
+    events = list(reader)
+    if problem := reader.problem():
+        (report or (lambda text: print(text, file=sys.stderr)))(problem)
+    return reader, events
+
+
+__all__ = ["End", "Header", "LogReader", "LogWriter", "make_header", "read_events"]

@@ -1,0 +1,274 @@
+"""Acts of a script: `kill: 2`, `cut: [1, 3]`, `produce: {topic: orders, records: 500}`.
+
+An act is built from the fields and types of its class in `core.acts`, so that a new act needs no change here. A field is
+written with dashes; `loss_ppm` is `loss: 5%`; times are durations. Short forms: a lone value is the act's first
+field; a list of brokers does the act for each in turn; two nodes in a list are a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from core.acts import ACTS, Act, CreateTopic, Set
+from core.ids import TopicPartition
+from core.settings import SETTINGS, setting_named
+from scenarios.errors import did_you_mean
+from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
+from scenarios.language.nodes import Fields, Items, Node, Text, shortened
+from scenarios.language.values import (
+    as_bool,
+    as_broker,
+    as_brokers,
+    as_client_name,
+    as_duration,
+    as_fields,
+    as_int,
+    as_items,
+    as_node_name,
+    as_partition,
+    as_ppm,
+    as_text,
+    as_word,
+    check_topic_name,
+    each,
+)
+
+DURATIONS: Final = frozenset({"latency", "jitter", "every"})
+"""Fields of acts that are times in µs and are written as durations."""
+
+BROKERS: Final = frozenset({"broker", "follower", "leader"})
+"""Fields of acts that name a broker by its number."""
+
+CLIENTS: Final = frozenset({"producer", "consumer"})
+"""Fields of acts that name a client."""
+
+WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "acks": ("0", "1", "all"),
+    "election": ("preferred", "unclean"),
+    "reset": ("earliest", "latest"),
+}
+"""Fields of acts that are one of a few words."""
+
+LEAST: Final[dict[str, int]] = {"records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1}
+"""Fields of acts that are counts of at least one."""
+
+MAX_RECORD_BYTES: Final = 2**31 - 1
+"""Largest record."""
+
+
+def read_acts(word: str, node: Node) -> tuple[Act, ...]:
+    """The acts that `word: node` stands for; a short form may stand for several.
+
+    Raises:
+        ScriptError: a field is missing, unknown or wrong.
+    """
+    act = ACTS[word]
+    if act is Set and isinstance(node, Fields) and "name" not in node.values:
+        return _settings(node)
+    names = [field.name for field in attrs.fields(act)]
+    if isinstance(node, Items):
+        return _listed(act, node)
+    if isinstance(node, Fields):
+        return (_from_fields(act, node),)
+    assert isinstance(node, Text)
+    missing = _required(act)
+    if node.empty or (node.text == "all" and not missing):
+        if missing:
+            raise node.error(f"{word} needs {', '.join(_written(name) for name in missing)}", _example(act))
+        return (act(),)
+    if len(missing) > 1 or not names or _kind(act, names[0]).startswith("tuple"):
+        raise node.error(f"{node.what()} is not enough for {word}", _example(act))
+    return (act(**{names[0]: _value(act, names[0], node)}),)
+
+
+def _listed(act: type[Act], node: Items) -> tuple[Act, ...]:
+    first = attrs.fields(act)[0].name if attrs.fields(act) else ""
+    if first == "between":
+        return (act(between=_link(node)),)  # type: ignore[call-arg]
+    if first in BROKERS or first == "node":
+        if not node.nodes:
+            raise node.error("an empty list", _example(act))
+        return tuple(act(**{first: _value(act, first, item)}) for item in node)
+    raise node.error(f"{act.word} takes no list", _example(act))
+
+
+def _from_fields(act: type[Act], node: Fields) -> Act:
+    fields = {_written(field.name): field.name for field in attrs.fields(act)}
+    node.only(*fields)
+    values: dict[str, Any] = {}
+    for written, name in fields.items():
+        value = node.get(written)
+        if value is None:
+            continue
+        if name == "partition" and "topic" in fields and isinstance(value, Text) and not value.text.isdecimal():
+            tp = as_partition(value)
+            topic = node.get("topic")
+            if topic is not None and as_text(topic) != tp.topic:
+                raise value.error(f"{tp} is no partition of {as_text(topic)}", "leave 'topic' out or write the partition's number")
+            values["topic"], values["partition"] = tp
+            continue
+        values[name] = _value(act, name, value)
+    for name in _required(act):
+        if name not in values:
+            raise node.error(f"'{_written(name)}' is missing", _example(act))
+    return act(**values)
+
+
+def _settings(node: Fields) -> tuple[Act, ...]:
+    """`set: {min.insync.replicas: 2, topic: orders}`: one act for each setting."""
+    topic, broker = node.get("topic"), node.get("broker")
+    scope: dict[str, Any] = {}
+    if topic is not None:
+        scope["topic"] = check_topic_name(topic, as_text(topic))
+    if broker is not None:
+        scope["broker"] = as_broker(broker)
+    acts: list[Act] = []
+    for name, value in node.values.items():
+        if name in ("topic", "broker"):
+            continue
+        if name not in SETTINGS:
+            raise node.key_error(
+                name, f"unknown setting '{shortened(name)}'", did_you_mean(name, SETTINGS, "see Kafka's documentation for the names")
+            )
+        acts.append(Set(name=name, value=_checked(name, value, topic is not None, broker is not None), **scope))
+    if not acts:
+        raise node.error("no setting", "for example {min.insync.replicas: 2}")
+    return tuple(acts)
+
+
+def _checked(name: str, node: Node, of_topic: bool, of_broker: bool) -> str:
+    setting = setting_named(name)
+    if of_topic and setting.scope != "topic":
+        raise node.error(f"{name} is no topic setting", "set it for a broker or for the whole cluster")
+    if of_broker and setting.scope == "controller":
+        raise node.error(f"{name} is a setting of the controller", "set it for the whole cluster")
+    text = as_text(node, "write its value")
+    try:
+        setting.parse(text)
+    except ValueError as wrong:
+        raise node.error(shortened(str(wrong), 160)) from None
+    return text
+
+
+def _value(act: type[Act], name: str, node: Node) -> Any:
+    """The value of one field of an act, read by the field's type and name."""
+    kind = _kind(act, name)
+    if name in DURATIONS:
+        return as_duration(node)
+    if name.endswith("_ppm"):
+        return as_ppm(node)
+    if name in BROKERS:
+        return as_broker(node)
+    if name in CLIENTS:
+        return as_client_name(node)
+    if name in WORDS:
+        return as_word(node, WORDS[name])
+    if name == "topic":
+        return check_topic_name(node, as_text(node, "write a topic's name"))
+    if name == "node":
+        return as_node_name(node)
+    if act is Set and name == "name":
+        text = as_text(node)
+        if text not in SETTINGS:
+            raise node.error(
+                f"unknown setting '{shortened(text)}'", did_you_mean(text, SETTINGS, "see Kafka's documentation for the names")
+            )
+        return text
+    if act is CreateTopic and name == "config":
+        return read_topic_config(node)
+    return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), MAX_RECORD_BYTES if name == "bytes" else 10**9)
+
+
+def _link(node: Node) -> tuple[str, str]:
+    items = as_items(node, "write the two nodes of the link, for example [1, 3]")
+    if len(items.nodes) != 2:
+        raise node.error(f"{len(items.nodes)} nodes", "a link has two, for example [1, 3]")
+    first, second = (as_node_name(item) for item in items)
+    if first == second:
+        raise node.error(f"both ends are {first}", "a link joins two different nodes")
+    return first, second
+
+
+def _kept(node: Node) -> tuple[tuple[TopicPartition, int], ...]:
+    fields = as_fields(node, "write the offset each log had reached on disk, for example {orders-0: 5}")
+    kept = []
+    for name, value in fields.values.items():
+        kept.append((as_partition(Text(fields.keys[name], fields.field, name)), as_int(value)))
+    return tuple(kept)
+
+
+_READERS: Final[dict[str, Callable[[Node], Any]]] = {
+    "str": as_text,
+    "bool": as_bool,
+    "TopicPartition": as_partition,
+    "tuple[str, str]": _link,
+    "tuple[int, ...]": as_brokers,
+    "tuple[tuple[TopicPartition, int], ...]": _kept,
+    "tuple[tuple[int, ...], ...]": lambda node: each(node, "write the replicas of each partition, for example [[1, 2, 3]]", as_brokers),
+}
+"""How a field of each type is read."""
+
+
+def _kind(act: type[Act], name: str) -> str:
+    return str(attrs.fields_dict(act)[name].type).removesuffix(" | None")
+
+
+def _required(act: type[Act]) -> list[str]:
+    return [field.name for field in attrs.fields(act) if field.default is attrs.NOTHING]
+
+
+def _written(name: str) -> str:
+    return name.removesuffix("_ppm").replace("_", "-")
+
+
+_EXAMPLES: Final = {
+    "topic": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2",
+    "name": "min.insync.replicas", "value": "2", "acks": "all",
+}  # fmt: skip
+
+
+def _example(act: type[Act]) -> str:
+    """What the shortest right form looks like."""
+    if act is Set:
+        return "for example 'set: {min.insync.replicas: 2}'"
+    required = _required(act)
+    if len(required) == 1 and required[0] in _EXAMPLES:
+        return f"for example '{act.word}: {_EXAMPLES[required[0]]}'"
+    if not required:
+        fields = ", ".join(_written(field.name) for field in attrs.fields(act))
+        return f"its fields are {fields}"
+    inside = ", ".join(f"{_written(name)}: {_EXAMPLES.get(name, '…')}" for name in required)
+    return f"for example '{act.word}: {{{inside}}}'"
+
+
+def act_as_data(act: Act) -> dict[str, Any]:
+    """An act's fields as a script writes them, those at their defaults left out."""
+    from scenarios.language.values import write_duration, write_ppm
+
+    data: dict[str, Any] = {}
+    for field in attrs.fields(type(act)):
+        value = getattr(act, field.name)
+        if value == field.default:
+            continue
+        written = _written(field.name)
+        if field.name in DURATIONS:
+            data[written] = write_duration(value)
+        elif field.name.endswith("_ppm"):
+            data[written] = write_ppm(value)
+        elif field.name == "keep":
+            data[written] = {str(tp): offset for tp, offset in value}
+        elif field.name == "config":
+            data[written] = dict(value)
+        elif isinstance(value, TopicPartition):
+            data[written] = str(value)
+        elif isinstance(value, tuple):
+            data[written] = [list(item) if isinstance(item, tuple) else item for item in value]
+        else:
+            data[written] = value
+    return data
+
+
+__all__ = ["KAFKA_TOPIC_CONFIGS", "act_as_data", "read_acts"]

@@ -1,0 +1,400 @@
+"""The `cluster:` part of a script, read into a `ClusterSpec` and written back from one.
+
+The same words stand in a script, in the header of an event log and in the file that `isrlab import` writes. What is
+written back reads as the same spec.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import yaml
+
+from core.ids import NO_LEADER
+from core.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
+from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from scenarios.errors import did_you_mean
+from scenarios.language.nodes import Fields, Items, Node, Text, parse, shortened
+from scenarios.language.values import (
+    as_bool,
+    as_broker,
+    as_brokers,
+    as_duration,
+    as_fields,
+    as_int,
+    as_leader,
+    as_ppm,
+    as_text,
+    as_word,
+    check_topic_name,
+    each,
+    write_duration,
+    write_ppm,
+)
+
+MAX_BROKERS: Final = 10_000
+"""Most brokers of one cluster."""
+
+MAX_PARTITIONS: Final = 1_000_000
+"""Most partitions of one topic."""
+
+DEFAULTS: Final = ClusterSpec(brokers=())
+"""What holds when a script does not say otherwise."""
+
+KAFKA_TOPIC_CONFIGS: Final = frozenset(
+    [
+        "cleanup.policy",
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.type",
+        "compression.zstd.level",
+        "delete.retention.ms",
+        "file.delete.delay.ms",
+        "flush.messages",
+        "flush.ms",
+        "follower.replication.throttled.replicas",
+        "index.interval.bytes",
+        "leader.replication.throttled.replicas",
+        "local.retention.bytes",
+        "local.retention.ms",
+        "max.compaction.lag.ms",
+        "max.message.bytes",
+        "message.downconversion.enable",
+        "message.format.version",
+        "message.timestamp.after.max.ms",
+        "message.timestamp.before.max.ms",
+        "message.timestamp.difference.max.ms",
+        "message.timestamp.type",
+        "min.cleanable.dirty.ratio",
+        "min.compaction.lag.ms",
+        "min.insync.replicas",
+        "preallocate",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+        "remote.storage.enable",
+        "retention.bytes",
+        "retention.ms",
+        "segment.bytes",
+        "segment.index.bytes",
+        "segment.jitter.ms",
+        "segment.ms",
+        "unclean.leader.election.enable",
+    ]
+)
+"""Kafka's topic configs. Those that the laboratory does not model are kept as written, for `describe`."""
+
+_CLUSTER_HINT: Final = "for example 'brokers: 3' with 'topics: {orders: {partitions: 1}}'"
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def read_cluster(node: Node) -> ClusterSpec:
+    """The spec that a `cluster:` describes.
+
+    Raises:
+        ScriptError: something in it is wrong.
+    """
+    fields = as_fields(node, _CLUSTER_HINT)
+    fields.only("brokers", "topics", "settings", "network", "pace", "startup", "recovery")
+    brokers = _read_brokers(fields.need("brokers", "write how many, for example 'brokers: 3'"))
+    topics: tuple[TopicSpec, ...] = ()
+    if (node_topics := fields.get("topics")) is not None:
+        each_topic = as_fields(node_topics, "write topics by name, for example 'orders: {partitions: 1}'")
+        topics = tuple(_read_topic(each_topic, name) for name in each_topic.values)
+    settings = fields.get("settings")
+    network = fields.get("network")
+    pace = fields.get("pace")
+    startup = fields.get("startup")
+    recovery = fields.get("recovery")
+    spec = ClusterSpec(
+        brokers=brokers,
+        topics=topics,
+        settings=() if settings is None else read_settings(settings, scope="cluster"),
+        network=DEFAULTS.network if network is None else _read_network(network),
+        pace=Pace.TIMELINE if pace is None else Pace(as_word(pace, [str(one) for one in Pace])),
+        startup=DEFAULTS.startup if startup is None else as_duration(startup),
+        recovery=DEFAULTS.recovery if recovery is None else as_duration(recovery),
+    )
+    _check_placement(fields, spec)
+    try:
+        spec.check()
+    except ValueError as wrong:
+        raise fields.error(str(wrong)) from None
+    return spec
+
+
+def _read_brokers(node: Node) -> tuple[BrokerSpec, ...]:
+    if not isinstance(node, Items):
+        count = as_int(node, 1, MAX_BROKERS)
+        return tuple(BrokerSpec(broker) for broker in range(1, count + 1))
+    brokers: list[BrokerSpec] = []
+    for item in node:
+        broker = _read_broker(item)
+        if any(broker.id == other.id for other in brokers):
+            raise item.error(f"broker {broker.id} stands twice", "each broker has its own number")
+        brokers.append(broker)
+    if not brokers:
+        raise node.error("no broker", "a cluster needs at least one")
+    return tuple(brokers)
+
+
+def _read_broker(node: Node) -> BrokerSpec:
+    if not isinstance(node, Fields):
+        return BrokerSpec(as_broker(node))
+    node.only("id", "rack", "up", "settings")
+    rack, up, settings = node.get("rack"), node.get("up"), node.get("settings")
+    return BrokerSpec(
+        id=as_broker(node.need("id", "write the broker's number, for example 'id: 2'")),
+        rack=None if rack is None else as_text(rack),
+        up=True if up is None else as_bool(up),
+        settings=() if settings is None else read_settings(settings, scope="broker"),
+    )
+
+
+def read_settings(node: Node, scope: str) -> tuple[tuple[str, Value], ...]:
+    """Kafka settings by name, for the whole `cluster` or one `broker`."""
+    fields = as_fields(node, "write settings by their Kafka names, for example 'min.insync.replicas: 2'")
+    return tuple((name, _read_setting(fields, name, scope)) for name in fields.values)
+
+
+def _read_setting(fields: Fields, name: str, scope: str) -> Value:
+    if name not in SETTINGS:
+        raise fields.key_error(
+            name, f"unknown setting '{shortened(name)}'", did_you_mean(name, SETTINGS, "see Kafka's documentation for the names")
+        )
+    setting = setting_named(name)
+    if scope == "broker" and setting.scope == "controller":
+        raise fields.key_error(name, f"{name} is a setting of the controller", "set it under 'cluster.settings'")
+    text = as_text(fields.values[name], "write its value")
+    try:
+        return setting.parse(text)
+    except ValueError as wrong:
+        raise fields.values[name].error(shortened(str(wrong), 160)) from None
+
+
+def _read_topic(topics: Fields, name: str) -> TopicSpec:
+    node = topics.values[name]
+    if not 0 < len(name) <= 249 or not _is_topic_name(name):
+        check_topic_name(Text(topics.keys[name], topics.field, name), name)
+    if isinstance(node, Text) and node.empty:
+        return TopicSpec(name)
+    fields = as_fields(node, "write what it has, for example {partitions: 1, replication-factor: 3}")
+    fields.only("partitions", "replication-factor", "replicas", "config", "topic-id")
+    partitions, factor, replicas = fields.get("partitions"), fields.get("replication-factor"), fields.get("replicas")
+    assignment: tuple[PartitionSpec, ...] = ()
+    imported = isinstance(partitions, Items)
+    if isinstance(partitions, Items):
+        assignment = tuple(_read_partition(item) for item in partitions)
+    if replicas is not None:
+        if imported:
+            raise replicas.error("the replicas stand in 'partitions' already", "leave one of the two out")
+        hint = "write the replicas of each partition, for example [[1, 2, 3], [2, 3, 1]]"
+        assignment = tuple(PartitionSpec(placed) for placed in each(replicas, hint, as_brokers))
+    count = 1 if partitions is None or imported else as_int(partitions, 1, MAX_PARTITIONS)
+    if assignment and partitions is not None and not imported and count != len(assignment):
+        raise fields.values["partitions"].error(f"{count} partitions, but 'replicas' places {len(assignment)}", "leave 'partitions' out")
+    if (imported or replicas is not None) and not assignment:
+        raise fields.error("no partition", "a topic has at least one")
+    wanted = 3 if factor is None else as_int(factor, 1, MAX_BROKERS)
+    if assignment:
+        count = len(assignment)
+        placed_factor = len(assignment[0].replicas)
+        if factor is not None and replicas is not None and wanted != placed_factor:
+            raise factor.error(f"replication factor {wanted}, but 'replicas' has {placed_factor}", "leave 'replication-factor' out")
+        wanted = wanted if factor is not None else placed_factor
+    config, topic_id = fields.get("config"), fields.get("topic-id")
+    return TopicSpec(
+        name=name,
+        partitions=count,
+        replication_factor=wanted,
+        assignment=assignment,
+        config=() if config is None else read_topic_config(config, lenient=imported),
+        topic_id="" if topic_id is None else as_text(topic_id),
+    )
+
+
+def _is_topic_name(name: str) -> bool:
+    return name not in (".", "..") and all(char.isascii() and (char.isalnum() or char in "._-") for char in name)
+
+
+def _read_partition(node: Node) -> PartitionSpec:
+    if isinstance(node, Items):
+        return PartitionSpec(as_brokers(node))
+    fields = as_fields(node, "write the replicas, for example {replicas: [1, 2, 3], isr: [1, 2], leader: 1}")
+    fields.only("replicas", "isr", "leader", "elr", "last-known-elr")
+    isr, leader, elr, last_known = fields.get("isr"), fields.get("leader"), fields.get("elr"), fields.get("last-known-elr")
+    return PartitionSpec(
+        replicas=as_brokers(fields.need("replicas", "write them in order, the preferred leader first")),
+        isr=None if isr is None else as_brokers(isr),
+        leader=None if leader is None else as_leader(leader),
+        elr=() if elr is None else as_brokers(elr),
+        last_known_elr=() if last_known is None else as_brokers(last_known),
+    )
+
+
+def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
+    """A topic's overrides as written; `lenient` keeps names that neither Kafka nor the laboratory knows (imported clusters)."""
+    fields = as_fields(node, "write overrides by their Kafka names, for example {min.insync.replicas: 2}")
+    config: list[tuple[str, str]] = []
+    for name, value in fields.values.items():
+        if isinstance(value, (Fields, Items)):
+            raise value.error(f"{value.what()} stands where a single value belongs", "write the config's value")
+        if name in TOPIC_SETTINGS:
+            config.append((name, render_value(_read_setting(fields, name, "topic"))))
+            continue
+        if name in SETTINGS and name not in KAFKA_TOPIC_CONFIGS:
+            raise fields.key_error(name, f"{name} is no topic setting", "set it under 'cluster.settings'")
+        if name not in KAFKA_TOPIC_CONFIGS and not lenient:
+            remedy = did_you_mean(name, sorted(KAFKA_TOPIC_CONFIGS), "see Kafka's documentation for the names")
+            raise fields.key_error(name, f"unknown topic setting '{shortened(name)}'", remedy)
+        assert isinstance(value, Text)
+        config.append((name, value.text))
+    return tuple(config)
+
+
+def _read_network(node: Node) -> NetworkSpec:
+    fields = as_fields(node, "for example {latency: 500us, jitter: 100us, loss: 0.1%}")
+    fields.only("latency", "jitter", "loss")
+    latency, jitter, loss = fields.get("latency"), fields.get("jitter"), fields.get("loss")
+    default = DEFAULTS.network
+    return NetworkSpec(
+        latency=default.latency if latency is None else as_duration(latency),
+        jitter=default.jitter if jitter is None else as_duration(jitter),
+        loss_ppm=default.loss_ppm if loss is None else as_ppm(loss),
+    )
+
+
+def _check_placement(cluster: Fields, spec: ClusterSpec) -> None:
+    """Refuse, at its own place, a replica or an ISR member that cannot be."""
+    known = {broker.id for broker in spec.brokers}
+    topics = cluster.values.get("topics")
+    for topic in spec.topics:
+        assert isinstance(topics, Fields)
+        fields = topics.values[topic.name]
+        if not isinstance(fields, Fields):
+            continue
+        placed = fields.values.get("replicas") or fields.values.get("partitions")
+        for number, partition in enumerate(topic.assignment):
+            assert isinstance(placed, Items)
+            node = placed.nodes[number]
+            if not partition.replicas:
+                raise node.error("no replicas", "a partition has at least one")
+            if len(set(partition.replicas)) < len(partition.replicas):
+                raise node.error("a broker stands twice among the replicas", "each replica is on a different broker")
+            for replica in partition.replicas:
+                if replica not in known:
+                    raise node.error(f"broker {replica} is not in the cluster", f"brokers are {_some(known)}")
+            for member in partition.isr or ():
+                if member not in partition.replicas:
+                    raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR is a part of the replicas")
+            leader = partition.leader
+            if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
+                raise node.error(f"the leader, broker {leader}, is not among the replicas", "a replica leads, or 'none'")
+
+
+def _some(ids: set[int]) -> str:
+    listed = sorted(ids)
+    return ", ".join(map(str, listed)) if len(listed) <= 12 else ", ".join(map(str, listed[:12])) + " …"
+
+
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+class _Flow(dict[str, Any]):
+    """A mapping written on one line."""
+
+
+class _FlowList(list[Any]):
+    """A list written on one line."""
+
+
+def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
+    """A spec as the plain mapping that a script or a log's header holds."""
+    data: dict[str, Any] = {"brokers": _FlowList(_broker_as_data(broker) for broker in spec.brokers)}
+    if spec.topics:
+        data["topics"] = {topic.name: _topic_as_data(topic) for topic in spec.topics}
+    if spec.settings:
+        data["settings"] = {name: render_value(value) for name, value in spec.settings}
+    network = spec.network
+    data["network"] = _Flow(
+        latency=write_duration(network.latency), jitter=write_duration(network.jitter), loss=write_ppm(network.loss_ppm)
+    )
+    data["pace"] = str(spec.pace)
+    data["startup"] = write_duration(spec.startup)
+    data["recovery"] = write_duration(spec.recovery)
+    return data
+
+
+def _broker_as_data(broker: BrokerSpec) -> int | dict[str, Any]:
+    if broker.rack is None and broker.up and not broker.settings:
+        return broker.id
+    data: dict[str, Any] = _Flow(id=broker.id)
+    if broker.rack is not None:
+        data["rack"] = broker.rack
+    if not broker.up:
+        data["up"] = False
+    if broker.settings:
+        data["settings"] = _Flow((name, render_value(value)) for name, value in broker.settings)
+    return data
+
+
+def _topic_as_data(topic: TopicSpec) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if topic.assignment:
+        data["partitions"] = [_partition_as_data(partition) for partition in topic.assignment]
+        if topic.replication_factor != len(topic.assignment[0].replicas):
+            data["replication-factor"] = topic.replication_factor
+    else:
+        data["partitions"] = topic.partitions
+        data["replication-factor"] = topic.replication_factor
+    if topic.config:
+        data["config"] = _Flow(topic.config)
+    if topic.topic_id:
+        data["topic-id"] = topic.topic_id
+    return data
+
+
+def _partition_as_data(partition: PartitionSpec) -> dict[str, Any]:
+    data: dict[str, Any] = _Flow(replicas=_FlowList(partition.replicas))
+    if partition.isr is not None:
+        data["isr"] = _FlowList(partition.isr)
+    if partition.leader is not None:
+        data["leader"] = "none" if partition.leader == NO_LEADER else partition.leader
+    if partition.elr:
+        data["elr"] = _FlowList(partition.elr)
+    if partition.last_known_elr:
+        data["last-known-elr"] = _FlowList(partition.last_known_elr)
+    return data
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML as people write scripts: short lists and mappings on one line."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Lists are indented under their key."""
+        super().increase_indent(flow, False)
+
+
+_Dumper.add_representer(_Flow, lambda dumper, data: dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=True))
+_Dumper.add_representer(_FlowList, lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=True))
+
+
+def write_yaml(data: dict[str, Any]) -> str:
+    """A mapping as the YAML of a script."""
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=140, default_flow_style=False)
+
+
+def write_cluster(spec: ClusterSpec) -> str:
+    """A spec as a script that has only its cluster, as `isrlab import` writes it."""
+    return write_yaml({"cluster": cluster_as_data(spec)})
+
+
+def cluster_from_data(data: object, source: str) -> ClusterSpec:
+    """The spec of a log header's `cluster` mapping.
+
+    Raises:
+        ScriptError: it is no cluster.
+    """
+    root = parse(yaml.dump({"cluster": data}, Dumper=_Dumper, sort_keys=False, allow_unicode=True), source)
+    return read_cluster(root.values["cluster"])

@@ -1,0 +1,240 @@
+"""What a script expects: conditions, and the table form `{orders-0: {leader: 2, 1: 15/4}, lost: 0}`, as single expectations.
+
+Each number of a table becomes an expectation of its own, at its own place, so that a failure names that number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from core.ids import TopicPartition
+from core.release import RELEASES, Release
+from scenarios.conditions import Condition, Names, comparison
+from scenarios.errors import Place, ScriptError, did_you_mean
+from scenarios.language.condition_parser import parse_condition
+from scenarios.language.nodes import Fields, Items, Node, Text
+from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, WORD, Reading
+from scenarios.language.tokens import ConditionError, Token
+from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word
+
+_PAIR: Final = re.compile(r"(\d{1,18})\s*/\s*(\d{1,18})")
+_OPERATOR: Final = re.compile(r"(==|!=|<=|>=|<|>)")
+
+
+@attrs.frozen
+class Under:
+    """The releases that something is meant for: `before` one (exclusive), `since` one (inclusive), or `only` some."""
+
+    before: str | None = None
+    since: str | None = None
+    only: tuple[str, ...] = ()
+
+    def includes(self, release: Release) -> bool:
+        """Whether it is meant for a release."""
+        if self.before is not None and release.order >= Release.named(self.before).order:
+            return False
+        if self.since is not None and release.order < Release.named(self.since).order:
+            return False
+        return not self.only or release.name in self.only
+
+
+ALWAYS: Final = Under()
+"""Meant for every release."""
+
+
+@attrs.frozen
+class Expectation:
+    """One thing that is expected: a condition, where it stands, under which releases, and the note beside it."""
+
+    place: Place
+    condition: Condition
+    under: Under = ALWAYS
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The expectation in the words of the condition language."""
+        return self.condition.text
+
+
+def read_under(node: Node) -> Under:
+    """`under: {before: "0.11"}`, `under: {since: "2.0"}`, `under: ["0.10.2", "4.1"]`."""
+    if isinstance(node, Fields):
+        node.only("before", "since")
+        before, since = node.get("before"), node.get("since")
+        if before is None and since is None:
+            raise node.error("neither 'before' nor 'since'", 'for example {before: "0.11"}')
+        return Under(None if before is None else read_release(before), None if since is None else read_release(since))
+    if isinstance(node, Items):
+        return Under(only=tuple(read_release(item) for item in node))
+    return Under(only=(read_release(node),))
+
+
+def read_release(node: Node) -> str:
+    """A release's name."""
+    text = as_text(node, 'write a release, for example "4.1"')
+    if text not in RELEASES:
+        raise node.error(
+            f"unknown release '{text[:40]}'", did_you_mean(text, RELEASES) if text[:1].isdigit() else f"known are {', '.join(RELEASES)}"
+        )
+    return text
+
+
+def read_condition(node: Node, names: Names) -> Condition:
+    """A condition, its errors placed at the character."""
+    text = as_text(node, "write a condition, for example lost == 0")
+    assert isinstance(node, Text)
+    try:
+        return parse_condition(node.text, names)
+    except ConditionError as wrong:
+        raise ScriptError(
+            node.place_at(wrong.offset), node.field, f"{wrong.problem} (in: {' '.join(text.split())[:80]})", wrong.remedy
+        ) from None
+
+
+def read_expectations(node: Node, names: Names, under: Under = ALWAYS, note: str = "") -> tuple[Expectation, ...]:
+    """What an `expect:` holds: a condition, a table, or a list of both."""
+    if isinstance(node, Items):
+        return tuple(one for item in node for one in _listed(item, names, under, note))
+    if isinstance(node, Fields):
+        return tuple(Expectation(place, condition, under, note) for place, condition in _Table(names).read(node))
+    return (Expectation(node.place, read_condition(node, names), under, note),)
+
+
+def _listed(node: Node, names: Names, under: Under, note: str) -> tuple[Expectation, ...]:
+    """An item of a list: a condition, a table, or `{expect: ..., under: ..., note: ...}`."""
+    if isinstance(node, Fields) and "expect" in node.values:
+        node.only("expect", "under", "note")
+        inner_under, inner_note = node.get("under"), node.get("note")
+        return read_expectations(
+            node.need("expect", "write what is expected"),
+            names,
+            under if inner_under is None else read_under(inner_under),
+            note if inner_note is None else as_text(inner_note),
+        )
+    return read_expectations(node, names, under, note)
+
+
+class _Table:
+    """Reads the table form."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    def read(self, node: Fields) -> list[tuple[Place, Condition]]:
+        if not node.values:
+            raise node.error("nothing is expected", "for example {orders-0: {leader: 2}, lost: 0}")
+        return [one for key in node.values for one in self.subject(node, key)]
+
+    def subject(self, node: Fields, key: str) -> list[tuple[Place, Condition]]:
+        """One key of the table: a partition, a broker, a client or a count of the whole cluster."""
+        value = node.values[key]
+        reading = READINGS.get(key)
+        if reading is not None and all(kind.endswith("?") for kind in reading.arguments):
+            return [self.compared(value, reading, ())]
+        if self.names.clients is not None and key in self.names.clients:
+            fields = as_fields(value, "for example {acked: 100}")
+            return [self.compared(inner, self.of("client", fields, name), (key,)) for name, inner in fields.values.items()]
+        if key[:1] == "b" and key[1:].isdecimal():
+            broker = self.checked(node, key, self.names.broker)
+            fields = as_fields(value, "for example {state: stopped}")
+            return [self.compared(inner, self.of("broker", fields, name), (broker,)) for name, inner in fields.values.items()]
+        if "-" in key and key.rpartition("-")[2].isdecimal():
+            return self.partition(self.checked(node, key, self.names.partition), value)
+        known = [name for name, one in READINGS.items() if all(kind.endswith("?") for kind in one.arguments)]
+        subjects = [f"{topic}-0" for topic in self.names.topics or ()] + sorted(self.names.clients or ())
+        raise node.key_error(
+            key,
+            f"unknown word '{key[:40]}'",
+            did_you_mean(key, [*known, *subjects], "write a partition (orders-0), a broker (b2), or a count (lost)"),
+        )
+
+    def partition(self, tp: TopicPartition, node: Node) -> list[tuple[Place, Condition]]:
+        fields = as_fields(node, "for example {leader: 2, isr: [1, 2], 1: 15/4}")
+        found: list[tuple[Place, Condition]] = []
+        for name, value in fields.values.items():
+            digits = name[1:] if name[:1] == "b" else name
+            if not digits.isdecimal():
+                found.append(self.compared(value, self.of("partition", fields, name), (tp,)))
+                continue
+            broker = self.checked(fields, name, self.names.broker)
+            found.extend(self.replica(tp, broker, value))
+        return found
+
+    def replica(self, tp: TopicPartition, broker: int, node: Node) -> list[tuple[Place, Condition]]:
+        """`1: 15/4` (LEO/HW) or `1: {leo: 15, hw: 4, epochs: [[0, 0]]}`."""
+        if isinstance(node, Fields):
+            return [self.compared(value, self.of("replica", node, name), (tp, broker)) for name, value in node.values.items()]
+        match = _PAIR.fullmatch(as_text(node, "write LEO/HW, for example 15/4"))
+        if match is None:
+            raise node.error(f"{node.what()} is no LEO/HW", "write it as 15/4, or as {leo: 15, hw: 4}")
+        return [
+            (node.place, comparison("leo", (tp, broker), "==", int(match[1]))),
+            (node.place, comparison("hw", (tp, broker), "==", int(match[2]))),
+        ]
+
+    def of(self, subject: str, fields: Fields, name: str) -> Reading:
+        """The reading that a field of a partition, replica, broker or client names."""
+        wanted: dict[str, Callable[[tuple[str, ...]], bool]] = {
+            "partition": lambda kinds: (
+                kinds[:1] in (("partition",), ("partition?",), ("partition-or-client?",)) and kinds[1:] in ((), ("broker?",))
+            ),
+            "replica": lambda kinds: kinds in (("partition", "broker?"), ("partition", "broker")),
+            "broker": lambda kinds: kinds == ("broker",),
+            "client": lambda kinds: kinds in (("client",), ("partition-or-client?",)),
+        }
+        known = [reading.name for reading in READINGS.values() if wanted[subject](reading.arguments)]
+        if name not in known:
+            raise fields.key_error(name, f"a {subject} has no '{name[:40]}'", did_you_mean(name, known))
+        return READINGS[name]
+
+    def checked(self, node: Fields, key: str, read: Callable[[Token], Any]) -> Any:
+        try:
+            return read(Token("word", key, 0))
+        except ConditionError as wrong:
+            raise node.key_error(key, wrong.problem, wrong.remedy) from None
+
+    def compared(self, node: Node, reading: Reading, arguments: tuple[Any, ...]) -> tuple[Place, Condition]:
+        """A reading compared with what the table has; `">= 3"` compares otherwise than by equality."""
+        op = "=="
+        if isinstance(node, Text) and (match := _OPERATOR.match(node.text)) is not None:
+            op = match[1]
+            node = attrs.evolve(node, text=node.text[match.end() :].strip(), place=node.place_at(match.end()))
+            if reading.type not in (NUMBER, DURATION) and op not in ("==", "!="):
+                raise node.error(f"a {reading.type} is not larger or smaller", "compare it by == or !=")
+        return node.place, comparison(reading.name, arguments, op, self.value(node, reading))
+
+    def value(self, node: Node, reading: Reading) -> Any:
+        """The fixed value a reading is compared with."""
+        if reading.type == NUMBER:
+            return as_int(node, -1, 10**18)
+        if reading.type == DURATION:
+            return as_duration(node)
+        if reading.type == BOOL:
+            return as_bool(node)
+        if reading.type == WORD:
+            return as_word(node, reading.words)
+        if reading.type == BROKER:
+            leader = as_leader(node)
+            return leader if leader < 0 else self.placed(node, self.names.broker)
+        if reading.type in (IDS, ROW):
+            return [self.placed(item, self.names.broker) for item in as_items(node, "write a list of brokers, for example [1, 2]")]
+        assert reading.type == EPOCHS
+        pairs = []
+        for item in as_items(node, "write pairs of epoch and start offset, for example [[0, 0], [1, 5]]"):
+            pair = as_items(item, "write a pair of epoch and start offset, for example [1, 5]")
+            if len(pair.nodes) != 2:
+                raise item.error(f"{len(pair.nodes)} numbers", "a pair is epoch and start offset, for example [1, 5]")
+            pairs.append((as_int(pair.nodes[0]), as_int(pair.nodes[1])))
+        return pairs
+
+    def placed(self, node: Node, read: Callable[[Token], Any]) -> Any:
+        text = as_text(node)
+        try:
+            return read(Token("word", text, 0))
+        except ConditionError as wrong:
+            raise node.error(wrong.problem, wrong.remedy) from None

@@ -1,0 +1,237 @@
+"""What a condition can read: each name with its arguments, its type, and how it is taken from a frozen view.
+
+Every reading looks at `core.view` snapshots or at the recorded events, never at the running cluster. A reading that has
+nothing to say just now (the high watermark of a partition without leader) gives None; every comparison with it is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import attrs
+
+from core.ids import NO_LEADER, TopicPartition
+from core.units import format_duration
+from core.view import BrokerState, ClusterView, PartitionView, ReplicaView
+
+NUMBER: Final = "number"
+DURATION: Final = "duration"
+BOOL: Final = "truth"
+WORD: Final = "word"
+BROKER: Final = "broker"
+IDS: Final = "set of brokers"
+ROW: Final = "list of brokers"
+EPOCHS: Final = "list of (epoch, start offset)"
+
+
+class Moment(Protocol):
+    """What conditions are evaluated on: the state at one moment and the events up to it."""
+
+    def view(self) -> ClusterView:
+        """The whole cluster."""
+
+    def partition(self, tp: TopicPartition) -> PartitionView | None:
+        """One partition; None when it does not exist (yet)."""
+
+    def events(self, kind: str) -> list[tuple[Any, ...]]:
+        """The recorded events of a kind, oldest first."""
+
+
+@attrs.frozen
+class Reading:
+    """One name of the condition language.
+
+    Attributes:
+        name: the word.
+        arguments: the kinds of its arguments, `partition`, `broker`, `client`, `partition-or-client`; a trailing `?` means optional.
+        type: what it gives.
+        meaning: one line for the documentation.
+        read: takes it from a moment.
+        words: the words it can give, when it gives one.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    type: str
+    meaning: str
+    read: Callable[..., Any]
+    words: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> str:
+        """How it is written, `hw(partition, broker)`."""
+        inside = ", ".join(f"[{kind[:-1]}]" if kind.endswith("?") else kind for kind in self.arguments)
+        return f"{self.name}({inside})" if inside else self.name
+
+
+def _copy(view: PartitionView | None, broker: int | None) -> ReplicaView | None:
+    """The replica on a broker, or the leader's when none is named."""
+    if view is None:
+        return None
+    wanted = view.leader if broker is None else broker
+    for copy in view.copies:
+        if copy.broker == wanted:
+            return copy
+    return None
+
+
+def _of_partition(take: Callable[[PartitionView], Any]) -> Callable[..., Any]:
+    def read(moment: Moment, tp: TopicPartition) -> Any:
+        view = moment.partition(tp)
+        return None if view is None else take(view)
+
+    return read
+
+
+def _of_replica(take: Callable[[ReplicaView], Any]) -> Callable[..., Any]:
+    def read(moment: Moment, tp: TopicPartition, broker: int | None = None) -> Any:
+        copy = _copy(moment.partition(tp), broker)
+        return None if copy is None else take(copy)
+
+    return read
+
+
+def _of_broker(take: Callable[[Any], Any]) -> Callable[..., Any]:
+    def read(moment: Moment, broker: int) -> Any:
+        for view in moment.view().brokers:
+            if view.id == broker:
+                return take(view)
+        return None
+
+    return read
+
+
+def _account(name: str) -> Callable[..., Any]:
+    """A count of the durability account: of the whole cluster, of a partition, or (acked) of a producer."""
+
+    def read(moment: Moment, subject: TopicPartition | str | None = None) -> Any:
+        if subject is None:
+            return getattr(moment.view(), name)
+        if isinstance(subject, TopicPartition):
+            view = moment.partition(subject)
+            return None if view is None else getattr(view, name)
+        return _client(moment, subject, name)
+
+    return read
+
+
+def _client(moment: Moment, client: str, name: str) -> Any:
+    clients: list[Any] = [*moment.view().producers, *moment.view().consumers]
+    for view in clients:
+        if view.name == client:
+            return getattr(view, name, None)
+    return None
+
+
+def _of_client(name: str) -> Callable[..., Any]:
+    return lambda moment, client: _client(moment, client, name)
+
+
+def _committed(moment: Moment, tp: TopicPartition | None = None) -> Any:
+    if tp is None:
+        return sum(view.committed for view in moment.view().partitions)
+    view = moment.partition(tp)
+    return None if view is None else view.committed
+
+
+def _count(holds: Callable[[PartitionView], bool]) -> Callable[..., Any]:
+    return lambda moment: sum(1 for view in moment.view().partitions if holds(view))
+
+
+def _position(moment: Moment, client: str, tp: TopicPartition) -> Any:
+    for view in moment.view().consumers:
+        if view.name == client:
+            return dict(view.positions).get(tp)
+    return None
+
+
+def _latency(share: float) -> Callable[..., Any]:
+    """A percentile (nearest rank) of a producer's acknowledged batches, in µs."""
+
+    def read(moment: Moment, client: str) -> Any:
+        taken = sorted(event[LATENCY] for event in moment.events("produce-acked") if event[4] == client)
+        if not taken:
+            return None
+        rank = -(-len(taken) * int(share * 100) // 10_000)
+        return taken[max(rank, 1) - 1]
+
+    return read
+
+
+LATENCY: Final = 11
+"""Index of `latency_us` in a `produce-acked` tuple."""
+
+
+def under_replicated(view: PartitionView) -> bool:
+    """Whether it counts in UnderReplicatedPartitions: replicas that are just being added do not (`Partition#isUnderReplicated`)."""
+    return len(view.isr) < len(view.replicas) - len(view.adding)
+
+
+_STATES: Final = tuple(str(state) for state in BrokerState)
+
+_ALL: Final = (
+    Reading("leader", ("partition",), BROKER, "who leads, or none", _of_partition(lambda view: view.leader)),
+    Reading("leader-epoch", ("partition",), NUMBER, "the leader epoch", _of_partition(lambda view: view.leader_epoch)),
+    Reading("partition-epoch", ("partition",), NUMBER, "the partition epoch", _of_partition(lambda view: view.partition_epoch)),
+    Reading("isr", ("partition",), IDS, "the in-sync replicas, in any order", _of_partition(lambda view: view.isr)),
+    Reading("isr-row", ("partition",), ROW, "the in-sync replicas in the order that describe prints", _of_partition(lambda view: view.isr)),
+    Reading("elr", ("partition",), IDS, "the eligible leader replicas", _of_partition(lambda view: view.elr)),
+    Reading("replicas", ("partition",), ROW, "the assigned replicas, the preferred leader first", _of_partition(lambda view: view.replicas)),
+    Reading("min-isr", ("partition",), NUMBER, "the effective min.insync.replicas", _of_partition(lambda view: view.min_isr)),
+    Reading("leo", ("partition", "broker?"), NUMBER, "the log end offset, of the leader or of a broker's replica", _of_replica(lambda copy: copy.leo)),
+    Reading("hw", ("partition", "broker?"), NUMBER, "the high watermark, of the leader or of a broker's replica", _of_replica(lambda copy: copy.hw)),
+    Reading("epochs", ("partition", "broker?"), EPOCHS, "the leader-epoch cache", _of_replica(lambda copy: copy.epochs)),
+    Reading(
+        "role", ("partition", "broker"), WORD, "what a replica believes to be", _of_replica(lambda copy: copy.role), ("leader", "follower", "offline")
+    ),
+    Reading(
+        "fetch-state", ("partition", "broker"), WORD, "what a follower's fetcher does with the partition", _of_replica(lambda copy: copy.fetch_state),
+        ("fetching", "truncating", "delayed", "failed", "idle"),
+    ),
+    Reading("state", ("broker",), WORD, "what a broker's process does", _of_broker(lambda view: str(view.state)), _STATES),
+    Reading("fenced", ("broker",), BOOL, "whether the controller has fenced a broker", _of_broker(lambda view: view.fenced)),
+    Reading("leaders", ("broker",), NUMBER, "how many partitions a broker leads", _of_broker(lambda view: view.leaders)),
+    Reading("accepted", ("partition?",), NUMBER, "records that a leader has appended", _account("accepted")),
+    Reading("acked", ("partition-or-client?",), NUMBER, "records acknowledged to producers", _account("acked")),
+    Reading("committed", ("partition?",), NUMBER, "records below the high watermark", _committed),
+    Reading("lost", ("partition?",), NUMBER, "records acknowledged and yet gone", _account("lost")),
+    Reading("duplicated", ("partition?",), NUMBER, "records appended twice", _account("duplicated")),
+    Reading("diverged", ("partition?",), NUMBER, "offsets at which replicas hold different records for good", _account("diverged")),
+    Reading("sent", ("client",), NUMBER, "records a producer has sent", _of_client("sent")),
+    Reading("failed", ("client",), NUMBER, "records a producer has given up", _of_client("failed")),
+    Reading("retries", ("client",), NUMBER, "batches a producer has sent again", _of_client("retries")),
+    Reading("in-flight", ("client",), NUMBER, "records a producer waits for", _of_client("in_flight")),
+    Reading("p50-latency", ("client",), DURATION, "median latency of a producer's acknowledged batches", _latency(50)),
+    Reading("p99-latency", ("client",), DURATION, "99th percentile of it", _latency(99)),
+    Reading("max-latency", ("client",), DURATION, "the largest of it", _latency(100)),
+    Reading("read", ("client",), NUMBER, "records a consumer has read", _of_client("read")),
+    Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
+    Reading("urp", (), NUMBER, "under-replicated partitions", _count(under_replicated)),
+    Reading("offline", (), NUMBER, "partitions without leader", _count(lambda view: view.leader == NO_LEADER)),
+    Reading("under-min-isr", (), NUMBER, "partitions whose ISR is smaller than min.insync.replicas", _count(lambda view: len(view.isr) < view.min_isr)),
+    Reading("at-min-isr", (), NUMBER, "partitions whose ISR is just min.insync.replicas", _count(lambda view: len(view.isr) == view.min_isr)),
+    Reading("unclean-elections", (), NUMBER, "unclean elections so far", lambda moment: moment.view().unclean_elections),
+    Reading("isr-shrinks", (), NUMBER, "ISR shrinks so far", lambda moment: moment.view().isr_shrinks),
+    Reading("isr-expands", (), NUMBER, "ISR expansions so far", lambda moment: moment.view().isr_expands),
+)  # fmt: skip
+
+READINGS: Final[dict[str, Reading]] = {reading.name: reading for reading in _ALL}
+"""Every reading by its name."""
+
+
+def show(value: Any, kind: str) -> str:
+    """A value as a condition writes it."""
+    if value is None:
+        return "nothing"
+    if kind == BROKER:
+        return "none" if value == NO_LEADER else str(value)
+    if kind == BOOL:
+        return "true" if value else "false"
+    if kind == DURATION:
+        return format_duration(value)
+    if kind in (IDS, ROW):
+        return "[" + ", ".join(map(str, value)) + "]"
+    if kind == EPOCHS:
+        return "[" + ", ".join(f"({epoch}, {start})" for epoch, start in value) + "]"
+    return str(value)

@@ -1,0 +1,311 @@
+"""A script as a whole: its name, its cluster, its steps and what it expects.
+
+scenario: unclean-election-on       # its name; a script without timeline is a plain cluster to play
+about: what there is to see         # the first sentence is what `scenarios list` shows
+releases: ["0.10.2", "4.1"]         # it runs under each of these; without: the current one
+seed: 0
+cluster: {...}                      # scenarios.language.cluster
+timeline:                           # or `steps:`, at the pace `by-hand`, where time moves only by `wait`
+  - at: 1s                          # when: `at` a time, `wait` a while, or `until` a condition (`within` a while)
+    kill: 2                         # what: one act (scenarios.language.acts)
+    expect: {...}                   # and then: expectations (scenarios.language.expectations)
+    under: {before: "0.11"}         # only under these releases
+    note: what this step shows
+expect: [...]                       # at the end
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from core.acts import ACTS, Act, Consume, CreateTopic, Cut, Elect, Heal, Hold, Isolate, Link, Load, Produce, Set
+from core.acts import Release as ReleaseHeld
+from core.ids import CONTROLLER, TopicPartition
+from core.release import CURRENT, Release
+from core.spec import ClusterSpec, Pace
+from core.units import SECOND
+from scenarios.conditions import Condition, Names
+from scenarios.errors import InputError, Place, did_you_mean
+from scenarios.language.acts import read_acts
+from scenarios.language.cluster import read_cluster
+from scenarios.language.expectations import ALWAYS, Expectation, Under, read_condition, read_expectations, read_release, read_under
+from scenarios.language.nodes import Fields, Items, Node, decode, parse, shortened
+from scenarios.language.values import as_duration, as_fields, as_int, as_items, as_text
+
+DEFAULT_WITHIN: Final = 60 * SECOND
+"""How long an `until` waits when no `within` is written."""
+
+MAX_SEED: Final = 2**63 - 1
+"""Largest seed."""
+
+_STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note")
+_SCRIPT_WORDS: Final = ("scenario", "about", "releases", "seed", "cluster", "timeline", "steps", "expect")
+
+
+@attrs.frozen
+class Step:
+    """One item of a timeline.
+
+    Attributes:
+        place: where it stands.
+        at: virtual time at which it is due, or None.
+        wait: µs after the step before.
+        until: condition that it waits for, or None.
+        within: µs that `until` waits at most; then it has failed.
+        acts: what is done when it is due.
+        expects: what must hold right after.
+        under: the releases it is meant for.
+        note: what it shows.
+    """
+
+    place: Place
+    at: int | None = None
+    wait: int = 0
+    until: Condition | None = None
+    within: int = DEFAULT_WITHIN
+    acts: tuple[Act, ...] = ()
+    expects: tuple[Expectation, ...] = ()
+    under: Under = ALWAYS
+    note: str = ""
+
+
+@attrs.frozen
+class Scenario:
+    """A loaded script; `cluster_place` is where its cluster stands, for errors that only the run can find."""
+
+    name: str
+    about: str
+    source: str
+    releases: tuple[str, ...]
+    seed: int
+    spec: ClusterSpec
+    cluster_place: Place
+    steps: tuple[Step, ...] = ()
+    expects: tuple[Expectation, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of `about`."""
+        text = " ".join(self.about.split())
+        for end, char in enumerate(text):
+            if char in ".!?" and (end + 1 == len(text) or text[end + 1] == " "):
+                return text[: end + 1]
+        return text
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a cluster to play without anything scripted."""
+        return not self.steps and not self.expects
+
+
+def load_script(path: str | Path) -> Scenario:
+    """The scenario in a file.
+
+    Raises:
+        InputError: the file cannot be read, or the script is wrong.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as wrong:
+        raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}; name a script file or a scenario of the library") from None
+    except ValueError:
+        raise InputError(f"{shortened(str(path))!r}: is no file name; name a script file or a scenario of the library") from None
+    return read_script(decode(data, str(path)), str(path))
+
+
+def read_script(text: str, source: str) -> Scenario:
+    """The scenario that a text describes; `source` names it in errors.
+
+    Raises:
+        ScriptError: at the first thing that is wrong.
+    """
+    root = parse(text, source)
+    root.only(*_SCRIPT_WORDS)
+    cluster = root.need("cluster", "for example 'cluster: {brokers: 3}'")
+    spec = read_cluster(cluster)
+    name, about, seed, releases = root.get("scenario"), root.get("about"), root.get("seed"), root.get("releases")
+    read_name = Path(source).stem if name is None else _scenario_name(name)
+    steps, names = _read_steps(root, spec)
+    expects = root.get("expect")
+    return Scenario(
+        name=read_name,
+        about="" if about is None else as_text(about),
+        source=source,
+        releases=(CURRENT.name,) if releases is None else _releases(releases),
+        seed=0 if seed is None else as_int(seed, 0, MAX_SEED),
+        spec=spec,
+        cluster_place=cluster.place,
+        steps=steps,
+        expects=() if expects is None else read_expectations(expects, names),
+    )
+
+
+def _scenario_name(node: Node) -> str:
+    text = as_text(node, "write a short name, for example unclean-election-on")
+    if len(text) > 80 or not all(char.isalnum() or char in "-_." for char in text):
+        raise node.error(f"'{shortened(text)}' is no scenario name", "letters, digits and dashes, at most 80 of them")
+    return text
+
+
+def _releases(node: Node) -> tuple[str, ...]:
+    if not isinstance(node, Items):
+        return (read_release(node),)
+    found = tuple(read_release(item) for item in node)
+    if not found:
+        raise node.error("no release", 'for example ["0.10.2", "4.1"]')
+    for number, item in enumerate(node):
+        if found[number] in found[:number]:
+            raise item.error(f"release {found[number]} stands twice", "each release is run once")
+    return found
+
+
+def _read_steps(root: Fields, spec: ClusterSpec) -> tuple[tuple[Step, ...], Names]:
+    timeline, by_hand = root.get("timeline"), root.get("steps")
+    if timeline is not None and by_hand is not None:
+        raise root.key_error("steps", "both 'timeline' and 'steps'", "a script has one of the two")
+    if timeline is not None and spec.pace is Pace.BY_HAND:
+        raise root.key_error("timeline", "the cluster's pace is by-hand", "write 'steps:', or the pace timeline")
+    if by_hand is not None and spec.pace is Pace.TIMELINE:
+        raise root.key_error("steps", "the cluster's pace is timeline", "write 'timeline:', or 'pace: by-hand' under 'cluster'")
+    node = timeline if timeline is not None else by_hand
+    if node is None:
+        return (), _declared(spec, ())
+    items = as_items(node, "write a list of steps, for example '- at: 1s'")
+    readers = [_StepReader(item, spec) for item in items]
+    names = _declared(spec, tuple(act for reader in readers for act in reader.acts))
+    for reader in readers:
+        reader.check_acts(names)
+    steps = tuple(reader.finish(names) for reader in readers)
+    latest = 0
+    for step, item in zip(steps, items, strict=True):
+        if step.at is not None:
+            if step.at < latest:
+                assert isinstance(item, Fields)
+                raise item.values["at"].error("this is earlier than the step before", "a timeline goes forward")
+            latest = step.at
+    return steps, names
+
+
+def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
+    """The topics, brokers and clients that a script knows."""
+    topics = {topic.name: topic.partitions for topic in spec.topics}
+    clients: set[str] = set()
+    for act in acts:
+        if isinstance(act, CreateTopic):
+            topics[act.topic] = max(len(act.replicas) or act.partitions, topics.get(act.topic, 0))
+        elif isinstance(act, (Produce, Load)):
+            clients.add(act.producer)
+        elif isinstance(act, Consume):
+            clients.add(act.consumer)
+    return Names(topics, frozenset(broker.id for broker in spec.brokers), frozenset(clients))
+
+
+class _StepReader:
+    """Reads one item of a timeline: first its acts, then, when all acts are known, its conditions."""
+
+    def __init__(self, node: Node, spec: ClusterSpec) -> None:
+        self.node = as_fields(node, "a step is a mapping, for example '- at: 1s' with 'kill: 2' below")
+        self.spec = spec
+        words = [word for word in self.node.values if word not in _STEP_WORDS]
+        self.word = words[0] if words else ""
+        for word in words:
+            if word not in ACTS:
+                raise self.node.key_error(word, f"unknown word '{shortened(word)}'", did_you_mean(word, [*_STEP_WORDS, *ACTS]))
+        if len(words) > 1:
+            raise self.node.key_error(words[1], f"a second act, '{words[1]}'", "a step has one act; write another step")
+        if self.word and ACTS[self.word].by_hand and spec.pace is not Pace.BY_HAND:
+            raise self.node.key_error(self.word, f"'{self.word}' is a step by hand", "write 'pace: by-hand' under 'cluster', and 'steps:'")
+        self.acts = read_acts(self.word, self.node.values[self.word]) if self.word else ()
+
+    def check_acts(self, names: Names) -> None:
+        """Refuse an act on a topic, partition, broker or client that the script does not have."""
+        for act in self.acts:
+            self._check_act(act, names)
+
+    def _check_act(self, act: Act, names: Names) -> None:
+        value = self.node.values[self.word]
+        assert names.topics is not None
+        assert names.brokers is not None
+        assert names.clients is not None
+        topic = getattr(act, "topic", None)
+        if topic is not None and topic not in names.topics:
+            raise self._inside(value, "topic").error(
+                f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topic"
+            )
+        number = getattr(act, "partition", None)
+        if isinstance(number, int):
+            self._check_partition(TopicPartition(str(topic), number), names, self._inside(value, "partition"))
+        elif isinstance(act, Elect) and act.partition is not None:
+            self._check_partition(act.partition, names, self._inside(value, "partition"))
+        for tp, _offset in getattr(act, "keep", ()):
+            self._check_partition(tp, names, self._inside(value, "keep"))
+        for field in ("broker", "follower", "leader"):
+            broker = getattr(act, field, None)
+            if isinstance(broker, int) and broker not in names.brokers:
+                known = ", ".join(map(str, sorted(names.brokers)[:12]))
+                raise self._inside(value, field).error(f"unknown broker {broker}", f"brokers are {known}")
+        ends: tuple[str, ...] = ()
+        if isinstance(act, (Cut, Heal, Link, Hold, ReleaseHeld)):
+            ends = act.between or ()
+        elif isinstance(act, Isolate):
+            ends = (act.node,)
+        nodes = {CONTROLLER, *(f"b{broker}" for broker in names.brokers), *names.clients}
+        for end in ends:
+            if end not in nodes:
+                raise self._inside(value, "between").error(f"unknown node '{shortened(end)}'", did_you_mean(end, sorted(nodes)))
+        producer = getattr(act, "producer", None) or getattr(act, "consumer", None)
+        if producer is not None and producer not in names.clients:
+            raise value.error(
+                f"unknown client '{shortened(producer)}'", did_you_mean(producer, sorted(names.clients)) or "the script starts none"
+            )
+        if isinstance(act, Set) and act.topic is not None and act.topic not in names.topics:
+            raise value.error(f"unknown topic '{act.topic}'", did_you_mean(act.topic, names.topics))
+
+    def _inside(self, value: Node, field: str) -> Node:
+        return value.values[field] if isinstance(value, Fields) and field in value.values else value
+
+    def _check_partition(self, tp: TopicPartition, names: Names, node: Node) -> None:
+        assert names.topics is not None
+        count = names.topics.get(tp.topic)
+        if count is None:
+            raise node.error(f"unknown topic '{shortened(tp.topic)}'", did_you_mean(tp.topic, names.topics))
+        if tp.partition >= count:
+            raise node.error(f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, counted from 0")
+
+    def finish(self, names: Names) -> Step:
+        """The step."""
+        node = self.node
+        at, wait, until, within = node.get("at"), node.get("wait"), node.get("until"), node.get("within")
+        when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
+        if len(when) > 1:
+            raise node.key_error(when[1], f"both '{when[0]}' and '{when[1]}'", "a step has one of at, wait, until")
+        if within is not None and until is None:
+            raise node.key_error("within", "'within' without 'until'", "write until: <condition>")
+        by_hand = self.spec.pace is Pace.BY_HAND
+        for word in ("at", "until"):
+            if by_hand and node.get(word) is not None:
+                raise node.key_error(word, f"'{word}' at the pace by-hand", "there time moves only by 'wait'")
+        under, note, expect = node.get("under"), node.get("note"), node.get("expect")
+        if not when and not self.word and expect is None and note is None:
+            raise node.error("a step without anything to do", "write at, wait, until, an act or expect")
+        meant = ALWAYS if under is None else read_under(under)
+        said = "" if note is None else as_text(note)
+        return Step(
+            place=node.keys[self.word] if self.word else node.place,
+            at=None if at is None else as_duration(at),
+            wait=0 if wait is None else as_duration(wait),
+            until=None if until is None else read_condition(until, names),
+            within=DEFAULT_WITHIN if within is None else as_duration(within),
+            acts=self.acts,
+            expects=() if expect is None else read_expectations(expect, names, meant, said),
+            under=meant,
+            note=said,
+        )
+
+
+def releases_of(scenario: Scenario, wanted: Release | None) -> tuple[Release, ...]:
+    """The releases a scenario is run under: the one wanted, or those it names."""
+    return (wanted,) if wanted is not None else tuple(Release.named(name) for name in scenario.releases)

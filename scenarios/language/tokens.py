@@ -1,0 +1,52 @@
+"""Words of the condition language, each with the column where it stands."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_TOKEN: Final = re.compile(r"\s*(?:(?P<word>-?[A-Za-z0-9._][A-Za-z0-9._-]*)|(?P<sign>==|!=|<=|>=|<|>|=|[()\[\]{},:/]))")
+
+MAX_LENGTH: Final = 2_000
+"""Longest condition."""
+
+
+class ConditionError(Exception):
+    """A condition that cannot be used: where in its text, what was wrong, what would be right."""
+
+    def __init__(self, offset: int, problem: str, remedy: str = "") -> None:
+        super().__init__(problem + (f"; {remedy}" if remedy else ""))
+        self.offset = offset
+        self.problem = problem
+        self.remedy = remedy
+
+
+class Token(NamedTuple):
+    """A word or a sign; `kind` is `word`, `sign` or `end`."""
+
+    kind: str
+    text: str
+    offset: int
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a condition, with an `end` token behind them.
+
+    Raises:
+        ConditionError: a character that no condition has.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ConditionError(0, f"a condition of {len(text):,} characters", f"at most {MAX_LENGTH:,}")
+    tokens: list[Token] = []
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            wrong = text[at:].lstrip()[0]
+            remedy = "write words, numbers and ( ) [ ] { } == != < <= > >="
+            raise ConditionError(len(text) - len(text[at:].lstrip()), f"'{wrong}' has no meaning here", remedy)
+        kind = match.lastgroup or ""
+        tokens.append(Token(kind, match[kind], match.start(kind)))
+        at = match.end()
+    tokens.append(Token("end", "", end))
+    return tokens

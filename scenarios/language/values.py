@@ -1,0 +1,180 @@
+"""Values of a script's fields: numbers, durations, percentages, brokers, partitions, lists; each refused with what would be right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
+
+from core.ids import TopicPartition, node_address
+from core.spec import MAX_BROKER_ID
+from core.units import SECOND, US_PER_MS, parse_duration
+from scenarios.errors import did_you_mean
+from scenarios.language.nodes import Fields, Items, Node, Text, shortened
+
+MAX_COUNT: Final = 10**12
+"""Largest count or size a script may name; beyond it nothing Kafka holds makes sense."""
+
+MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
+"""Longest duration a script may name: ten years of virtual time."""
+
+MILLION: Final = 1_000_000
+
+_PERCENT: Final = re.compile(r"(\d{1,3})(?:\.(\d{1,4}))?\s*%")
+_TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_CLIENT_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}")
+
+T = TypeVar("T")
+
+
+def as_fields(node: Node, remedy: str) -> Fields:
+    """A mapping."""
+    if not isinstance(node, Fields):
+        raise node.error(f"{node.what()} stands where a mapping belongs", remedy)
+    return node
+
+
+def as_items(node: Node, remedy: str) -> Items:
+    """A list."""
+    if not isinstance(node, Items):
+        raise node.error(f"{node.what()} stands where a list belongs", remedy)
+    return node
+
+
+def as_text(node: Node, remedy: str = "write a word") -> str:
+    """A single value that is not empty."""
+    if not isinstance(node, Text):
+        raise node.error(f"{node.what()} stands where a single value belongs", remedy)
+    if node.empty or not node.text.strip():
+        raise node.error("nothing is written here", remedy)
+    return node.text.strip()
+
+
+def as_int(node: Node, least: int = 0, most: int = MAX_COUNT) -> int:
+    """A whole number within bounds; `1_000` and `1000` are the same."""
+    remedy = f"write a whole number from {least} to {most}"
+    text = as_text(node, remedy).replace("_", "")
+    digits = text[1:] if text[:1] == "-" else text
+    if not (digits.isascii() and digits.isdecimal()):
+        raise node.error(f"{node.what()} is no whole number", remedy)
+    if len(digits) > 20 or not least <= int(text) <= most:
+        raise node.error(f"{shortened(text)} is out of range", remedy)
+    return int(text)
+
+
+def as_bool(node: Node) -> bool:
+    """`true` or `false`."""
+    text = as_text(node, "write true or false").lower()
+    if text not in ("true", "false"):
+        raise node.error(f"{node.what()} is neither true nor false", "write true or false")
+    return text == "true"
+
+
+def as_word(node: Node, known: Iterable[str]) -> str:
+    """One of the known words."""
+    words = list(known)
+    text = as_text(node, f"write one of {', '.join(words)}")
+    if text not in words:
+        raise node.error(f"unknown word '{shortened(text)}'", did_you_mean(text, words))
+    return text
+
+
+def as_duration(node: Node) -> int:
+    """A duration in µs."""
+    text = as_text(node, "write a duration, for example 500ms, 12s or 1m30s")
+    if text == "0":
+        return 0
+    try:
+        duration = parse_duration(text)
+    except ValueError:
+        remedy = "write a number and a unit (us, ms, s, m, h, d), for example 500ms, 12s or 1m30s"
+        raise node.error(f"{node.what()} is no duration", remedy) from None
+    if duration > MAX_DURATION:
+        raise node.error(f"{shortened(text)} is too long", "at most ten years of virtual time (3650d)")
+    return duration
+
+
+def as_ppm(node: Node) -> int:
+    """A percentage in parts per million: `5%` is 50,000."""
+    text = as_text(node, "write a percentage, for example 5% or 0.1%")
+    match = _PERCENT.fullmatch(text)
+    if match is None:
+        raise node.error(f"{node.what()} is no percentage", "write one such as 5% or 0.1%, with at most four decimals")
+    ppm = int(match[1]) * 10_000 + int((match[2] or "").ljust(4, "0"))
+    if ppm > MILLION:
+        raise node.error(f"{text} is more than everything", "write 0% to 100%")
+    return ppm
+
+
+def as_broker(node: Node) -> int:
+    """A broker id, written `2` or `b2`."""
+    text = as_text(node, "write a broker's number, for example 2")
+    digits = text[1:] if text[:1] == "b" else text
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10 or int(digits) > MAX_BROKER_ID:
+        raise node.error(f"{node.what()} is no broker", "write a broker's number, for example 2 or b2")
+    return int(digits)
+
+
+def as_brokers(node: Node) -> tuple[int, ...]:
+    """A list of broker ids."""
+    return tuple(as_broker(item) for item in as_items(node, "write a list of broker numbers, for example [1, 2, 3]"))
+
+
+def as_leader(node: Node) -> int:
+    """A broker id, or `none` (-1)."""
+    if isinstance(node, Text) and node.text in ("none", "-1"):
+        return -1
+    return as_broker(node)
+
+
+def as_partition(node: Node) -> TopicPartition:
+    """A partition, `orders-0`."""
+    text = as_text(node, "write a partition as topic-number, for example orders-0")
+    try:
+        return TopicPartition.parse(text)
+    except ValueError:
+        raise node.error(f"{node.what()} is no partition", "write topic-number, for example orders-0") from None
+
+
+def as_node_name(node: Node) -> str:
+    """A node's network address: a broker, `controller` or a client's name."""
+    remedy = "write a broker's number, 'controller' or a client's name"
+    text = as_text(node, remedy)
+    if not (text.isascii() and text.isdecimal()) and not _CLIENT_NAME.fullmatch(text):
+        raise node.error(f"{node.what()} is no node", remedy)
+    return node_address(text)
+
+
+def check_topic_name(node: Node, name: str) -> str:
+    """A topic's name, as Kafka allows it."""
+    if not _TOPIC_NAME.fullmatch(name) or name in (".", ".."):
+        raise node.error(f"'{shortened(name)}' is no topic name", "letters, digits, '.', '_' and '-', at most 249 of them")
+    return name
+
+
+def as_client_name(node: Node) -> str:
+    """A producer's or consumer's name."""
+    text = as_text(node, "write a client's name")
+    if not _CLIENT_NAME.fullmatch(text) or node_address(text) != text or text == "controller":
+        raise node.error(f"{node.what()} is no client name", "it begins with a letter and is not a broker's or the controller's")
+    return text
+
+
+def each(node: Node, remedy: str, read: Callable[[Node], T]) -> tuple[T, ...]:
+    """Every item of a list, read by the same reader."""
+    return tuple(read(item) for item in as_items(node, remedy))
+
+
+def write_duration(us: int) -> str:
+    """A duration as a script writes it, exact to the µs: `500us`, `1500ms`, `2s`."""
+    if us and us % SECOND == 0:
+        return f"{us // SECOND}s"
+    if us and us % US_PER_MS == 0:
+        return f"{us // US_PER_MS}ms"
+    return f"{us}us"
+
+
+def write_ppm(ppm: int) -> str:
+    """A share as a script writes it: `0%`, `0.1%`."""
+    whole, rest = divmod(ppm, 10_000)
+    return f"{whole}.{rest:04d}".rstrip("0").rstrip(".") + "%"

@@ -1,0 +1,102 @@
+"""What runs came to, as lines for people, as JSON and as JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from core.units import SECOND, format_duration
+from scenarios.runner import Check, Result, State
+
+
+def lines(result: Result) -> Iterator[str]:
+    """`ok name (release)`, or `FAILED name (release)` and a few lines for each failure."""
+    count = len(result.checks)
+    about = f"{result.scenario} ({result.release}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
+    if result.held:
+        yield f"ok {about}"
+        return
+    yield f"FAILED {about}"
+    for check in result.failures:
+        yield f"  {check.place.source}:{check.place.line}: {check.text}" + (f"  ({check.note})" if check.note else "")
+        if check.state is State.PENDING:
+            yield "    never checked"
+            continue
+        yield f"    expected {check.expected}"
+        yield f"    got      {check.got}"
+
+
+def summary(results: Sequence[Result]) -> str:
+    """One line about all runs."""
+    failed = sum(not result.held for result in results)
+    checks = sum(len(result.checks) for result in results)
+    runs = f"{len(results)} run{'' if len(results) == 1 else 's'}, {checks} expectations"
+    return f"{runs}: all held" if not failed else f"{runs}: {failed} run{'' if failed == 1 else 's'} FAILED"
+
+
+def as_data(results: Iterable[Result]) -> dict[str, Any]:
+    """All runs as plain data for `--json`; times are virtual µs."""
+    runs = [
+        {
+            "scenario": result.scenario,
+            "file": result.source,
+            "release": result.release,
+            "seed": result.seed,
+            "held": result.held,
+            "time_us": result.time,
+            "events": result.events,
+            "expectations": [_check(check) for check in result.checks],
+        }
+        for result in results
+    ]
+    return {"held": all(run["held"] for run in runs), "runs": runs}
+
+
+def _check(check: Check) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "file": check.place.source,
+        "line": check.place.line,
+        "column": check.place.column,
+        "expectation": check.text,
+        "state": str(check.state),
+        "held": check.state is State.HELD,
+        "time_us": check.time,
+        "expected": check.expected,
+        "got": check.got,
+    }
+    if check.note:
+        data["note"] = check.note
+    return data
+
+
+def as_junit(results: Sequence[Result]) -> str:
+    """All runs as JUnit XML: a suite for each run, a case for each expectation; `time` is virtual seconds."""
+    total = sum(len(result.checks) for result in results)
+    failed = sum(len(result.failures) for result in results)
+    parts = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="isrlab" tests="{total}" failures="{failed}">']
+    for result in results:
+        name = quoteattr(f"{result.scenario} ({result.release})")
+        parts.append(
+            f'  <testsuite name={name} tests="{len(result.checks)}" failures="{len(result.failures)}" errors="0" time="{result.time / SECOND:.6f}">'
+        )
+        for check in result.checks:
+            case = quoteattr(f"line {check.place.line}: {check.text}")
+            opened = f'    <testcase classname={name} name={case} file={quoteattr(check.place.source)} line="{check.place.line}"'
+            if check.state is State.HELD:
+                parts.append(opened + "/>")
+                continue
+            parts.append(opened + ">")
+            message = f"expected {check.expected}, got {check.got}" if check.state is State.FAILED else "never checked"
+            parts.append(
+                f"      <failure message={quoteattr(_printable(message))}>{escape(_printable(f'{check.place}: {check.text}: {message}'))}</failure>"
+            )
+            parts.append("    </testcase>")
+        parts.append("  </testsuite>")
+    parts.append("</testsuites>")
+    return "\n".join(parts) + "\n"
+
+
+def _printable(text: str) -> str:
+    """A text without the control characters that XML does not allow."""
+    return "".join(char if char.isprintable() else " " for char in text)

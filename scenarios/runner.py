@@ -1,0 +1,341 @@
+"""Runs a scenario under a release and a seed: carries out its steps, checks what it expects.
+
+A `Run` moves in pieces: `advance_to(time)` goes as far as that virtual time and no further, so that a screen plays a
+scenario at any speed and sees exactly the events of a run without a screen. `run_scenario` goes to the end at once.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from core.sim.cluster import Cluster
+
+from core.acts import Act
+from core.errors import ActRefused, KafkaError
+from core.ids import TopicPartition
+from core.release import Release
+from core.units import format_duration
+from core.view import ClusterView, PartitionView
+from scenarios.conditions import kinds_of
+from scenarios.errors import Place, ScriptError
+from scenarios.language.expectations import Expectation
+from scenarios.language.script import Scenario, Step
+
+Sink = Callable[[tuple[Any, ...]], None]
+"""Takes one event tuple."""
+
+
+class State(enum.StrEnum):
+    """How an expectation stands."""
+
+    PENDING = "pending"
+    """Its moment has not come."""
+    HELD = "held"
+    """It was true."""
+    FAILED = "failed"
+    """It was not."""
+
+
+@attrs.define(slots=True)
+class Check:
+    """An expectation within a run, and what came of it. `time` is virtual µs."""
+
+    place: Place
+    text: str
+    note: str = ""
+    state: State = State.PENDING
+    expected: str = ""
+    got: str = ""
+    time: int = -1
+
+
+@attrs.frozen
+class Result:
+    """What a finished run came to."""
+
+    scenario: str
+    source: str
+    release: str
+    seed: int
+    events: int
+    time: int
+    checks: tuple[Check, ...]
+
+    @property
+    def held(self) -> bool:
+        """Whether everything that was expected was so."""
+        return all(check.state is State.HELD for check in self.checks)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """What was not as expected."""
+        return tuple(check for check in self.checks if check.state is not State.HELD)
+
+
+class LiveMoment:
+    """The present moment of a cluster for conditions: views are taken when first asked for, and kept until an event changes them."""
+
+    def __init__(self, cluster: Cluster, recorded: dict[str, list[tuple[Any, ...]]]) -> None:
+        self._cluster = cluster
+        self._recorded = recorded
+        self._stamp: tuple[int, int] = (-1, -1)
+        self._view: ClusterView | None = None
+        self._partitions: dict[TopicPartition, PartitionView | None] = {}
+
+    def _fresh(self) -> None:
+        stamp = (self._cluster.journal.seq, self._cluster.now)
+        if stamp != self._stamp:
+            self._stamp, self._view, self._partitions = stamp, None, {}
+
+    def view(self) -> ClusterView:
+        """The whole cluster now."""
+        self._fresh()
+        if self._view is None:
+            self._view = self._cluster.view()
+        return self._view
+
+    def partition(self, tp: TopicPartition) -> PartitionView | None:
+        """One partition now; None when it does not exist."""
+        self._fresh()
+        if tp not in self._partitions:
+            try:
+                self._partitions[tp] = self._cluster.partition_view(tp)
+            except KeyError:
+                self._partitions[tp] = None
+        return self._partitions[tp]
+
+    def events(self, kind: str) -> list[tuple[Any, ...]]:
+        """The recorded events of a kind that some condition of the scenario looks at."""
+        return self._recorded.get(kind, [])
+
+
+class Run:
+    """One run of a scenario.
+
+    Attributes:
+        scenario, release, seed: what is run.
+        cluster: the running cluster; acts may be done to it between two calls.
+        expectations: every expectation that is meant for this release, in the order of the script.
+        notes: the notes of the steps carried out, as (time, note).
+    """
+
+    def __init__(self, scenario: Scenario, release: Release, seed: int | None = None, sink: Sink | None = None) -> None:
+        """Build the cluster.
+
+        Raises:
+            ScriptError: the cluster cannot be built; the message says what Kafka refuses.
+        """
+        self.scenario = scenario
+        self.release = release
+        self.seed = scenario.seed if seed is None else seed
+        self.steps = tuple(step for step in scenario.steps if step.under.includes(release))
+        self.notes: list[tuple[int, str]] = []
+        self._recorded: dict[str, list[tuple[Any, ...]]] = {}
+        finals = [one for one in scenario.expects if one.under.includes(release)]
+        expected = {id(step): [one for one in step.expects if one.under.includes(release)] for step in self.steps}
+        for condition in [
+            *(one.condition for found in expected.values() for one in found),
+            *(one.condition for one in finals),
+            *(step.until for step in self.steps if step.until is not None),
+        ]:
+            for kind in kinds_of(condition):
+                self._recorded.setdefault(kind, [])
+        self._until = {id(step): Check(step.place, f"until {step.until.text}", step.note) for step in self.steps if step.until is not None}
+        self._checks = {id(step): [(one, Check(one.place, one.text, one.note)) for one in expected[id(step)]] for step in self.steps}
+        self._finals = [(one, Check(one.place, one.text, one.note)) for one in finals]
+        self.expectations: list[Check] = []
+        for step in self.steps:
+            if id(step) in self._until:
+                self.expectations.append(self._until[id(step)])
+            self.expectations.extend(check for _, check in self._checks[id(step)])
+        self.expectations.extend(check for _, check in self._finals)
+        self._index = 0
+        self._entered = 0
+        self._seen: tuple[int, int] | None = None
+        try:
+            self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink))
+        except (ValueError, KafkaError) as wrong:
+            raise ScriptError(scenario.cluster_place, "cluster", " ".join(str(wrong).split())) from None
+        self._moment = LiveMoment(self.cluster, self._recorded)
+
+    def _sink(self, sink: Sink | None) -> Sink | None:
+        """Where events go: to whoever asked for them, and to the lists that conditions look at."""
+        recorded = self._recorded
+        if not recorded:
+            return sink
+
+        def tee(event: tuple[Any, ...]) -> None:
+            kept = recorded.get(event[3])
+            if kept is not None:
+                kept.append(event)
+            if sink is not None:
+                sink(event)
+
+        return tee
+
+    @property
+    def finished(self) -> bool:
+        """Whether every step is done and everything was checked."""
+        return self._index > len(self.steps)
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing has failed so far."""
+        return all(check.state is not State.FAILED for check in self.expectations)
+
+    @property
+    def next_step(self) -> Step | None:
+        """The step that is due next."""
+        return self.steps[self._index] if self._index < len(self.steps) else None
+
+    def next_due(self) -> int | None:
+        """Virtual time at which something happens next, a step or something in the cluster; None when nothing is to come."""
+        if self.finished:
+            return self.cluster.next_time()
+        step = self.next_step
+        if step is None or step.until is None:
+            due = self.cluster.now if step is None else self._target(step)
+        else:
+            due = self._entered + step.within
+        coming = self.cluster.next_time()
+        return due if coming is None else min(due, coming)
+
+    def _target(self, step: Step) -> int:
+        return step.at if step.at is not None else self._entered + step.wait
+
+    def advance_to(self, time: int, steps: int | None = None) -> int:
+        """Go on up to and including a virtual time; returns how many steps were carried out.
+
+        `steps` bounds that number: a screen that plays a scenario by hand asks for one step at a time. Past the last
+        step the cluster simply goes on living.
+        """
+        done = 0
+        while not self.finished:
+            if steps is not None and done >= steps:
+                return done
+            step = self.next_step
+            if step is None:
+                self._check(self._finals)
+                self._index += 1
+                continue
+            if not (self._wait_until(step, time) if step.until is not None else self._wait_for(step, time)):
+                return done
+            self._carry_out(step)
+            done += 1
+        if self.cluster.now < time:
+            self.cluster.run_until(time)
+        return done
+
+    def run(self) -> Result:
+        """Go to the end of the scenario."""
+        while not self.finished:
+            step = self.next_step
+            if step is None:
+                self.advance_to(self.cluster.now)
+            elif step.until is not None:
+                self.advance_to(self._entered + step.within)
+            else:
+                self.advance_to(max(self._target(step), self.cluster.now))
+        return self.result()
+
+    def result(self) -> Result:
+        """How it stands now."""
+        return Result(
+            scenario=self.scenario.name,
+            source=self.scenario.source,
+            release=self.release.name,
+            seed=self.seed,
+            events=self.cluster.journal.seq,
+            time=self.cluster.now,
+            checks=tuple(self.expectations),
+        )
+
+    # waiting
+
+    def _wait_for(self, step: Step, time: int) -> bool:
+        """Let the cluster live until the step is due; False when that is later than `time`."""
+        target = self._target(step)
+        if target > time:
+            if self.cluster.now < time:
+                self.cluster.run_until(time)
+            return False
+        if target > self.cluster.now:
+            self.cluster.run_until(target)
+        return True
+
+    def _wait_until(self, step: Step, time: int) -> bool:
+        """Let the cluster live until the condition holds or its time is over; False when that is later than `time`."""
+        assert step.until is not None
+        cluster, check = self.cluster, self._until[id(step)]
+        deadline = self._entered + step.within
+        while True:
+            seen = (cluster.journal.seq, self._index)
+            if seen != self._seen:
+                self._seen = seen
+                if step.until.holds(self._moment):
+                    check.state, check.time = State.HELD, cluster.now
+                    return True
+            coming = cluster.next_time()
+            target = deadline if coming is None else min(coming, deadline)
+            if target > time:
+                if cluster.now < time:
+                    cluster.run_until(time)
+                return False
+            if coming is None or coming > deadline:
+                cluster.run_until(deadline)
+                check.state, check.time = State.FAILED, cluster.now
+                check.expected = f"{step.until.text} within {format_duration(step.within)}"
+                check.got = step.until.got(self._moment)
+                return True
+            cluster.run_until(coming)
+
+    # carrying out
+
+    def _carry_out(self, step: Step) -> None:
+        if step.at is not None and step.at < self.cluster.now:
+            self._failure(
+                step.place,
+                f"at {format_duration(step.at)}",
+                f"it is {format_duration(self.cluster.now)} already, after the steps before",
+                step.note,
+            )
+        for act in step.acts:
+            self._do(act, step)
+        if step.note:
+            self.notes.append((self.cluster.now, step.note))
+        self._check(self._checks[id(step)])
+        self._index += 1
+        self._entered = self.cluster.now
+
+    def _do(self, act: Act, step: Step) -> None:
+        try:
+            self.cluster.do(act)
+        except ActRefused as refused:
+            self._failure(step.place, f"{act.word} is possible", f"refused: {refused}", step.note)
+
+    def _failure(self, place: Place, expected: str, got: str, note: str) -> None:
+        """Something that every script expects without saying so."""
+        failed = Check(place, expected, note, State.FAILED, expected, got, self.cluster.now)
+        pending = next((index for index, check in enumerate(self.expectations) if check.state is State.PENDING), len(self.expectations))
+        self.expectations.insert(pending, failed)
+
+    def _check(self, pairs: list[tuple[Expectation, Check]]) -> None:
+        for expectation, check in pairs:
+            condition = expectation.condition
+            held = condition.holds(self._moment)
+            check.state = State.HELD if held else State.FAILED
+            check.time = self.cluster.now
+            check.expected = condition.expected()
+            check.got = condition.got(self._moment)
+
+
+def run_scenario(scenario: Scenario, release: Release, seed: int | None = None, sink: Sink | None = None) -> Result:
+    """Run a scenario to its end.
+
+    Raises:
+        ScriptError: its cluster cannot be built.
+    """
+    return Run(scenario, release, seed, sink).run()
