@@ -1,0 +1,1 @@
+"""Clients: producers and consumers that find leaders by metadata, retry, and believe what they are told."""

@@ -55,7 +55,7 @@ class BrokerHeartbeatManager:
         """
         if session_timeout_us <= 0:
             raise ValueError(f"broker session timeout is {session_timeout_us} µs; it must be more than 0")
-        self.session_timeout_us: Final = session_timeout_us
+        self.session_timeout_us = session_timeout_us
         self._brokers: dict[int, _HeartbeatState] = {}
         # Unfenced brokers, oldest contact first: time never runs back, so each touch moves its broker to the end.
         self._unfenced: OrderedDict[int, _HeartbeatState] = OrderedDict()

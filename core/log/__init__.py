@@ -1,0 +1,1 @@
+"""One replica's log: records as runs of leadership terms, the leader-epoch cache."""

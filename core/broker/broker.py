@@ -1,0 +1,309 @@
+"""A broker process: its life (start, registration, heartbeats, shutdown), the metadata it follows, and where requests go.
+
+What it serves is in `replica_manager`; what it follows in `fetcher`; what survives it in `disk`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core import errors
+from core.broker.alter_partition import AlterPartitionManager
+from core.broker.disk import Disk
+from core.broker.replica_manager import ReplicaManager
+from core.controller.metadata_log import MetadataLog
+from core.ids import CONTROLLER, TopicPartition, broker_address
+from core.journal import events
+from core.journal.recorder import Journal
+from core.messages import (
+    Disconnected,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataFetchRequest,
+    MetadataFetchResponse,
+    RegistrationRequest,
+    RegistrationResponse,
+)
+from core.node import Node
+from core.settings import Settings
+from core.sim.network import Network
+from core.spec import BrokerSpec
+from core.units import SECOND
+from core.view import BrokerState
+
+if TYPE_CHECKING:
+    from core.account import Account
+
+REGISTRATION_RETRY: Final = SECOND
+"""µs until a refused or unanswered registration is tried again."""
+
+
+class Broker(Node):
+    """One broker.
+
+    Attributes:
+        id, rack: who and where.
+        settings: the broker's own view of the settings; changes come with the metadata.
+        state: what its process does; `fenced` what it was last told.
+        broker_epoch: given at registration, -1 before.
+        metadata_offset: how far it has applied the metadata log.
+        by_hand: fetchers, heartbeats and checks do nothing by themselves.
+    """
+
+    def __init__(
+        self,
+        spec: BrokerSpec,
+        settings: Settings,
+        metadata: MetadataLog,
+        network: Network,
+        journal: Journal,
+        account: Account,
+        *,
+        by_hand: bool,
+    ) -> None:
+        super().__init__(broker_address(spec.id), network, journal)
+        self.id = spec.id
+        self.rack = spec.rack
+        self.settings = settings
+        self.release = settings.release
+        self.metadata = metadata
+        self.account = account
+        self.by_hand = by_hand
+        self.disk = Disk()
+        self.state = BrokerState.STOPPED
+        self.fenced = True
+        self.broker_epoch = -1
+        self.metadata_offset = 0
+        self.want_shutdown = False
+        self.started_clean = True
+        self._correlation = 0
+        self._heartbeat_answered = True
+        self.alter_partition = AlterPartitionManager(self)
+        self.replicas = ReplicaManager(self)
+        self.partitions = self.replicas.partitions
+        self.failed_partitions = self.replicas.failed_partitions
+        self.complete_fetch = self.replicas.complete_fetch
+        self.complete_fetch_if_enough = self.replicas.complete_fetch_if_enough
+        self.answer_produce = self.replicas.answer_produce
+        self.refuse_produce = self.replicas.refuse_produce
+        self.handlers |= {
+            RegistrationResponse: self._registered,
+            HeartbeatResponse: self._heartbeat_answered_with,
+            MetadataFetchResponse: self._metadata_arrived,
+            Disconnected: self._disconnected,
+        }
+        self.timers |= {
+            "started": self._started,
+            "register": self._register,
+            "heartbeat": self._heartbeat_due,
+            "isr-expiration": self._isr_expiration,
+            "checkpoint": self._checkpoint_due,
+        }
+        self.refresh_settings()
+
+    def next_correlation(self) -> int:
+        """A number for a request, never used before by this broker."""
+        self._correlation += 1
+        return self._correlation
+
+    def refresh_settings(self) -> None:
+        """Take the settings of the hot paths anew; times in µs, sizes in bytes."""
+        settings, me = self.settings, self.id
+        self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
+        self.fetch_wait = settings.us("replica.fetch.wait.max.ms", broker=me)
+        self.fetch_min_bytes = settings.integer("replica.fetch.min.bytes", broker=me)
+        self.fetch_partition_bytes = settings.integer("replica.fetch.max.bytes", broker=me)
+        self.fetch_response_bytes = settings.integer("replica.fetch.response.max.bytes", broker=me)
+        self.fetch_backoff = settings.us("replica.fetch.backoff.ms", broker=me)
+        self.fetch_timeout = settings.us("replica.socket.timeout.ms", broker=me)
+        self.fetchers_per_leader = settings.integer("num.replica.fetchers", broker=me)
+        self.heartbeat_interval = settings.us("broker.heartbeat.interval.ms", broker=me)
+        self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)
+        self.request_timeout = self.fetch_timeout
+        self.consumer_fetch_bytes = 1_048_576
+        for partition in self.partitions.values():
+            partition.refresh_settings()
+
+    # --- life of the process ---------------------------------------------------------------------------------------
+
+    def boot(self, broker_epoch: int, heartbeat_phase: int) -> None:
+        """Be a broker that has been running for long: registered, unfenced, with all metadata."""
+        self.state = BrokerState.RUNNING
+        self.fenced = False
+        self.broker_epoch = broker_epoch
+        self.disk.clean_shutdown = False
+        self._arm_timers(heartbeat_phase)
+        self._apply_metadata(len(self.metadata))
+        self._fetch_metadata()
+
+    def start(self, startup: int, recovery: int) -> None:
+        """The process is started; it will register after its start-up, and after log recovery if it went down unclean."""
+        clean = self.disk.clean_shutdown
+        self.started_clean = clean
+        self.state = BrokerState.STARTING
+        self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0 if clean else recovery)
+        self.timer(startup if clean else startup + recovery, "started")
+
+    def _started(self, _: object) -> None:
+        self.network.alive[self.address] = True
+        self.load()
+        self._arm_timers(0)
+        self._register(None)
+
+    def load(self) -> None:
+        """Open the logs: high watermarks from the checkpoint; the clean-shutdown file is deleted."""
+        self.disk.load()
+        self.disk.clean_shutdown = False
+        self.metadata_offset = 0
+        self.want_shutdown = False
+
+    def _arm_timers(self, heartbeat_phase: int) -> None:
+        if not self.by_hand:
+            if heartbeat_phase:
+                self.timer(heartbeat_phase, "heartbeat")
+            self.timer(self.lag_max // 2, "isr-expiration")
+            self.timer(self.checkpoint_interval, "checkpoint")
+
+    def stop(self, how: str) -> None:
+        """The process ends: `killed`, `power-loss` or `shutdown` (which writes the checkpoint and the clean marker)."""
+        if how == "shutdown":
+            self.disk.checkpoint_high_watermarks()
+            self.disk.clean_shutdown = True
+        self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
+        self.state = BrokerState.STOPPED
+        self.incarnation += 1
+        self.replicas.reset()
+        self.alter_partition.reset()
+        self._heartbeat_answered = True
+        self.network.process_died(self.address, self.journal.now, self.journal.cause)
+
+    def bounce(self, *, clean: bool) -> None:
+        """By hand: the process restarts between two looks of the controller."""
+        self.stop("shutdown" if clean else "killed")
+        self.started_clean = clean
+        self.network.alive[self.address] = True
+        self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
+        self.load()
+        self.state = BrokerState.RUNNING
+        self._apply_metadata(len(self.metadata))
+        self._fetch_metadata()
+
+    def begin_shutdown(self) -> None:
+        """Ask the controller for controlled shutdown, or just end where that is switched off."""
+        if not self.settings.flag("controlled.shutdown.enable", broker=self.id):
+            self.stop("shutdown")
+            return
+        self.want_shutdown = True
+        self.state = BrokerState.STOPPING
+        self._send_heartbeat()
+
+    # --- the controller --------------------------------------------------------------------------------------------
+
+    def _register(self, _: object) -> None:
+        if self.broker_epoch_is_current():
+            return
+        self.send(CONTROLLER, RegistrationRequest(self.id, self.incarnation, self.started_clean))
+        if not self.by_hand:
+            self.timer(REGISTRATION_RETRY, "register")
+
+    def broker_epoch_is_current(self) -> bool:
+        """Whether this process is registered."""
+        return self._registered_incarnation == self.incarnation
+
+    _registered_incarnation = 0
+
+    def _registered(self, response: RegistrationResponse, _: str) -> None:
+        if response.error != errors.NONE or self.broker_epoch_is_current():
+            return
+        self._registered_incarnation = self.incarnation
+        self.broker_epoch = response.broker_epoch
+        self._fetch_metadata()
+        if not self.by_hand:
+            self.timer(self.heartbeat_interval, "heartbeat")
+
+    def _heartbeat_due(self, _: object) -> None:
+        self.timer(self.heartbeat_interval, "heartbeat")
+        self._send_heartbeat()
+
+    def _send_heartbeat(self) -> None:
+        self.send(CONTROLLER, HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown))
+
+    def _heartbeat_answered_with(self, response: HeartbeatResponse, _: str) -> None:
+        if response.error == errors.STALE_BROKER_EPOCH:
+            return
+        self.fenced = response.fenced
+        if response.may_shut_down and self.state is BrokerState.STOPPING:
+            self.stop("shutdown")
+        elif not response.fenced and self.state is BrokerState.STARTING:
+            self.state = BrokerState.RUNNING
+
+    # --- metadata --------------------------------------------------------------------------------------------------
+
+    def _fetch_metadata(self) -> None:
+        self.send(CONTROLLER, MetadataFetchRequest(self.id, self.metadata_offset))
+
+    def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
+        if response.end > self.metadata_offset:
+            unregistered = self.metadata_offset <= self.broker_epoch
+            self._apply_metadata(response.end)
+            if unregistered and self.metadata_offset > self.broker_epoch:
+                self._send_heartbeat()
+        self._fetch_metadata()
+
+    def _apply_metadata(self, end: int) -> None:
+        """Apply the metadata log up to `end`, all changes of a partition as one (`BrokerMetadataPublisher`)."""
+        start, self.metadata_offset = self.metadata_offset, end
+        if self.metadata.apply_settings(self.settings, start, end):
+            self.refresh_settings()
+        journal = self.journal
+        arrived = journal.cause
+        for tp, cause in self.metadata.changed_partitions(start, end).items():
+            registration = self.metadata.partition(tp, end)
+            if registration is not None:
+                journal.cause = cause
+                self.replicas.apply(tp, registration)
+        journal.cause = arrived
+        self.replicas.shut_down_idle_fetchers()
+
+    def known_broker_epoch(self, broker: int) -> int:
+        """A broker's epoch as far as this broker's metadata reach; -1 unknown."""
+        registration = self.metadata.broker(broker, self.metadata_offset)
+        return -1 if registration is None else registration.epoch
+
+    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
+        """May a broker join an ISR, as far as this broker's metadata reach (`Partition#isReplicaIsrEligible`)?"""
+        registration = self.metadata.broker(broker, self.metadata_offset)
+        if registration is None or registration.fenced or registration.in_controlled_shutdown:
+            return False
+        return not self.release.broker_epoch_in_isr or broker_epoch in (-1, registration.epoch)
+
+    # --- periodic tasks --------------------------------------------------------------------------------------------
+
+    def _isr_expiration(self, _: object) -> None:
+        self.timer(self.lag_max // 2, "isr-expiration")
+        self.check_isr()
+
+    def check_isr(self) -> None:
+        """Run the `isr-expiration` task (`ReplicaManager#maybeShrinkIsr`)."""
+        for partition in self.partitions.values():
+            partition.maybe_shrink_isr()
+
+    def _checkpoint_due(self, _: object) -> None:
+        self.timer(self.checkpoint_interval, "checkpoint")
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Write the high watermarks to disk (`ReplicaManager#checkpointHighWatermarks`)."""
+        count = self.disk.checkpoint_high_watermarks()
+        if count:
+            self.journal.emit(events.HighWatermarksCheckpointed.kind, self.id, count)
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        if message.node == CONTROLLER:
+            self.alter_partition.disconnected()
+        else:
+            self.replicas.disconnected(message.node)
+
+    def hosts(self, tp: TopicPartition) -> bool:
+        """Whether a replica of the partition is on this broker's disk."""
+        return tp in self.disk.logs

@@ -1,0 +1,403 @@
+"""A follower's fetcher thread (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`): truncate first, then fetch, again and again.
+
+One fetcher runs per leader and fetcher id and carries all partitions that this broker follows there. What it asks changes
+only for partitions that have moved; the leader's fetch session keeps the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from core import errors
+from core.ids import NO_EPOCH, TopicPartition, broker_address
+from core.journal import events
+from core.messages import (
+    EpochsRequest,
+    EpochsResponse,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    OffsetsRequest,
+    OffsetsResponse,
+)
+from core.release import Truncation
+
+if TYPE_CHECKING:
+    from core.broker.broker import Broker
+    from core.broker.partition import Partition
+
+TRUNCATING: Final = "truncating"
+"""The fetcher must find the truncation point first."""
+
+FETCHING: Final = "fetching"
+"""Ready to fetch from the LEO."""
+
+FOREVER: Final = 10**15
+"""A wait and a size that nothing reaches: a by-hand fetch that parks."""
+
+
+@attrs.define(slots=True, eq=False)
+class PartitionFetchState:
+    """One partition of a fetcher: its state, and until when it backs off (µs)."""
+
+    partition: Partition
+    leader_epoch: int
+    state: str
+    asked_epoch: int = NO_EPOCH
+    delayed_until: int = 0
+    out_of_range: bool = False
+    checked: bool = False
+    """Whether the first records from this leader were compared for the durability account."""
+
+
+class Fetcher:
+    """One fetcher thread of a follower.
+
+    Attributes:
+        leader, number: from whom, which of num.replica.fetchers.
+        states: its partitions.
+        in_flight: correlation of the request under way, 0 if none.
+        preparing: partitions that must find their truncation point or the leader's log bounds first (ordered set).
+        waking_at: when the armed timer ends a back-off, -1 if none is armed.
+        unsent: partitions whose state the leader's session does not know yet (ordered set).
+    """
+
+    def __init__(self, broker: Broker, leader: int, number: int) -> None:
+        self.broker = broker
+        self.leader = leader
+        self.number = number
+        self.address = broker_address(leader)
+        self.states: dict[TopicPartition, PartitionFetchState] = {}
+        self.in_flight = 0
+        self.sent_at = 0
+        self.watching = False
+        self.waking_at = -1
+        self.preparing: dict[TopicPartition, None] = {}
+        self.unsent: dict[TopicPartition, None] = {}
+        self.forgotten: dict[TopicPartition, None] = {}
+        self.full = True
+
+    # --- partitions ------------------------------------------------------------------------------------------------
+
+    def add(self, partition: Partition, leader_epoch: int) -> None:
+        """Follow a partition (`AbstractFetcherThread#addPartitions`): where to start depends on the release."""
+        known = self.states.get(partition.tp)
+        if known is not None and known.leader_epoch == leader_epoch:
+            return
+        rule = self.broker.release.truncation
+        log = partition.log
+        state = PartitionFetchState(partition, leader_epoch, FETCHING)
+        if rule is Truncation.HIGH_WATERMARK or (not log.epochs.entries() and rule < Truncation.ON_FETCH):
+            self._truncate(partition, log.high_watermark, "high-watermark")
+        elif rule is Truncation.ON_FETCH:
+            if not log.epochs.entries():
+                self._truncate(partition, log.high_watermark, "high-watermark")
+        else:
+            state.state = TRUNCATING
+            state.asked_epoch = log.epochs.latest_epoch
+        self.states[partition.tp] = state
+        self._prepare(state)
+        self._changed(partition.tp)
+        self.maybe_send()
+
+    def remove(self, tp: TopicPartition) -> None:
+        """Follow a partition no more."""
+        if self.states.pop(tp, None) is not None:
+            self.preparing.pop(tp, None)
+            self._leave_session(tp)
+
+    def _prepare(self, state: PartitionFetchState) -> None:
+        if state.state is TRUNCATING or state.out_of_range:
+            self.preparing[state.partition.tp] = None
+        else:
+            self.preparing.pop(state.partition.tp, None)
+
+    def _changed(self, tp: TopicPartition) -> None:
+        self.unsent[tp] = None
+        self.forgotten.pop(tp, None)
+
+    def _leave_session(self, tp: TopicPartition) -> None:
+        self.unsent.pop(tp, None)
+        self.forgotten[tp] = None
+
+    def delay(self, state: PartitionFetchState) -> None:
+        """Back off with a partition (`AbstractFetcherThread#delayPartitions`)."""
+        state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
+        self._leave_session(state.partition.tp)
+        if not self.broker.by_hand:
+            self._wake_at(state.delayed_until)
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def maybe_send(self) -> None:
+        """Send the next request unless one is under way (`AbstractFetcherThread#doWork`); by hand nothing goes by itself."""
+        if not self.in_flight and not self.broker.by_hand:
+            self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
+
+    def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
+        """Send what comes next: a question for truncation points, else a fetch. False if nothing is due."""
+        now = self.broker.journal.now
+        asking = []
+        lookup = None
+        for tp in self.preparing:
+            state = self.states[tp]
+            if state.delayed_until > now:
+                continue
+            if state.state is TRUNCATING:
+                asking.append((tp, state.leader_epoch, state.asked_epoch))
+            else:
+                lookup = lookup or state
+        if asking:
+            correlation = self._sending()
+            self.broker.send(self.address, EpochsRequest(correlation, self.broker.id, self.number, tuple(asking)))
+            return True
+        if lookup is not None:
+            correlation = self._sending()
+            request = OffsetsRequest(correlation, self.broker.id, self.number, lookup.partition.tp, lookup.leader_epoch)
+            self.broker.send(self.address, request)
+            return True
+        return self._fetch(max_wait, min_bytes, max_records)
+
+    def _fetch(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
+        broker = self.broker
+        now = broker.journal.now
+        wanted = self.states if self.full else self.unsent
+        changed = []
+        for tp in wanted:
+            state = self.states[tp]
+            if state.delayed_until > now or state.state is TRUNCATING or state.out_of_range:
+                continue
+            partition = state.partition
+            log = partition.log
+            epoch = log.epochs.latest_epoch if broker.release.truncation is Truncation.ON_FETCH else NO_EPOCH
+            changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, partition.last_append))
+        if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
+            return False
+        forgotten = () if self.full else tuple(self.forgotten)
+        correlation = self._sending()
+        request = FetchRequest(
+            correlation, broker.id, self.number, broker.broker_epoch, self.full, tuple(changed), forgotten, max_wait, min_bytes,
+            broker.fetch_response_bytes, broker.fetch_partition_bytes, max_records,
+        )  # fmt: skip
+        self.full = False
+        self.unsent.clear()
+        self.forgotten.clear()
+        broker.send(self.address, request)
+        return True
+
+    def _sending(self) -> int:
+        broker = self.broker
+        self.in_flight = broker.next_correlation()
+        self.sent_at = broker.journal.now
+        if not self.watching and not broker.by_hand:
+            self.watching = True
+            broker.timer(broker.fetch_timeout, "fetcher-watch", (self.leader, self.number))
+        return self.in_flight
+
+    def woken(self) -> None:
+        """A back-off is over."""
+        self.waking_at = -1
+        now = self.broker.journal.now
+        later = -1
+        for tp, state in self.states.items():
+            if state.delayed_until > now:
+                later = state.delayed_until if later < 0 else min(later, state.delayed_until)
+            elif state.delayed_until:
+                state.delayed_until = 0
+                self._changed(tp)
+        if later >= 0:
+            self._wake_at(later)
+        self.maybe_send()
+
+    def _wake_at(self, time: int) -> None:
+        if self.waking_at < 0 or time < self.waking_at:
+            self.waking_at = time
+            self.broker.timer(time - self.broker.journal.now, "fetcher-wake", (self.leader, self.number))
+
+    def watch(self) -> None:
+        """The request under way may have been out for too long (replica.socket.timeout.ms)."""
+        self.watching = False
+        if not self.in_flight:
+            return
+        now, timeout = self.broker.journal.now, self.broker.fetch_timeout
+        if now - self.sent_at >= timeout:
+            self.broker.network.disconnect(self.broker.address, self.address)
+            self.disconnected(errors.REQUEST_TIMED_OUT)
+        else:
+            self.watching = True
+            self.broker.timer(self.sent_at + timeout - now, "fetcher-watch", (self.leader, self.number))
+
+    def disconnected(self, error: str) -> None:
+        """The connection to the leader broke: all partitions back off, the session begins anew."""
+        if not self.in_flight:
+            self.full = True
+            return
+        self.abandon()
+        waiting = [state for state in self.states.values() if not state.delayed_until]
+        for state in waiting:
+            self.delay(state)
+        if waiting:
+            self.broker.journal.emit(events.FetcherDisconnected.kind, self.broker.id, self.leader, len(waiting), error)
+        self.maybe_send()
+
+    def abandon(self) -> None:
+        """Forget the request under way; the next fetch opens a new session."""
+        self.in_flight = 0
+        self.full = True
+
+    # --- responses -------------------------------------------------------------------------------------------------
+
+    def fetched(self, response: FetchResponse) -> None:
+        """The leader answered a fetch (`AbstractFetcherThread#processFetchRequest`)."""
+        if response.correlation != self.in_flight:
+            return
+        self.in_flight = 0
+        if response.error != errors.NONE:
+            self.full = True
+        journal = self.broker.journal
+        arrived = journal.cause
+        for part in response.partitions:
+            state = self.states.get(part.tp)
+            if state is None or state.delayed_until or state.state is TRUNCATING:
+                continue
+            journal.cause = part.cause or arrived
+            if part.error != errors.NONE:
+                self._failed(state, part)
+            elif part.offset == state.partition.log.leo:
+                if part.diverging_epoch != NO_EPOCH:
+                    self._diverged(state, part)
+                else:
+                    self._process(state, part)
+        journal.cause = arrived
+        self.maybe_send()
+
+    def _process(self, state: PartitionFetchState, part: FetchedPartition) -> None:
+        """Append, then take the high watermark the answer carries (`ReplicaFetcherThread#processPartitionData`)."""
+        partition, broker = state.partition, self.broker
+        log, tp, journal = partition.log, part.tp, broker.journal
+        if not state.checked:
+            state.checked = True
+            broker.account.following(tp, broker.id, log, self.leader)
+        if part.records:
+            start = log.leo
+            log.append_as_follower(part.records)
+            if log.update_high_watermark(part.high_watermark):
+                broker.disk.changed[tp] = None
+            partition.last_append = journal.emit(
+                events.FollowerAppended.kind, broker.id, tp.topic, tp.partition, self.leader, start, log.leo, log.high_watermark
+            )
+            self._changed(tp)
+            return
+        old = log.high_watermark
+        if log.update_high_watermark(part.high_watermark):
+            broker.disk.changed[tp] = None
+            journal.emit(events.FollowerHighWatermark.kind, broker.id, tp.topic, tp.partition, old, log.high_watermark)
+        if part.log_start > log.leo:
+            log.truncate_fully_and_start_at(part.log_start)
+            self._changed(tp)
+
+    def _diverged(self, state: PartitionFetchState, part: FetchedPartition) -> None:
+        """The fetch was answered with a diverging epoch (KIP-595): cut there and ask again; nothing else is taken over."""
+        partition = state.partition
+        target, _ = truncation_point(partition, part.diverging_epoch, part.diverging_end)
+        self._truncate(partition, target, "diverging-epoch")
+        self._changed(part.tp)
+
+    def _failed(self, state: PartitionFetchState, part: FetchedPartition) -> None:
+        tp = part.tp
+        self.broker.journal.emit(events.FetchFailed.kind, self.broker.id, tp.topic, tp.partition, self.leader, part.error)
+        if part.error == errors.OFFSET_OUT_OF_RANGE:
+            state.out_of_range = True
+            self._prepare(state)
+        elif part.error == errors.FENCED_LEADER_EPOCH and state.partition.leader_epoch == state.leader_epoch:
+            self.remove(tp)
+            self.broker.failed_partitions[tp] = None
+        else:
+            self.delay(state)
+
+    def epochs_answered(self, response: EpochsResponse) -> None:
+        """The leader told where epochs end (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
+        if response.correlation != self.in_flight:
+            return
+        self.in_flight = 0
+        broker = self.broker
+        for tp, error, epoch, end in response.partitions:
+            state = self.states.get(tp)
+            if state is None or state.state is not TRUNCATING:
+                continue
+            self._changed(tp)
+            if error != errors.NONE:
+                broker.journal.emit(events.FetchFailed.kind, broker.id, tp.topic, tp.partition, self.leader, error)
+                if error == errors.FENCED_LEADER_EPOCH and state.partition.leader_epoch == state.leader_epoch:
+                    self.remove(tp)
+                    broker.failed_partitions[tp] = None
+                else:
+                    self.delay(state)
+                continue
+            partition = state.partition
+            before = broker.journal.cause
+            broker.journal.cause = broker.journal.emit(
+                events.EpochAnswered.kind, broker.id, tp.topic, tp.partition, self.leader, state.asked_epoch, epoch, end
+            )
+            told = epoch if broker.release.truncation >= Truncation.EPOCH_ROUNDS else NO_EPOCH
+            target, ask_again = truncation_point(partition, told, end)
+            self._truncate(partition, target, "leader-epoch")
+            broker.journal.cause = before
+            if ask_again != NO_EPOCH:
+                state.asked_epoch = ask_again
+            else:
+                state.state = FETCHING
+                self._prepare(state)
+        self.maybe_send()
+
+    def offsets_answered(self, response: OffsetsResponse) -> None:
+        """The leader told its log's bounds after OFFSET_OUT_OF_RANGE (`AbstractFetcherThread#fetchOffsetAndTruncate`)."""
+        if response.correlation != self.in_flight:
+            return
+        self.in_flight = 0
+        state = self.states.get(response.tp)
+        if state is not None and state.out_of_range:
+            self._changed(response.tp)
+            partition = state.partition
+            log = partition.log
+            if response.error != errors.NONE:
+                self.delay(state)
+            else:
+                state.out_of_range = False
+                self._prepare(state)
+                if response.latest < log.leo:
+                    self._truncate(partition, response.latest, "out-of-range")
+                elif response.earliest > log.leo:
+                    log.truncate_fully_and_start_at(response.earliest)
+        self.maybe_send()
+
+    def _truncate(self, partition: Partition, target: int, rule: str) -> None:
+        log, tp, broker = partition.log, partition.tp, self.broker
+        old = log.leo
+        if log.truncate_to(target):
+            broker.disk.changed[tp] = None
+            partition.last_append = broker.journal.emit(
+                events.Truncated.kind, broker.id, tp.topic, tp.partition, self.leader, log.leo, old, log.high_watermark, rule
+            )
+
+
+def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:
+    """Where a follower cuts, given the leader's (epoch, end offset); and the epoch to ask for next, -1 when done.
+
+    Kafka: `AbstractFetcherThread#getOffsetTruncationState`. An undefined end means the own high watermark; an undefined
+    epoch (KIP-101's answer) the end itself; an epoch the follower lacks means to cut below it and ask again (KIP-279).
+    """
+    log = partition.log
+    if leader_end < 0:
+        return log.high_watermark, NO_EPOCH
+    if leader_epoch == NO_EPOCH:
+        return min(leader_end, log.leo), NO_EPOCH
+    epoch, end = log.end_offset_for_epoch(leader_epoch)
+    if end < 0:
+        return min(leader_end, log.leo), NO_EPOCH
+    if epoch != leader_epoch:
+        return min(end, log.leo), epoch
+    return min(end, leader_end, log.leo), NO_EPOCH

@@ -1,0 +1,500 @@
+"""A partition on one broker (Kafka: `Partition`): how the ISR and the high watermark move when it leads, and its changes of role.
+
+Read top to bottom this is the protocol: a leader appends; followers' fetches tell it how far each has come; the high
+watermark is the least of those that count; a follower that lags leaves the ISR, one that reaches the high watermark may
+come back; every change of the ISR is the controller's to commit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from core import errors
+from core.broker.fetch_session import FetchSession, SessionPartition
+from core.broker.replica import Replica
+from core.controller.registration import PartitionRegistration
+from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.journal import events
+from core.log.replica_log import ReplicaLog
+from core.log.term import Batch, Term
+from core.messages import AlterPartitionItem, FetchedPartition, FetchRequest, ProduceRequest
+from core.release import HighWatermarkRule, Truncation
+
+if TYPE_CHECKING:
+    from core.broker.broker import Broker
+    from core.broker.consumer_fetch import DelayedConsumerFetch
+
+EXPAND = "expand"
+"""A pending ISR change that adds a follower."""
+
+SHRINK = "shrink"
+"""A pending ISR change that drops followers."""
+
+_STAY_PENDING = frozenset(
+    {
+        errors.UNKNOWN_TOPIC_OR_PARTITION,
+        errors.UNKNOWN_TOPIC_ID,
+        errors.FENCED_LEADER_EPOCH,
+        errors.INVALID_UPDATE_VERSION,
+        errors.INVALID_REQUEST,
+        errors.NEW_LEADER_ELECTED,
+    }
+)
+"""Answers to an ISR proposal after which the leader waits for new metadata, still pending."""
+
+_REVERT = frozenset({errors.OPERATION_NOT_ATTEMPTED, errors.INELIGIBLE_REPLICA})
+"""Answers after which the leader goes back to the committed ISR."""
+
+
+class DelayedProduce(NamedTuple):
+    """An acks=all write that waits for the high watermark (Kafka: `DelayedProduce`)."""
+
+    required_offset: int
+    deadline: int
+    sender: str
+    request: ProduceRequest
+    base: int
+    term: Term
+
+
+class Partition:
+    """One partition on one broker.
+
+    Attributes:
+        tp, broker, log: which, where, its log.
+        leader: broker that leads as this one believes; leader_epoch, partition_epoch, replicas likewise.
+        isr: the committed ISR (of a follower: empty).
+        maximal_isr: with a pending expansion its candidate too; never without those of a pending shrink.
+        pending: "", EXPAND or SHRINK while a change is at the controller.
+        remotes: the leader's view of the followers.
+        leader_epoch_start_offset: the LEO when it became leader in this epoch.
+        sessions: fetch sessions this partition is in, by follower.
+        delayed: acks=all writes that wait, in order of offset.
+    """
+
+    __slots__ = (
+        "broker", "consumers", "delayed", "isr", "last_append",
+        "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
+        "maximal_isr", "min_isr", "partition_epoch", "pending", "produce_timer_due", "remotes", "replicas", "sessions", "term", "tp",
+    )  # fmt: skip
+
+    def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:
+        self.tp = tp
+        self.broker = broker
+        self.log = log
+        self.leader = NO_LEADER
+        self.leader_epoch = NO_EPOCH
+        self.partition_epoch = -1
+        self.replicas: tuple[int, ...] = ()
+        self.isr: tuple[int, ...] = ()
+        self.maximal_isr: tuple[int, ...] = ()
+        self.pending = ""
+        self.remotes: dict[int, Replica] = {}
+        self.leader_epoch_start_offset = 0
+        self.sessions: dict[int, FetchSession] = {}
+        self.delayed: deque[DelayedProduce] = deque()
+        self.consumers: dict[DelayedConsumerFetch, None] = {}
+        self.produce_timer_due = -1
+        self.min_isr = 1
+        self.term: Term | None = None
+        self.last_append = 0
+        self.last_high_watermark = 0
+        self.refresh_settings()
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this broker leads it, as it believes."""
+        return self.leader == self.broker.id
+
+    def refresh_settings(self) -> None:
+        """Take min.insync.replicas anew."""
+        self.min_isr = self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
+
+    # --- roles -----------------------------------------------------------------------------------------------------
+
+    def make_leader(self, registration: PartitionRegistration) -> bool:
+        """The controller says this broker leads (`Partition#makeLeader`); True if a new leader epoch began."""
+        if registration.partition_epoch < self.partition_epoch:
+            return False
+        broker, log, me = self.broker, self.log, self.broker.id
+        now = broker.journal.now
+        was_leader = self.leader == me
+        new_epoch = registration.leader_epoch > self.leader_epoch
+        self._adopt(registration)
+        if new_epoch:
+            self.leader_epoch_start_offset = log.leo
+            if log.keeps_epochs:
+                log.epochs.assign(self.leader_epoch, log.leo)
+            self.term = Term(self.leader_epoch, me)
+        for follower in list(self.remotes):
+            if follower not in registration.replicas:
+                del self.remotes[follower]
+        for follower in registration.replicas:
+            if follower == me:
+                continue
+            replica = self.remotes.get(follower)
+            known = replica is not None
+            if replica is None:
+                replica = self.remotes[follower] = Replica(follower)
+            if new_epoch:
+                replica.reset(now, log.leo, new_leader=not (was_leader and known), in_isr=follower in registration.isr)
+        self.isr = self.maximal_isr = registration.isr
+        self.pending = ""
+        if new_epoch:
+            self._fetches_must_look()
+            journal = broker.journal
+            before = journal.cause
+            journal.cause = journal.emit(
+                events.BecameLeader.kind, me, self.tp.topic, self.tp.partition, self.leader_epoch, log.leo, log.high_watermark, self.isr
+            )
+            broker.account.became_leader(self.tp, me, self.leader_epoch, log)
+            self.maybe_increment_leader_hw()
+            journal.cause = before
+        else:
+            self.maybe_increment_leader_hw()
+        return new_epoch
+
+    def make_follower(self, registration: PartitionRegistration) -> bool:
+        """The controller says another broker leads, or none (`Partition#makeFollower`); True if a new leader epoch began."""
+        if registration.partition_epoch < self.partition_epoch:
+            return False
+        new_epoch = registration.leader_epoch > self.leader_epoch
+        self._adopt(registration)
+        self.isr = self.maximal_isr = ()
+        self.pending = ""
+        self.remotes.clear()
+        self.term = None
+        if new_epoch:
+            broker, log = self.broker, self.log
+            broker.journal.emit(
+                events.BecameFollower.kind,
+                broker.id, self.tp.topic, self.tp.partition, self.leader, self.leader_epoch, log.leo, log.high_watermark,
+            )  # fmt: skip
+            self._leadership_lost()
+        return new_epoch
+
+    def _adopt(self, registration: PartitionRegistration) -> None:
+        self.leader = registration.leader
+        self.leader_epoch = registration.leader_epoch
+        self.partition_epoch = registration.partition_epoch
+        self.replicas = registration.replicas
+
+    def _leadership_lost(self) -> None:
+        """Finish what waits on this broker as leader: writes fail, fetches are told to look elsewhere."""
+        delayed, self.delayed = self.delayed, deque()
+        for waiting in delayed:
+            self.broker.answer_produce(waiting.sender, waiting.request, errors.NOT_LEADER_OR_FOLLOWER, NO_OFFSET, None)
+        self._fetches_must_look()
+
+    def _fetches_must_look(self) -> None:
+        """Parked fetches of a former leadership are answered, and find out by their epoch."""
+        for session in list(self.sessions.values()):
+            session.dirty[self.tp] = None
+            self.broker.complete_fetch(session)
+        for consumer in list(self.consumers):
+            consumer.complete()
+
+    # --- epochs ----------------------------------------------------------------------------------------------------
+
+    def check_leader_epoch(self, epoch: int) -> str:
+        """Is a request that names a leader epoch (-1: none) at the right leader (`Partition#checkCurrentLeaderEpoch`)?"""
+        if epoch != NO_EPOCH:
+            if epoch < self.leader_epoch:
+                return errors.FENCED_LEADER_EPOCH
+            if epoch > self.leader_epoch:
+                return errors.UNKNOWN_LEADER_EPOCH
+        return errors.NONE if self.is_leader else errors.NOT_LEADER_OR_FOLLOWER
+
+    # --- produce ---------------------------------------------------------------------------------------------------
+
+    def effective_min_isr(self) -> int:
+        """min.insync.replicas, capped by the replication factor since 3.7 (`Partition#effectiveMinIsr`)."""
+        if self.broker.release.capped_min_isr:
+            return min(self.min_isr, len(self.remotes) + 1)
+        return self.min_isr
+
+    def is_under_min_isr(self) -> bool:
+        """Whether the committed ISR is too small (`Partition#isUnderMinIsr`)."""
+        return self.is_leader and len(self.isr) < self.effective_min_isr()
+
+    def append_records_to_leader(self, sender: str, request: ProduceRequest) -> None:
+        """A produce request (`Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`): append or refuse, answer or wait."""
+        broker, log, journal = self.broker, self.log, self.broker.journal
+        tp = self.tp
+        if request.acks == -1 and len(self.isr) < self.effective_min_isr():
+            broker.refuse_produce(sender, request, errors.NOT_ENOUGH_REPLICAS, self.isr, self.effective_min_isr())
+            return
+        assert self.term is not None, "a leader has a term"
+        base = log.leo
+        for replica in self.remotes.values():
+            if replica.session is not None:
+                replica.settle()
+        term = self.term
+        log.append_as_leader(term, Batch(base, request.records, request.bytes, request.producer, request.batch_id, journal.now))
+        arrived = journal.cause
+        journal.cause = self.last_append = journal.emit(
+            events.Appended.kind,
+            broker.id, tp.topic, tp.partition, self.leader_epoch, base, log.leo, request.bytes, request.producer, request.acks,
+        )  # fmt: skip
+        broker.account.appended(tp, broker.id, term, base, request, log)
+        if request.acks == -1:
+            deadline = journal.now + request.timeout
+            self.delayed.append(DelayedProduce(log.leo, deadline, sender, request, base, term))
+            if self.produce_timer_due < 0:
+                self.produce_timer_due = deadline
+                broker.timer(request.timeout, "produce-expiry", tp)
+        elif request.acks == 1:
+            broker.answer_produce(sender, request, errors.NONE, base, term)
+        self.maybe_increment_leader_hw()
+        journal.cause = self.last_append
+        for session in self.sessions.values():
+            session.dirty[tp] = None
+            if session.parked is not None:
+                broker.complete_fetch_if_enough(session)
+        journal.cause = arrived
+
+    def complete_delayed_produce(self) -> None:
+        """Answer the writes that the high watermark has reached (`Partition#checkEnoughReplicasReachOffset`)."""
+        high_watermark, delayed = self.log.high_watermark, self.delayed
+        while delayed and delayed[0].required_offset <= high_watermark:
+            waiting = delayed.popleft()
+            if self.effective_min_isr() <= len(self.maximal_isr):
+                self.broker.answer_produce(waiting.sender, waiting.request, errors.NONE, waiting.base, waiting.term)
+            else:
+                self.broker.answer_produce(
+                    waiting.sender, waiting.request, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, waiting.base, waiting.term
+                )
+
+    def expire_delayed_produce(self) -> None:
+        """Time out the writes whose request timeout is over (`DelayedProduce#onExpiration`)."""
+        now, delayed = self.broker.journal.now, self.delayed
+        while delayed and delayed[0].deadline <= now:
+            waiting = delayed.popleft()
+            self.broker.answer_produce(waiting.sender, waiting.request, errors.REQUEST_TIMED_OUT, NO_OFFSET, None)
+        self.produce_timer_due = -1
+        if delayed:
+            self.produce_timer_due = delayed[0].deadline
+            self.broker.timer(delayed[0].deadline - now, "produce-expiry", self.tp)
+
+    # --- fetches of followers --------------------------------------------------------------------------------------
+
+    def read_for_follower(self, entry: SessionPartition, request: FetchRequest, budget: int) -> FetchedPartition:
+        """What a follower's fetch gets now (`Partition#fetchRecords`): records, a diverging epoch, or an error; with the HW as it stands."""
+        asked, log, tp = entry.asked, self.log, self.tp
+        error = self.check_leader_epoch(asked.leader_epoch if self.broker.release.fetch_epoch_fencing else NO_EPOCH)
+        if error == errors.NONE:
+            replica = self.remotes.get(request.follower)
+            if replica is None:
+                error = errors.UNKNOWN_LEADER_EPOCH if self.broker.release.fetch_epoch_fencing else errors.NOT_LEADER_OR_FOLLOWER
+            elif self.broker.release.broker_epoch_in_isr and self._epoch_is_stale(request):
+                error = errors.NOT_LEADER_OR_FOLLOWER
+        diverging = diverging_end = -1
+        if error == errors.NONE:
+            if self.broker.release.truncation >= Truncation.ON_FETCH and asked.last_fetched_epoch != NO_EPOCH:
+                epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
+                if epoch == NO_EPOCH or asked.offset < log.log_start:
+                    error = errors.OFFSET_OUT_OF_RANGE
+                elif epoch < asked.last_fetched_epoch or end < asked.offset:
+                    diverging, diverging_end = epoch, end
+            elif not log.log_start <= asked.offset <= log.leo:
+                error = errors.OFFSET_OUT_OF_RANGE
+        records: tuple = ()
+        if error == errors.NONE and diverging == -1 and asked.offset < log.leo and budget > 0:
+            records = log.read(asked.offset, log.leo, min(request.partition_max_bytes, budget), request.max_records)
+        return FetchedPartition(
+            tp, error, asked.offset, records, log.high_watermark, log.log_start, diverging, diverging_end, self.last_append
+        )
+
+    def _epoch_is_stale(self, request: FetchRequest) -> bool:
+        return request.broker_epoch != -1 and self.broker.known_broker_epoch(request.follower) > request.broker_epoch
+
+    def update_follower_fetch_state(self, entry: SessionPartition, session: FetchSession, broker_epoch: int) -> None:
+        """A follower's fetch arrived and was read without error (`Partition#updateFollowerFetchState`).
+
+        In Kafka's order: its state, the ISR (with the high watermark of before), then the high watermark.
+        """
+        replica = self.remotes[session.follower]
+        asked, log, journal = entry.asked, self.log, self.broker.journal
+        replica.settle()
+        old = replica.leo
+        replica.update_fetch_state(asked.offset, log.log_start, journal.now, log.leo, broker_epoch)
+        arrived = journal.cause
+        if asked.offset != old:
+            journal.cause = asked.cause or arrived
+            journal.cause = journal.emit(
+                events.FollowerFetched.kind,
+                self.broker.id, self.tp.topic, self.tp.partition, session.follower, old, asked.offset,
+            )  # fmt: skip
+        if session.follower not in self.maximal_isr:
+            self.maybe_expand_isr(replica)
+        if asked.offset != old:
+            self.maybe_increment_leader_hw()
+            journal.cause = arrived
+        if asked.offset >= log.leo and session.follower in self.maximal_isr:
+            replica.session = session
+
+    # --- the ISR ---------------------------------------------------------------------------------------------------
+
+    def is_replica_isr_eligible(self, replica: Replica) -> bool:
+        """May this follower join (`Partition#isReplicaIsrEligible`): not fenced, not shutting down, no stale broker epoch."""
+        if not self.broker.release.isr_eligibility:
+            return True
+        return self.broker.is_isr_eligible(replica.broker, replica.broker_epoch)
+
+    def maybe_expand_isr(self, replica: Replica) -> None:
+        """Ask for a follower that has reached the high watermark (`Partition#maybeExpandIsr`)."""
+        if (
+            self.pending
+            or replica.broker in self.isr
+            or not self._is_follower_in_sync(replica)
+            or not self.is_replica_isr_eligible(replica)
+        ):
+            return
+        proposed = tuple(sorted((*self.isr, replica.broker)))
+        self.pending = EXPAND
+        if self.broker.release.maximal_isr:
+            self.maximal_isr = proposed
+        self.broker.journal.emit(
+            events.IsrExpandProposed.kind,
+            self.broker.id, self.tp.topic, self.tp.partition, replica.broker, proposed, replica.leo, self.log.high_watermark,
+        )  # fmt: skip
+        self._submit(proposed)
+
+    def _is_follower_in_sync(self, replica: Replica) -> bool:
+        """LEO at or past the high watermark, and (since 2.0) past the start of this epoch (`Partition#isFollowerInSync`)."""
+        return replica.leo >= self.log.high_watermark and (
+            not self.broker.release.expand_needs_epoch_start or replica.leo >= self.leader_epoch_start_offset
+        )
+
+    def out_of_sync_replicas(self) -> tuple[int, ...]:
+        """ISR members that have not caught up in time (`Partition#getOutOfSyncReplicas`)."""
+        if self.pending:
+            return ()
+        now, lag_max, leo = self.broker.journal.now, self.broker.lag_max, self.log.leo
+        spared = self.broker.release.shrink_spares_equal_leo
+        out = []
+        for follower in self.isr:
+            replica = self.remotes.get(follower)
+            if replica is None:
+                continue
+            late = now - replica.caught_up_time() > lag_max
+            if late and not (spared and replica.leo == leo):
+                out.append(follower)
+        return tuple(out)
+
+    def maybe_shrink_isr(self) -> None:
+        """Ask to drop followers that lag (`Partition#maybeShrinkIsr`); the high watermark waits until that is committed."""
+        if not self.is_leader:
+            return
+        out = self.out_of_sync_replicas()
+        if not out:
+            return
+        broker = self.broker
+        now = broker.journal.now
+        lag = max(now - max(self.remotes[follower].caught_up_time(), 0) for follower in out)
+        proposed = tuple(sorted(member for member in self.isr if member not in out))
+        self.pending = SHRINK
+        broker.journal.emit(events.IsrShrinkProposed.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, lag, broker.lag_max)
+        self._submit(proposed)
+
+    def _submit(self, isr: tuple[int, ...]) -> None:
+        broker = self.broker
+        broker_epochs = tuple(
+            broker.broker_epoch if b == broker.id else self.remotes[b].broker_epoch if b in self.remotes else -1 for b in isr
+        )
+        item = AlterPartitionItem(self.tp, self.leader_epoch, self.partition_epoch, isr, broker_epochs, broker.journal.seq)
+        if not broker.alter_partition.submit(item):
+            self._revert()
+
+    def _revert(self) -> None:
+        self.pending = ""
+        self.maximal_isr = self.isr
+
+    def alter_partition_succeeded(self, registration: PartitionRegistration) -> None:
+        """The controller committed a proposal (`Partition#handleAlterPartitionUpdate`); stale answers are ignored."""
+        if not self.is_leader or registration.leader_epoch != self.leader_epoch or registration.partition_epoch < self.partition_epoch:
+            return
+        if registration.partition_epoch == self.partition_epoch and registration.isr == self.isr and not self.pending:
+            return
+        broker, tp, old = self.broker, self.tp, self.isr
+        self.isr = self.maximal_isr = registration.isr
+        self.partition_epoch = registration.partition_epoch
+        self.pending = ""
+        self.report_isr_change(old)
+        self.maybe_increment_leader_hw()
+        for session in self.sessions.values():
+            session.dirty[tp] = None
+        if self.delayed:
+            self.complete_delayed_produce()
+        broker.account.isr_changed(broker.id, old, self.isr)
+
+    def report_isr_change(self, old: tuple[int, ...]) -> None:
+        """Tell the journal what the committed ISR gained or lost by this leader's proposal."""
+        broker, tp = self.broker, self.tp
+        joined = tuple(b for b in self.isr if b not in old)
+        out = tuple(b for b in old if b not in self.isr)
+        journal = broker.journal
+        if out:
+            journal.cause = journal.emit(events.IsrShrunk.kind, broker.id, tp.topic, tp.partition, self.isr, out, self.partition_epoch)
+        if joined:
+            journal.cause = journal.emit(events.IsrExpanded.kind, broker.id, tp.topic, tp.partition, self.isr, joined, self.partition_epoch)
+
+    def alter_partition_failed(self, item: AlterPartitionItem, error: str) -> None:
+        """The controller refused a proposal (`Partition#handleAlterPartitionError`): revert, wait for metadata, or send it again."""
+        if not self.is_leader or item.leader_epoch != self.leader_epoch or not self.pending:
+            return
+        broker, tp = self.broker, self.tp
+        broker.journal.emit(events.IsrChangeFailed.kind, broker.id, tp.topic, tp.partition, item.isr, error)
+        if error in _REVERT:
+            self._revert()
+        elif error not in _STAY_PENDING:
+            broker.alter_partition.submit(item)
+
+    # --- the high watermark ----------------------------------------------------------------------------------------
+
+    def maybe_increment_leader_hw(self) -> bool:
+        """Raise the high watermark to the least LEO of those that count (`Partition#maybeIncrementLeaderHW`); True if it rose.
+
+        Who counts: the (maximal) ISR, and by release those outside it that are caught up, so that they can join without
+        the high watermark overtaking them. Since 3.7 nothing moves while the ISR is below min.insync.replicas.
+        """
+        broker, log = self.broker, self.log
+        release = broker.release
+        if release.strict_min_isr and len(self.isr) < self.effective_min_isr():
+            return False
+        candidate, held_by = self.least_leo()
+        if candidate <= log.high_watermark:
+            return False
+        old, log.high_watermark = log.high_watermark, candidate
+        broker.disk.changed[self.tp] = None
+        journal, tp = broker.journal, self.tp
+        before = journal.cause
+        journal.cause = self.last_high_watermark = journal.emit(
+            events.HighWatermarkAdvanced.kind, broker.id, tp.topic, tp.partition, self.leader_epoch, old, candidate, held_by
+        )
+        for session in self.sessions.values():
+            session.dirty[tp] = None
+        if self.delayed:
+            self.complete_delayed_produce()
+        for consumer in list(self.consumers):
+            consumer.complete_if_enough()
+        journal.cause = before
+        return True
+
+    def _counts_outside_isr(self, replica: Replica) -> bool:
+        release = self.broker.release
+        if release.high_watermark is HighWatermarkRule.ISR:
+            return False
+        now, lag_max = self.broker.journal.now, self.broker.lag_max
+        if release.high_watermark is HighWatermarkRule.ISR_OR_RECENT:
+            return now - replica.caught_up_time() <= lag_max
+        return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
+
+    def least_leo(self) -> tuple[int, int]:
+        """The least LEO of the replicas that count for the high watermark, and whose it is; this leader's own if all have all."""
+        candidate, held_by = self.log.leo, self.broker.id
+        for replica in self.remotes.values():
+            if replica.leo < candidate and (replica.broker in self.maximal_isr or self._counts_outside_isr(replica)):
+                candidate, held_by = replica.leo, replica.broker
+        return candidate, held_by

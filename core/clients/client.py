@@ -1,0 +1,117 @@
+"""What producers and consumers share: finding out who leads (Kafka: `NetworkClient`, `Metadata`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.account import Account
+from core.ids import NO_EPOCH, NO_LEADER, broker_address
+from core.journal.recorder import Journal
+from core.messages import Disconnected, MetadataRequest, MetadataResponse
+from core.node import Node
+from core.sim.network import Network
+from core.units import SECOND, US_PER_MS
+
+RETRY_BACKOFF: Final = 100 * US_PER_MS
+"""retry.backoff.ms of the Java clients, µs."""
+
+REQUEST_TIMEOUT: Final = 30 * SECOND
+"""request.timeout.ms of the Java clients, µs."""
+
+RECONNECT_BACKOFF_MOST: Final = SECOND
+"""reconnect.backoff.max.ms, µs: how long a broker that refused is asked last."""
+
+
+class Client(Node):
+    """A client of one topic.
+
+    Attributes:
+        topic: which.
+        brokers: bootstrap servers, addresses in the order they are asked.
+        leaders: (leader, leader epoch) by partition as last heard.
+    """
+
+    def __init__(self, name: str, topic: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account) -> None:
+        super().__init__(name, network, journal)
+        self.name = name
+        self.topic = topic
+        self.brokers = tuple(broker_address(broker) for broker in brokers)
+        self.account = account
+        self.leaders: list[tuple[int, int]] = []
+        self._correlation = 0
+        self._next_broker = 0
+        self._asking = ""
+        self._metadata_correlation = 0
+        self._wait_armed = False
+        self._avoid: dict[str, int] = {}
+        self.handlers |= {MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected}
+        self.timers |= {"metadata": self._metadata_due, "metadata-timeout": self._metadata_timed_out}
+
+    def next_correlation(self) -> int:
+        """A number for a request, never used before by this client."""
+        self._correlation += 1
+        return self._correlation
+
+    def leader_of(self, partition: int) -> int:
+        """The broker believed to lead, NO_LEADER if unknown."""
+        return self.leaders[partition][0] if partition < len(self.leaders) else NO_LEADER
+
+    def epoch_of(self, partition: int) -> int:
+        """The leader epoch believed in."""
+        return self.leaders[partition][1] if partition < len(self.leaders) else NO_EPOCH
+
+    def refresh_metadata(self) -> None:
+        """Ask a broker who leads, unless a question is under way."""
+        if self._asking:
+            return
+        now = self.journal.now
+        candidates = [self.brokers[(self._next_broker + i) % len(self.brokers)] for i in range(len(self.brokers))]
+        broker = next((b for b in candidates if self._avoid.get(b, -1) <= now), candidates[0])
+        self._next_broker = (self.brokers.index(broker) + 1) % len(self.brokers)
+        self._asking = broker
+        self._metadata_correlation = self.next_correlation()
+        self.send(broker, MetadataRequest(self._metadata_correlation, self.topic))
+        self.timer(REQUEST_TIMEOUT, "metadata-timeout", self._metadata_correlation)
+
+    def refresh_metadata_soon(self) -> None:
+        """Ask after retry.backoff.ms."""
+        if not self._wait_armed:
+            self._wait_armed = True
+            self.timer(RETRY_BACKOFF, "metadata")
+
+    def _metadata_due(self, _: object) -> None:
+        self._wait_armed = False
+        self.refresh_metadata()
+
+    def _metadata_timed_out(self, correlation: object) -> None:
+        if self._asking and correlation == self._metadata_correlation:
+            self.network.disconnect(self.address, self._asking)
+            self._avoid[self._asking] = self.journal.now + RECONNECT_BACKOFF_MOST
+            self._asking = ""
+            self.refresh_metadata()
+
+    def _metadata_arrived(self, response: MetadataResponse, _: str) -> None:
+        if response.correlation != self._metadata_correlation:
+            return
+        self._asking = ""
+        for partition, (leader, epoch) in enumerate(response.leaders):
+            if partition >= len(self.leaders):
+                self.leaders.append((leader, epoch))
+            elif epoch >= self.leaders[partition][1]:
+                self.leaders[partition] = (leader, epoch)
+        self.metadata_updated()
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        self._avoid[message.node] = self.journal.now + RECONNECT_BACKOFF_MOST
+        if self._asking == message.node:
+            self._asking = ""
+            self.refresh_metadata_soon()
+        self.connection_lost(message.node)
+
+    def metadata_updated(self) -> None:
+        """New metadata arrived."""
+        raise NotImplementedError
+
+    def connection_lost(self, node: str) -> None:
+        """A broker's connection broke."""
+        raise NotImplementedError

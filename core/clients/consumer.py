@@ -1,0 +1,164 @@
+"""A plain consumer: reads every partition of a topic from its leader, below the high watermark, and keeps its positions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core import errors
+from core.account import Account
+from core.clients.client import RETRY_BACKOFF, Client
+from core.ids import NO_LEADER, TopicPartition, broker_address
+from core.journal import events
+from core.journal.recorder import Journal
+from core.messages import ConsumerFetchRequest, ConsumerFetchResponse, OffsetsRequest, OffsetsResponse
+from core.sim.network import Network
+from core.units import SECOND, US_PER_MS
+
+FETCH_MAX_WAIT: Final = 500 * US_PER_MS
+"""fetch.max.wait.ms, µs."""
+
+REQUEST_TIMEOUT: Final = 30 * SECOND
+"""request.timeout.ms, µs."""
+
+
+class Consumer(Client):
+    """One consumer.
+
+    Attributes:
+        reset: auto.offset.reset: earliest or latest.
+        positions: next offset to read by partition; -1 until it is known.
+        read: records read.
+        in_flight: (correlation, broker, sent at) of the fetch to each broker.
+    """
+
+    def __init__(
+        self, name: str, topic: str, reset: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account
+    ) -> None:
+        super().__init__(name, topic, brokers, network, journal, account)
+        self.reset = reset
+        self.positions: list[int] = []
+        self.read = 0
+        self.stopped = False
+        self.in_flight: dict[str, tuple[int, int]] = {}
+        self._backing_off: dict[int, None] = {}
+        self._resetting: dict[int, tuple[int, str]] = {}
+        self.handlers |= {ConsumerFetchResponse: self._fetched, OffsetsResponse: self._offsets_answered}
+        self.timers |= {"again": self._again, "watch": self._watch}
+
+    def start(self) -> None:
+        """Begin."""
+        self.refresh_metadata()
+        self.timer(SECOND, "watch")
+
+    def stop(self) -> None:
+        """Read no more."""
+        self.stopped = True
+        self.incarnation += 1
+
+    def metadata_updated(self) -> None:
+        """Fetch from whoever leads."""
+        while len(self.positions) < len(self.leaders):
+            self.positions.append(0 if self.reset == "earliest" else -1)
+        self._fetch_all()
+
+    def _fetch_all(self) -> None:
+        if self.stopped:
+            return
+        wanted: dict[int, list[int]] = {}
+        for partition in range(len(self.positions)):
+            leader = self.leader_of(partition)
+            if leader == NO_LEADER:
+                self.refresh_metadata_soon()
+            elif partition not in self._backing_off and partition not in self._resetting:
+                if self.positions[partition] < 0:
+                    self._ask_offset(partition, errors.NONE)
+                else:
+                    wanted.setdefault(leader, []).append(partition)
+        for leader, partitions in wanted.items():
+            node = broker_address(leader)
+            if node not in self.in_flight:
+                correlation = self.next_correlation()
+                self.in_flight[node] = (correlation, self.journal.now)
+                asked = tuple((TopicPartition(self.topic, p), self.positions[p], self.epoch_of(p)) for p in partitions)
+                self.send(node, ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT))
+
+    def _fetched(self, response: ConsumerFetchResponse, sender: str) -> None:
+        under_way = self.in_flight.get(sender)
+        if under_way is None or under_way[0] != response.correlation or self.stopped:
+            return
+        del self.in_flight[sender]
+        journal = self.journal
+        arrived = journal.cause
+        for part in response.partitions:
+            number = part.tp.partition
+            if part.error == errors.OFFSET_OUT_OF_RANGE:
+                self._ask_offset(number, part.error)
+            elif part.error != errors.NONE:
+                self._back_off(number)
+            elif part.records and part.offset == self.positions[number]:
+                end = part.records[-1].end
+                self.read += end - part.offset
+                self.positions[number] = end
+                journal.cause = part.cause or arrived
+                journal.emit(
+                    events.Consumed.kind,
+                    self.name, part.tp.topic, number, int(sender[1:]), part.offset, end, part.high_watermark,
+                )  # fmt: skip
+        journal.cause = arrived
+        self._fetch_all()
+
+    def _back_off(self, partition: int) -> None:
+        self._backing_off[partition] = None
+        self.timer(RETRY_BACKOFF, "again", partition)
+        self.refresh_metadata_soon()
+
+    def _again(self, partition: object) -> None:
+        assert isinstance(partition, int)
+        self._backing_off.pop(partition, None)
+        self._fetch_all()
+
+    def _ask_offset(self, partition: int, error: str) -> None:
+        """Find the position that the reset policy names (ListOffsets)."""
+        leader = self.leader_of(partition)
+        if leader == NO_LEADER:
+            self._back_off(partition)
+            return
+        correlation = self.next_correlation()
+        self._resetting[partition] = (correlation, error)
+        request = OffsetsRequest(correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition))
+        self.send(broker_address(leader), request)
+
+    def _offsets_answered(self, response: OffsetsResponse, _: str) -> None:
+        number = response.tp.partition
+        correlation, error = self._resetting.get(number, (0, ""))
+        if correlation != response.correlation or self.stopped:
+            return
+        del self._resetting[number]
+        if response.error != errors.NONE:
+            self._back_off(number)
+            return
+        old = self.positions[number]
+        self.positions[number] = response.earliest if self.reset == "earliest" else response.latest
+        if error != errors.NONE:
+            self.journal.emit(events.ConsumerReset.kind, self.name, self.topic, number, old, self.positions[number], error, self.reset)
+        self._fetch_all()
+
+    def connection_lost(self, node: str) -> None:
+        """Fetches to that broker are void."""
+        if self.stopped:
+            return
+        self.in_flight.pop(node, None)
+        for partition in list(self._resetting):
+            if broker_address(self.leader_of(partition)) == node:
+                del self._resetting[partition]
+        for partition in range(len(self.positions)):
+            if broker_address(self.leader_of(partition)) == node and partition not in self._backing_off:
+                self._back_off(partition)
+
+    def _watch(self, _: object) -> None:
+        """Once a second: request time-outs."""
+        self.timer(SECOND, "watch")
+        now = self.journal.now
+        for node in [node for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= REQUEST_TIMEOUT]:
+            self.network.disconnect(self.address, node)
+            self.connection_lost(node)

@@ -1,0 +1,261 @@
+"""A producer (Kafka: `KafkaProducer`, `Sender`): batches, acks, retries until delivery.timeout.ms, in order per partition.
+
+Not idempotent: a retry of a batch whose first attempt did arrive is written twice, and counted as duplicated.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import attrs
+
+from core import errors
+from core.account import Account
+from core.clients.client import REQUEST_TIMEOUT, RETRY_BACKOFF, Client
+from core.ids import NO_LEADER, TopicPartition, broker_address
+from core.journal import events
+from core.journal.recorder import Journal
+from core.messages import ProduceRequest, ProduceResponse
+from core.sim.network import Network
+from core.units import SECOND
+
+DELIVERY_TIMEOUT: Final = 120 * SECOND
+"""delivery.timeout.ms of the Java producer, µs."""
+
+MAX_IN_FLIGHT: Final = 5
+"""max.in.flight.requests.per.connection."""
+
+
+@attrs.define(slots=True, eq=False)
+class ProducerBatch:
+    """A batch on its way: `created` and `sent_at` in µs, `attempt` from 1."""
+
+    id: int
+    tp: TopicPartition
+    count: int
+    bytes: int
+    acks: int
+    created: int
+    cause: int
+    attempt: int = 0
+    correlation: int = 0
+    sent_to: str = ""
+    sent_at: int = 0
+
+
+class Producer(Client):
+    """One producer.
+
+    Attributes:
+        acks: of batches made from now on: 0, 1, or -1 for all.
+        rate, every, record_bytes: of the steady load; rate 0 when there is none.
+        queues: batches not yet sent, by partition; in_flight: those sent, by correlation.
+        sent, acked, failed, retries: records made, acknowledged, given up; attempts after the first.
+    """
+
+    def __init__(
+        self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account
+    ) -> None:
+        super().__init__(name, topic, brokers, network, journal, account)
+        self.acks = acks
+        self.rate = 0
+        self.every = 0
+        self.record_bytes = 100
+        self.queues: dict[int, deque[ProducerBatch]] = {}
+        self.in_flight: dict[int, ProducerBatch] = {}
+        self._partition_in_flight: dict[int, int] = {}
+        self._waiting: list[tuple[int, int, str]] = []
+        self.sent = 0
+        self.acked = 0
+        self.failed = 0
+        self.retries = 0
+        self.last_latency = -1
+        self._batch_id = 0
+        self._owed = 0
+        self._next_partition = 0
+        self._load = 0
+        self._watching = False
+        self.handlers |= {ProduceResponse: self._answered}
+        self.timers |= {"load": self._load_tick, "retry": self._retry_due, "watch": self._watch}
+
+    # --- making records --------------------------------------------------------------------------------------------
+
+    def produce(self, records: int, record_bytes: int, partition: int | None) -> None:
+        """Send records once; without a partition they are spread over all, an equal batch each."""
+        if partition is None and not self.leaders:
+            self._waiting.append((records, record_bytes, ""))
+            self.refresh_metadata()
+            return
+        if partition is not None:
+            self._enqueue(partition, records, record_bytes)
+        else:
+            share, rest = divmod(records, len(self.leaders))
+            for number in range(len(self.leaders)):
+                count = share + (number < rest)
+                if count:
+                    self._enqueue(number, count, record_bytes)
+        self._send_all()
+
+    def start_load(self, rate: int, every: int, record_bytes: int) -> None:
+        """Produce steadily: every `every` µs what `rate` records a second make, to the next partition in turn."""
+        self.rate, self.every, self.record_bytes = rate, every, record_bytes
+        self._load += 1
+        self._load_tick(self._load)
+
+    def stop_load(self) -> None:
+        """Make no more records."""
+        self.rate = 0
+        self._load += 1
+
+    def _load_tick(self, load: object) -> None:
+        if load != self._load:
+            return
+        self.timer(self.every, "load", load)
+        if not self.leaders:
+            self.refresh_metadata()
+            return
+        self._owed += self.rate * self.every
+        count, self._owed = divmod(self._owed, SECOND)
+        if count:
+            partition = self._next_partition % len(self.leaders)
+            self._next_partition = partition + 1
+            self._enqueue(partition, count, self.record_bytes)
+            self._send(partition)
+
+    def _enqueue(self, partition: int, count: int, record_bytes: int) -> None:
+        self._batch_id += 1
+        self.sent += count
+        journal = self.journal
+        batch = ProducerBatch(
+            self._batch_id, TopicPartition(self.topic, partition), count, count * record_bytes, self.acks, journal.now, journal.cause
+        )
+        self.queues.setdefault(partition, deque()).append(batch)
+        if not self._watching:
+            self._watching = True
+            self.timer(SECOND, "watch")
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    def _send_all(self) -> None:
+        for partition in list(self.queues):
+            self._send(partition)
+
+    def _send(self, partition: int) -> None:
+        queue = self.queues.get(partition)
+        if not queue:
+            return
+        leader = self.leader_of(partition)
+        if leader == NO_LEADER:
+            self.refresh_metadata_soon() if self.leaders else self.refresh_metadata()
+            return
+        journal = self.journal
+        arrived = journal.cause
+        while queue and self._partition_in_flight.get(partition, 0) < MAX_IN_FLIGHT:
+            batch = queue.popleft()
+            batch.attempt += 1
+            batch.sent_to = broker_address(leader)
+            batch.sent_at = journal.now
+            batch.correlation = self.next_correlation()
+            self.retries += batch.attempt > 1
+            journal.cause = batch.cause or arrived
+            request = ProduceRequest(
+                batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, REQUEST_TIMEOUT, batch.id, batch.attempt
+            )
+            self.send(batch.sent_to, request)
+            if batch.acks == 0:
+                self._acknowledged(batch, -1, -1)
+            else:
+                self.in_flight[batch.correlation] = batch
+                self._partition_in_flight[partition] = self._partition_in_flight.get(partition, 0) + 1
+        journal.cause = arrived
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def _take(self, correlation: int) -> ProducerBatch | None:
+        batch = self.in_flight.pop(correlation, None)
+        if batch is not None:
+            self._partition_in_flight[batch.tp.partition] -= 1
+        return batch
+
+    def _answered(self, response: ProduceResponse, _: str) -> None:
+        batch = self._take(response.correlation)
+        if batch is None:
+            return
+        if response.error == errors.NONE:
+            assert response.term is not None
+            latency = self.journal.now - batch.created
+            self.account.acknowledged(batch.tp, batch.acks, response.term, response.base, batch.count, latency)
+            self._acknowledged(batch, response.base, response.base + batch.count)
+            self.account.settled(self.name, batch.id)
+            self._send(batch.tp.partition)
+        else:
+            self._failed(batch, response.error)
+
+    def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:
+        latency = self.journal.now - batch.created
+        self.acked += batch.count
+        self.last_latency = latency
+        self.journal.emit(
+            events.ProduceAcked.kind,
+            self.name, batch.tp.topic, batch.tp.partition, base, end, batch.count, batch.acks, latency, batch.attempt,
+        )  # fmt: skip
+
+    def _failed(self, batch: ProducerBatch, error: str) -> None:
+        """Try again after retry.backoff.ms, unless the error is final or delivery.timeout.ms is over (`Sender#canRetry`)."""
+        now = self.journal.now
+        retry = error in errors.RETRIABLE and now + RETRY_BACKOFF - batch.created < DELIVERY_TIMEOUT
+        self._report_failure(batch, error, retry=retry)
+        if retry:
+            queue = self.queues.setdefault(batch.tp.partition, deque())
+            behind = 0
+            while behind < len(queue) and queue[behind].id < batch.id:
+                behind += 1
+            queue.insert(behind, batch)
+            self.timer(RETRY_BACKOFF, "retry", batch.tp.partition)
+            if error not in (errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND):
+                self.refresh_metadata_soon()
+
+    def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
+        if not retry:
+            self.failed += batch.count
+            self.account.settled(self.name, batch.id)
+        journal = self.journal
+        batch.cause = journal.emit(
+            events.ProduceFailed.kind,
+            self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, error, retry,
+        )  # fmt: skip
+
+    def _retry_due(self, partition: object) -> None:
+        assert isinstance(partition, int)
+        self._send(partition)
+
+    def metadata_updated(self) -> None:
+        """Send what waited for a leader."""
+        waiting, self._waiting = self._waiting, []
+        for records, record_bytes, _ in waiting:
+            self.produce(records, record_bytes, None)
+        self._send_all()
+
+    def connection_lost(self, node: str) -> None:
+        """Requests to that broker fail with NETWORK_EXCEPTION."""
+        for batch in [batch for batch in self.in_flight.values() if batch.sent_to == node]:
+            self._take(batch.correlation)
+            self._failed(batch, errors.NETWORK_EXCEPTION)
+
+    def _watch(self, _: object) -> None:
+        """Once a second while something is under way: request and delivery time-outs."""
+        now = self.journal.now
+        silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= REQUEST_TIMEOUT}
+        for node in silent:
+            self.network.disconnect(self.address, node)
+            self._avoid[node] = now + SECOND
+            self.connection_lost(node)
+        for queue in self.queues.values():
+            while queue and now - queue[0].created >= DELIVERY_TIMEOUT:
+                self._report_failure(queue.popleft(), errors.REQUEST_TIMED_OUT, retry=False)
+        self._watching = bool(self.in_flight) or any(self.queues.values()) or self.rate > 0
+        if self._watching:
+            self.timer(SECOND, "watch")
+            if self.queues and not self.in_flight:
+                self._send_all()

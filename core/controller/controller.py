@@ -1,0 +1,264 @@
+"""The active controller (Kafka: `QuorumController`): broker registration and heartbeats, ISR proposals, the metadata log.
+
+Brokers pull the metadata log by long poll; a broker behind a cut link goes on with what it knew.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core import errors
+from core.account import Account
+from core.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
+from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog
+from core.controller.replication_control import ReplicationControl
+from core.ids import CONTROLLER, NO_EPOCH, broker_address
+from core.journal import events
+from core.journal.recorder import Journal
+from core.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    Disconnected,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataFetchRequest,
+    MetadataFetchResponse,
+    RegistrationRequest,
+    RegistrationResponse,
+)
+from core.node import Node
+from core.settings import Settings, render_value
+from core.sim.network import Network
+from core.units import US_PER_MS
+
+BALANCE_AGAIN: Final = 10 * US_PER_MS
+"""µs until balancing goes on when a pass hit its limit."""
+
+
+class Controller(Node):
+    """The controller node.
+
+    Attributes:
+        settings: the controller's view; changes are written to the metadata log for the brokers.
+        brokers: registrations by id.
+        heartbeats: who is alive.
+        replication: partitions and topics.
+        last_contact: when each broker's last heartbeat arrived, µs.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        metadata: MetadataLog,
+        network: Network,
+        journal: Journal,
+        account: Account,
+        racks: dict[int, str | None],
+        *,
+        seed: int,
+        by_hand: bool,
+    ) -> None:
+        super().__init__(CONTROLLER, network, journal)
+        self.settings = settings
+        self.metadata = metadata
+        self.by_hand = by_hand
+        self.brokers: dict[int, BrokerRegistration] = {}
+        self.heartbeats = BrokerHeartbeatManager(settings.us("broker.session.timeout.ms"))
+        self.replication = ReplicationControl(settings, metadata, journal, account, self.brokers, racks, seed)
+        self.last_contact: dict[int, int] = {}
+        self._parked: dict[int, int] = {}
+        self._check_due = -1
+        self.handlers |= {
+            RegistrationRequest: self._register,
+            HeartbeatRequest: self._heartbeat,
+            AlterPartitionRequest: self._alter_partition,
+            MetadataFetchRequest: self._metadata_fetch,
+            Disconnected: self._disconnected,
+        }
+        self.timers |= {"session-check": self._session_check, "balance": self._balance, "unclean": self._unclean}
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle a message, then tell the brokers what was committed."""
+        super().handle(message, sender)
+        self.publish()
+
+    def publish(self) -> None:
+        """Answer the brokers that wait for metadata (the Raft leader's fetch responses)."""
+        end = len(self.metadata)
+        for broker, offset in list(self._parked.items()):
+            if offset < end:
+                del self._parked[broker]
+                self.send(broker_address(broker), MetadataFetchResponse(end))
+
+    # --- the start -------------------------------------------------------------------------------------------------
+
+    def boot_broker(self, broker: int, *, up: bool) -> int:
+        """Have a broker registered since long ago; returns its epoch."""
+        registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up)
+        self._put_broker(registration)
+        self.heartbeats.touch(broker, not up, -1, self.journal.now)
+        self.last_contact[broker] = self.journal.now
+        return registration.epoch
+
+    def boot(self) -> None:
+        """Arm the periodic tasks."""
+        if not self.by_hand:
+            self._arm_session_check()
+            self.timer(self.settings.integer("leader.imbalance.check.interval.seconds") * 1_000_000, "balance")
+            self.timer(self.settings.us("unclean.leader.election.interval.ms"), "unclean")
+
+    def _put_broker(self, registration: BrokerRegistration) -> None:
+        self.brokers[registration.id] = registration
+        self.metadata.append(registration)
+
+    # --- registration and heartbeats -------------------------------------------------------------------------------
+
+    def _register(self, request: RegistrationRequest, sender: str) -> None:
+        """A broker process registers (`ClusterControlManager#registerBroker`)."""
+        broker, journal = request.broker, self.journal
+        known = self.brokers.get(broker)
+        if known is not None and known.incarnation == request.incarnation:
+            self.send(sender, RegistrationResponse(errors.NONE, known.epoch))
+            return
+        if known is not None and not self.by_hand and not known.fenced and self.heartbeats.has_valid_session(broker, journal.now):
+            journal.emit(events.RegistrationRefused.kind, broker, errors.DUPLICATE_BROKER_REGISTRATION)
+            self.send(sender, RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, NO_EPOCH))
+            return
+        registration = BrokerRegistration(broker, len(self.metadata), request.incarnation)
+        journal.cause = journal.emit(events.BrokerRegistered.kind, broker, registration.epoch)
+        self._put_broker(registration)
+        unclean = self.settings.release.elr and not request.clean
+        self.replication.leave_isrs(broker, f"b{broker} registered anew", unclean_shutdown=unclean)
+        self.heartbeats.remove(broker)
+        self.heartbeats.touch(broker, True, -1, journal.now)
+        self.last_contact[broker] = journal.now
+        self.send(sender, RegistrationResponse(errors.NONE, registration.epoch))
+
+    def _heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
+        """A broker lives (`ReplicationControlManager#processBrokerHeartbeat`)."""
+        broker = request.broker
+        registration = self.brokers.get(broker)
+        if registration is None or registration.epoch != request.broker_epoch:
+            self.send(sender, HeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
+            return
+        last_read = request.metadata_offset - 1
+        states = self.heartbeats.next_state(
+            broker,
+            want_fence=False,
+            want_shut_down=request.want_shutdown,
+            metadata_offset=last_read,
+            registration_offset=registration.epoch,
+            has_leaderships=lambda: self.replication.led.get(broker, 0) > 0,
+        )
+        if states.next is not states.current:
+            if states.next is BrokerControlState.UNFENCED:
+                self._unfence(registration)
+            elif states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
+                self._begin_controlled_shutdown(registration)
+            elif not registration.fenced:
+                self.fence(broker, by_session=False)
+        fenced = states.next in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW)
+        self.heartbeats.touch(broker, fenced, last_read, self.journal.now)
+        self.last_contact[broker] = self.journal.now
+        if states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
+            self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.metadata) - 1)
+        self._arm_session_check()
+        self.send(sender, HeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW))
+
+    def _unfence(self, registration: BrokerRegistration) -> None:
+        journal = self.journal
+        journal.cause = journal.emit(events.BrokerUnfenced.kind, registration.id)
+        self._put_broker(attrs.evolve(registration, fenced=False))
+        self.replication.elect_leaderless(f"b{registration.id} is back")
+
+    def _begin_controlled_shutdown(self, registration: BrokerRegistration) -> None:
+        journal = self.journal
+        journal.cause = journal.emit(events.ShutdownBegun.kind, registration.id)
+        self._put_broker(attrs.evolve(registration, in_controlled_shutdown=True))
+        self.replication.leave_isrs(registration.id, f"b{registration.id} shuts down")
+
+    def fence(self, broker: int, *, by_session: bool) -> None:
+        """Fence a broker: it leaves every ISR, its leaderships are elected anew (`#handleBrokerFenced`)."""
+        journal = self.journal
+        silent = journal.now - self.last_contact.get(broker, journal.now)
+        limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
+        journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)
+        self._put_broker(attrs.evolve(self.brokers[broker], fenced=True))
+        self.heartbeats.fence(broker)
+        self.replication.leave_isrs(broker, f"b{broker} fenced")
+
+    def _arm_session_check(self) -> None:
+        if self._check_due >= 0 or self.by_hand:
+            return
+        due = self.heartbeats.next_check_time()
+        if due is not None:
+            self._check_due = max(due + 1, self.journal.now)
+            self.timer(self._check_due - self.journal.now, "session-check")
+
+    def _session_check(self, _: object) -> None:
+        """Fence the one broker that has been silent longest, if too long (`QuorumController#maybeFenceStaleBroker`)."""
+        self._check_due = -1
+        stale = self.heartbeats.stale_broker(self.journal.now)
+        if stale is not None:
+            self.fence(stale, by_session=True)
+        self._arm_session_check()
+
+    # --- periodic tasks --------------------------------------------------------------------------------------------
+
+    def _balance(self, _: object) -> None:
+        more = self.settings.flag("auto.leader.rebalance.enable") and self.replication.balance_leaders()
+        interval = self.settings.integer("leader.imbalance.check.interval.seconds") * 1_000_000
+        self.timer(BALANCE_AGAIN if more else interval, "balance")
+
+    def _unclean(self, _: object) -> None:
+        self.replication.elect_unclean()
+        self.timer(self.settings.us("unclean.leader.election.interval.ms"), "unclean")
+
+    # --- requests of brokers ---------------------------------------------------------------------------------------
+
+    def _alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
+        registration = self.brokers.get(request.broker)
+        if registration is None or registration.epoch != request.broker_epoch:
+            self.send(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
+            return
+        journal = self.journal
+        arrived = journal.cause
+        answers = []
+        for item in request.items:
+            journal.cause = item.cause or arrived
+            before = journal.seq
+            error = self.replication.alter_partition(request.broker, item)
+            cause = journal.seq if journal.seq > before else journal.cause
+            answers.append((item.tp, error, self.replication.partitions.get(item.tp), cause))
+        journal.cause = arrived
+        self.send(sender, AlterPartitionResponse(request.correlation, errors.NONE, tuple(answers)))
+
+    def _metadata_fetch(self, request: MetadataFetchRequest, sender: str) -> None:
+        self._parked[request.broker] = request.offset
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        for broker in list(self._parked):
+            if broker_address(broker) == message.node:
+                del self._parked[broker]
+
+    # --- administration --------------------------------------------------------------------------------------------
+
+    def set_config(self, name: str, value: str, *, topic: str | None, broker: int | None) -> None:
+        """Change a setting and tell the brokers through the metadata log.
+
+        Raises:
+            ValueError: unknown name, wrong value or scope.
+        """
+        old, new = self.settings.set(name, value, broker=broker, topic=topic)
+        subject = topic if topic is not None else "" if broker is None else broker_address(broker)
+        journal = self.journal
+        journal.cause = journal.emit(events.SettingChanged.kind, name, subject, render_value(old), render_value(new))
+        if topic is not None:
+            self.replication.topics[topic].config[name] = render_value(new)
+        self.metadata.append(ConfigRecord(name, render_value(new), topic, broker))
+        if name == "broker.session.timeout.ms":
+            self.heartbeats.session_timeout_us = self.settings.us(name)
+        if name == "min.insync.replicas":
+            self.replication.min_isr_changed(topic)

@@ -1,0 +1,127 @@
+"""The committed metadata log (KRaft's `__cluster_metadata`): registrations of brokers and partitions, settings, in one order.
+
+Records are immutable, so all brokers share the one log; each knows it only up to its own offset and looks things up as of
+that offset. A partition's or broker's history is kept beside the log, so a look-up is a bisection.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+import attrs
+
+from core.controller.registration import PartitionRegistration
+from core.ids import NO_LEADER, TopicPartition
+from core.settings import Settings
+
+
+@attrs.frozen
+class BrokerRegistration:
+    """A broker as the controller registered it (Kafka: `BrokerRegistration`); the epoch is the offset of its first record."""
+
+    id: int
+    epoch: int
+    incarnation: int
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+
+
+class ConfigRecord(NamedTuple):
+    """A setting changed: for a topic, a broker, or (both None) the whole cluster."""
+
+    name: str
+    value: str
+    topic: str | None
+    broker: int | None
+
+
+class PartitionRecord(NamedTuple):
+    """A partition's new state, and the seq of the event that tells it."""
+
+    tp: TopicPartition
+    registration: PartitionRegistration
+    cause: int
+
+
+Record = PartitionRecord | BrokerRegistration | ConfigRecord
+
+
+class MetadataLog:
+    """The log and its indexes."""
+
+    __slots__ = ("_brokers", "_configs", "_partitions", "_topics", "records")
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self._partitions: dict[TopicPartition, tuple[list[int], list[PartitionRegistration]]] = {}
+        self._brokers: dict[int, tuple[list[int], list[BrokerRegistration]]] = {}
+        self._configs: list[int] = []
+        self._topics: dict[str, list[TopicPartition]] = {}
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def append(self, record: Record) -> int:
+        """Add a record; returns its offset."""
+        offset = len(self.records)
+        self.records.append(record)
+        if type(record) is PartitionRecord:
+            history = self._partitions.get(record.tp)
+            if history is None:
+                history = self._partitions[record.tp] = ([], [])
+                self._topics.setdefault(record.tp.topic, []).append(record.tp)
+            history[0].append(offset)
+            history[1].append(record.registration)
+        elif type(record) is BrokerRegistration:
+            offsets, registrations = self._brokers.setdefault(record.id, ([], []))
+            offsets.append(offset)
+            registrations.append(record)
+        else:
+            self._configs.append(offset)
+        return offset
+
+    def partition(self, tp: TopicPartition, end: int) -> PartitionRegistration | None:
+        """A partition's state after the records below `end`; None if it did not exist."""
+        history = self._partitions.get(tp)
+        if history is None:
+            return None
+        i = bisect_left(history[0], end)
+        return history[1][i - 1] if i else None
+
+    def broker(self, broker: int, end: int) -> BrokerRegistration | None:
+        """A broker's registration after the records below `end`; None if it had none."""
+        history = self._brokers.get(broker)
+        if history is None:
+            return None
+        i = bisect_left(history[0], end)
+        return history[1][i - 1] if i else None
+
+    def changed_partitions(self, start: int, end: int) -> dict[TopicPartition, int]:
+        """Partitions changed by the records [start, end), in order, with the seq of the last change's event."""
+        changed: dict[TopicPartition, int] = {}
+        for record in self.records[start:end]:
+            if type(record) is PartitionRecord:
+                changed[record.tp] = record.cause
+        return changed
+
+    def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:
+        """(leader, leader epoch) of a topic's partitions after the records below `end`; empty if there is no such topic."""
+        found = []
+        for tp in self._topics.get(topic, ()):
+            registration = self.partition(tp, end)
+            found.append((NO_LEADER, -1) if registration is None else (registration.leader, registration.leader_epoch))
+        return tuple(found)
+
+    def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
+        """Take over the settings changed by the records [start, end); True if there were any."""
+        first = bisect_left(self._configs, start)
+        changed = False
+        for offset in self._configs[first:]:
+            if offset >= end:
+                break
+            record = self.records[offset]
+            assert type(record) is ConfigRecord
+            settings.set(record.name, record.value, broker=record.broker, topic=record.topic)
+            changed = True
+        return changed

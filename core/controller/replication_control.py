@@ -1,0 +1,365 @@
+"""The controller's partitions: creation, elections, ISR changes (Kafka: `ReplicationControlManager`).
+
+Every change is built by `partition_change`, committed to the metadata log, told to the journal, and counted in the indexes
+that later events look partitions up by.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from core import errors
+from core.controller.metadata_log import BrokerRegistration, MetadataLog, PartitionRecord
+from core.controller.partition_change import ElectionMode, build_partition_change, effective_min_isr, merge
+from core.controller.placement import StripedReplicaPlacer, UsableBroker
+from core.controller.registration import PartitionRegistration
+from core.ids import NO_LEADER, TopicPartition
+from core.journal import events
+from core.journal.recorder import Journal
+from core.messages import AlterPartitionItem
+from core.settings import SETTINGS, Settings
+from core.spec import TopicSpec
+
+if TYPE_CHECKING:
+    from core.account import Account
+
+MAX_ELECTIONS: Final = 1_000
+"""Most elections in one balancing pass (`ReplicationControlManager.MAX_ELECTIONS_PER_IMBALANCE`)."""
+
+
+@attrs.define(slots=True)
+class Topic:
+    """A topic on record: name, id, overrides as written, partitions in order."""
+
+    name: str
+    topic_id: str
+    config: dict[str, str]
+    partitions: list[TopicPartition]
+
+
+class ReplicationControl:
+    """Partitions and topics of the controller.
+
+    Attributes:
+        partitions: registrations by partition, in order of creation.
+        topics: by name.
+        in_isr: for each broker the partitions whose ISR it is in (ordered sets).
+        led: for each broker how many partitions it leads; `hosted` likewise how many replicas it has.
+        leaderless, unbalanced: partitions without a leader; with another leader than the preferred one.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        metadata: MetadataLog,
+        journal: Journal,
+        account: Account,
+        brokers: dict[int, BrokerRegistration],
+        racks: dict[int, str | None],
+        seed: int,
+    ) -> None:
+        self.settings = settings
+        self.release = settings.release
+        self.metadata = metadata
+        self.journal = journal
+        self.account = account
+        self.brokers = brokers
+        self.racks = racks
+        self.partitions: dict[TopicPartition, PartitionRegistration] = {}
+        self.topics: dict[str, Topic] = {}
+        self.in_isr: dict[int, dict[TopicPartition, None]] = {}
+        self.led: dict[int, int] = {}
+        self.hosted: dict[int, int] = {}
+        self.leaderless: dict[TopicPartition, None] = {}
+        self.unbalanced: dict[TopicPartition, None] = {}
+        self._placer = StripedReplicaPlacer(random.Random(f"{seed}:placement"))
+        self._ids = random.Random(f"{seed}:topic-ids")
+
+    # --- who may lead ----------------------------------------------------------------------------------------------
+
+    def is_active(self, broker: int) -> bool:
+        """Registered, unfenced, not shutting down (`ClusterControlManager#isActive`)."""
+        registration = self.brokers.get(broker)
+        return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
+
+    def min_isr(self, tp: TopicPartition) -> int:
+        """min.insync.replicas of a topic, capped by the replication factor (`#getTopicEffectiveMinIsr`)."""
+        return effective_min_isr(self.settings.integer("min.insync.replicas", topic=tp.topic), len(self.partitions[tp].replicas))
+
+    def election_mode(self, tp: TopicPartition) -> ElectionMode:
+        """UNCLEAN where the topic allows it, else ONLINE."""
+        unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic)
+        return ElectionMode.UNCLEAN if unclean else ElectionMode.ONLINE
+
+    # --- topics ----------------------------------------------------------------------------------------------------
+
+    def create_topic(self, spec: TopicSpec) -> None:
+        """Create a topic, placed by the controller or as assigned (`#createTopic`); nothing is created if it is refused.
+
+        Raises:
+            KafkaError: as Kafka refuses it, with its code and words.
+            ValueError: a setting of the topic is wrong.
+        """
+        if spec.name in self.topics:
+            raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
+        for name, value in spec.config:
+            if name in SETTINGS:
+                SETTINGS[name].parse(value)
+        registrations = [self._assigned(spec, number) for number in range(len(spec.assignment))] or self._placed(spec)
+        for name, value in spec.config:
+            if name in SETTINGS:
+                self.settings.set(name, value, topic=spec.name)
+        topic_id = spec.topic_id or base64.urlsafe_b64encode(self._ids.randbytes(16)).decode().rstrip("=")
+        topic = self.topics[spec.name] = Topic(spec.name, topic_id, dict(spec.config), [])
+        journal = self.journal
+        before = journal.cause
+        journal.cause = journal.emit(
+            events.TopicCreated.kind, spec.name, topic_id, len(registrations), len(registrations[0].replicas) if registrations else 0
+        )
+        for number, registration in enumerate(registrations):
+            tp = TopicPartition(spec.name, number)
+            topic.partitions.append(tp)
+            self._put(tp, None, registration, "created")
+        journal.cause = before
+
+    def _placed(self, spec: TopicSpec) -> list[PartitionRegistration]:
+        if spec.partitions < 1:
+            raise errors.KafkaError(errors.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+        usable = [
+            UsableBroker(broker, self.racks.get(broker), registration.fenced)
+            for broker, registration in sorted(self.brokers.items())
+            if not registration.in_controlled_shutdown
+        ]
+        try:
+            placed = self._placer.place(spec.partitions, spec.replication_factor, usable)
+        except errors.KafkaError as refusal:
+            raise errors.KafkaError(
+                refusal.code, f"Unable to replicate the partition {spec.replication_factor} time(s): {refusal.message}"
+            ) from None
+        return [self._fresh(tuple(replicas), errors.INVALID_REPLICATION_FACTOR) for replicas in placed]
+
+    def _assigned(self, spec: TopicSpec, number: int) -> PartitionRegistration:
+        given = spec.assignment[number]
+        for broker in given.replicas:
+            if broker not in self.brokers:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
+                )
+        if given.isr is None and given.leader is None:
+            return self._fresh(given.replicas, errors.INVALID_REPLICA_ASSIGNMENT)
+        isr = given.isr if given.isr is not None else tuple(b for b in given.replicas if self.is_active(b))
+        leader = given.leader if given.leader is not None else next((b for b in isr if self.is_active(b)), NO_LEADER)
+        return PartitionRegistration(given.replicas, isr, leader, 0, 0, elr=given.elr, last_known_elr=given.last_known_elr)
+
+    def _fresh(self, replicas: tuple[int, ...], refusal: str) -> PartitionRegistration:
+        """A new partition: the active replicas are in sync, the first of them leads (`#buildPartitionRegistration`)."""
+        isr = tuple(broker for broker in replicas if self.is_active(broker))
+        if not isr:
+            raise errors.KafkaError(
+                refusal, "All brokers specified in the manual partition assignment are fenced or in controlled shutdown."
+            )
+        return PartitionRegistration(replicas, isr, isr[0], 0, 0)
+
+    # --- changes ---------------------------------------------------------------------------------------------------
+
+    def change(
+        self,
+        tp: TopicPartition,
+        reason: str,
+        *,
+        election: ElectionMode | None = None,
+        target_isr: tuple[int, ...] | None = None,
+        recovered: bool = False,
+        unclean_shutdown: tuple[int, ...] = (),
+        acceptable: Callable[[int], bool] | None = None,
+    ) -> bool:
+        """Build and commit one partition's change; False if there was nothing to change."""
+        old = self.partitions[tp]
+        change = build_partition_change(
+            old,
+            acceptable=acceptable or self.is_active,
+            election=election or self.election_mode(tp),
+            target_isr=target_isr,
+            target_recovering=False if recovered and old.recovering else None,
+            min_isr=self.min_isr(tp),
+            elr_enabled=self.release.elr,
+            unclean_shutdown=unclean_shutdown,
+            bump_epoch_on_shrink=self.release.bump_epoch_on_shrink,
+            recovery_state=self.release.recovery_state,
+        )
+        if change is None:
+            return False
+        new = merge(old, change)
+        journal = self.journal
+        before = journal.cause
+        if change.election not in ("", "none"):
+            journal.cause = journal.emit(
+                events.LeaderElected.kind,
+                tp.topic,
+                tp.partition,
+                new.leader,
+                old.leader,
+                new.leader_epoch,
+                new.isr,
+                change.election,
+                reason,
+            )
+            self.account.leader_elected(change.election)
+        elif new.leader == NO_LEADER and old.leader != NO_LEADER:
+            journal.cause = journal.emit(
+                events.PartitionOffline.kind, tp.topic, tp.partition, old.leader, new.leader_epoch, new.isr, reason
+            )
+        self._put(tp, old, new, reason)
+        journal.cause = before
+        return True
+
+    def _put(self, tp: TopicPartition, old: PartitionRegistration | None, new: PartitionRegistration, reason: str) -> None:
+        journal = self.journal
+        cause = journal.emit(
+            events.PartitionChanged.kind,
+            tp.topic, tp.partition, new.leader, new.leader_epoch, new.partition_epoch, new.replicas, new.isr, new.elr,
+            new.last_known_elr, new.adding, new.removing, new.recovering, reason,
+        )  # fmt: skip
+        if old is not None and old.leader != new.leader:
+            cause = journal.cause
+        self.partitions[tp] = new
+        self.metadata.append(PartitionRecord(tp, new, cause))
+        for broker in old.isr if old is not None else ():
+            if broker not in new.isr:
+                self.in_isr[broker].pop(tp, None)
+        for broker in new.isr:
+            self.in_isr.setdefault(broker, {})[tp] = None
+        if old is None or old.replicas != new.replicas:
+            for broker in old.replicas if old is not None else ():
+                self.hosted[broker] -= 1
+            for broker in new.replicas:
+                self.hosted[broker] = self.hosted.get(broker, 0) + 1
+        if old is None or old.leader != new.leader:
+            if old is not None and old.leader != NO_LEADER:
+                self.led[old.leader] -= 1
+            if new.leader != NO_LEADER:
+                self.led[new.leader] = self.led.get(new.leader, 0) + 1
+        _keep(self.leaderless, tp, not new.has_leader)
+        _keep(self.unbalanced, tp, not new.has_preferred_leader)
+        self.account.partition_changed(tp, new)
+
+    # --- events of brokers -----------------------------------------------------------------------------------------
+
+    def leave_isrs(self, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
+        """A broker leaves every ISR it is in, and its leaderships are elected anew (`#handleBrokerFenced`, `#handleBrokerUncleanShutdown`)."""
+
+        def acceptable(candidate: int) -> bool:
+            return candidate != broker and self.is_active(candidate)
+
+        unclean = (broker,) if unclean_shutdown else ()
+        for tp in list(self.in_isr.get(broker, ())):
+            isr = tuple(member for member in self.partitions[tp].isr if member != broker)
+            self.change(tp, reason, target_isr=isr, unclean_shutdown=unclean, acceptable=acceptable)
+        if unclean_shutdown:
+            for tp, registration in list(self.partitions.items()):
+                if broker in registration.elr:
+                    self.change(tp, reason, unclean_shutdown=unclean, acceptable=acceptable)
+
+    def elect_leaderless(self, reason: str) -> None:
+        """A broker came back: look at every partition without a leader (`#handleBrokerUnfenced`)."""
+        for tp in list(self.leaderless):
+            self.change(tp, reason)
+
+    # --- AlterPartition --------------------------------------------------------------------------------------------
+
+    def alter_partition(self, broker: int, item: AlterPartitionItem) -> str:
+        """A leader's proposal: validate and commit (`#alterPartition`, `#validateAlterPartitionData`); returns the error."""
+        error = self._validate(broker, item)
+        if error != errors.NONE:
+            self.journal.emit(events.AlterPartitionRefused.kind, broker, item.tp.topic, item.tp.partition, item.isr, error)
+            return error
+        before = self.partitions[item.tp]
+        self.change(item.tp, f"b{broker} asked for it", target_isr=item.isr, recovered=True)
+        after = self.partitions[item.tp]
+        return errors.NEW_LEADER_ELECTED if after.leader != before.leader else errors.NONE
+
+    def _validate(self, broker: int, item: AlterPartitionItem) -> str:
+        current = self.partitions.get(item.tp)
+        if current is None:
+            return errors.UNKNOWN_TOPIC_OR_PARTITION
+        if item.leader_epoch > current.leader_epoch or item.partition_epoch > current.partition_epoch:
+            return errors.NOT_CONTROLLER
+        if item.leader_epoch < current.leader_epoch:
+            return errors.FENCED_LEADER_EPOCH
+        if broker != current.leader:
+            return errors.INVALID_REQUEST
+        if item.partition_epoch < current.partition_epoch:
+            return errors.INVALID_UPDATE_VERSION
+        if len(set(item.isr)) != len(item.isr) or not set(item.isr) <= set(current.replicas) or current.leader not in item.isr:
+            return errors.INVALID_REQUEST
+        if self.release.isr_eligibility:
+            for member, epoch in zip(item.isr, item.broker_epochs, strict=True):
+                registration = self.brokers.get(member)
+                stale = self.release.broker_epoch_in_isr and registration is not None and epoch not in (-1, registration.epoch)
+                if not self.is_active(member) or stale:
+                    return errors.INELIGIBLE_REPLICA
+        return errors.NONE
+
+    # --- elections asked for ---------------------------------------------------------------------------------------
+
+    def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
+        """`kafka-leader-election` for one partition or all (`#electLeaders`); returns each partition's error, not-needed ones only if asked by name."""
+        results = []
+        for each in [tp] if tp is not None else list(self.partitions):
+            error = self._elect_leader(each, election)
+            if tp is not None or error != errors.ELECTION_NOT_NEEDED:
+                results.append((each, error))
+                if error != errors.NONE:
+                    name = "preferred" if election is ElectionMode.PREFERRED else "unclean"
+                    self.journal.emit(events.ElectionRefused.kind, each.topic, each.partition, name, error)
+        return results
+
+    def _elect_leader(self, tp: TopicPartition, election: ElectionMode) -> str:
+        current = self.partitions.get(tp)
+        if current is None:
+            return errors.UNKNOWN_TOPIC_OR_PARTITION
+        preferred = election is ElectionMode.PREFERRED
+        if (preferred and current.has_preferred_leader) or (not preferred and current.has_leader):
+            return errors.ELECTION_NOT_NEEDED
+        if preferred and not (current.preferred_replica in current.isr and self.is_active(current.preferred_replica)):
+            return errors.PREFERRED_LEADER_NOT_AVAILABLE
+        if not self.change(tp, "asked for", election=election):
+            return errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        return errors.NONE
+
+    def balance_leaders(self) -> bool:
+        """Give leadership back to preferred replicas that are in sync (`#maybeBalancePartitionLeaders`); True if more is left."""
+        elected = 0
+        for tp in list(self.unbalanced):
+            if elected >= MAX_ELECTIONS:
+                return True
+            current = self.partitions[tp]
+            if current.preferred_replica in current.isr and self.is_active(current.preferred_replica):
+                elected += self.change(tp, "leader balancing", election=ElectionMode.PREFERRED)
+        return False
+
+    def elect_unclean(self) -> None:
+        """Bring leaderless partitions online where unclean election has been allowed meanwhile (`#maybeElectUncleanLeaders`)."""
+        for tp in list(self.leaderless):
+            if self.election_mode(tp) is ElectionMode.UNCLEAN:
+                self.change(tp, "unclean.leader.election.enable is true", election=ElectionMode.UNCLEAN)
+
+    def min_isr_changed(self, topic: str | None) -> None:
+        """min.insync.replicas changed: eligible leader replicas are judged anew (KIP-966)."""
+        if self.release.elr:
+            for tp, registration in list(self.partitions.items()):
+                if registration.elr and (topic is None or topic == tp.topic):
+                    self.change(tp, "min.insync.replicas changed")
+
+
+def _keep(index: dict[TopicPartition, None], tp: TopicPartition, wanted: bool) -> None:
+    if wanted:
+        index[tp] = None
+    else:
+        index.pop(tp, None)

@@ -1,0 +1,64 @@
+"""Sets of offsets as sorted half-open intervals: exact, and as small as the number of gaps."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+Interval = tuple[int, int]
+"""[start, end)."""
+
+
+@attrs.define(slots=True)
+class Intervals:
+    """A set of offsets."""
+
+    starts: list[int] = attrs.field(factory=list)
+    ends: list[int] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, intervals: Iterable[Interval]) -> Intervals:
+        """The union of some intervals."""
+        made = cls()
+        for start, end in intervals:
+            made.add(start, end)
+        return made
+
+    def __iter__(self) -> Iterator[Interval]:
+        return iter(zip(self.starts, self.ends, strict=True))
+
+    def __bool__(self) -> bool:
+        return bool(self.starts)
+
+    def count(self) -> int:
+        """How many offsets."""
+        return sum(self.ends) - sum(self.starts)
+
+    def add(self, start: int, end: int) -> None:
+        """Add [start, end)."""
+        if start >= end:
+            return
+        if self.ends and start == self.ends[-1]:
+            self.ends[-1] = end
+            return
+        first = bisect_left(self.ends, start)
+        last = bisect_right(self.starts, end)
+        if first < last:
+            start = min(start, self.starts[first])
+            end = max(end, self.ends[last - 1])
+        self.starts[first:last] = [start]
+        self.ends[first:last] = [end]
+
+    def minus(self, other: Intervals) -> Intervals:
+        """What is here and not there."""
+        left = Intervals()
+        for start, end in self:
+            i = bisect_right(other.ends, start)
+            while start < end and i < len(other.starts) and other.starts[i] < end:
+                left.add(start, other.starts[i])
+                start = max(start, other.ends[i])
+                i += 1
+            left.add(start, end)
+        return left

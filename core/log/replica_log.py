@@ -1,0 +1,169 @@
+"""One replica's log (`UnifiedLog`): runs of terms, LEO, high watermark, log start offset, leader-epoch cache.
+
+A run is (start offset, term): the replica holds that term's records from there to the next run. Appending any number of
+records extends the last run, so an append of ten million costs what one of ten costs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+import attrs
+
+from core.log.leader_epoch_cache import LeaderEpochCache
+from core.log.term import Batch, Term
+
+
+class Stretch(NamedTuple):
+    """Records [start, end) of a term, as a fetch carries them."""
+
+    start: int
+    end: int
+    term: Term
+
+
+@attrs.define(slots=True, eq=False)
+class ReplicaLog:
+    """A replica's log.
+
+    Attributes:
+        keeps_epochs: whether this release's log keeps a leader-epoch cache (0.11 on).
+        leo: log end offset, the offset of the next record.
+        high_watermark: exclusive bound of what this replica knows to be committed.
+        log_start: first offset there is.
+        epochs: the leader-epoch cache.
+        starts, terms: the runs, in offset order.
+    """
+
+    keeps_epochs: bool = True
+    leo: int = 0
+    high_watermark: int = 0
+    log_start: int = 0
+    epochs: LeaderEpochCache = attrs.field(factory=LeaderEpochCache)
+    starts: list[int] = attrs.field(factory=list)
+    terms: list[Term] = attrs.field(factory=list)
+
+    def append_as_leader(self, term: Term, batch: Batch) -> None:
+        """Append a batch of the own leadership at the LEO (`UnifiedLog#appendAsLeader`)."""
+        term.append(batch)
+        self._extend(term, batch.base + batch.records)
+
+    def append_as_follower(self, stretches: tuple[Stretch, ...]) -> None:
+        """Append what the leader sent, offsets and epochs as given (`UnifiedLog#appendAsFollower`).
+
+        Raises:
+            ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
+        """
+        for stretch in stretches:
+            if stretch.start != self.leo:
+                raise ValueError(f"append at {stretch.start}, but the log ends at {self.leo}")
+            self._extend(stretch.term, stretch.end)
+
+    def _extend(self, term: Term, end: int) -> None:
+        if not self.terms or self.terms[-1] is not term:
+            self.starts.append(self.leo)
+            self.terms.append(term)
+            if self.keeps_epochs:
+                self.epochs.assign(term.epoch, self.leo)
+        self.leo = end
+
+    def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> tuple[Stretch, ...]:
+        """Records from `start` up to `end` within limits, at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
+        if max_records:
+            end = min(end, start + max_records)
+        found: list[Stretch] = []
+        i = bisect_right(self.starts, start) - 1
+        while start < end:
+            stop = min(end, self.starts[i + 1] if i + 1 < len(self.starts) else self.leo)
+            term = self.terms[i]
+            upto = term.offset_within(start, stop, max_bytes)
+            if found and max_bytes <= 0:
+                break
+            found.append(Stretch(start, upto, term))
+            max_bytes -= term.bytes_before(upto) - term.bytes_before(start)
+            if upto < stop:
+                break
+            start = stop
+            i += 1
+        return tuple(found)
+
+    def bytes_between(self, start: int, end: int) -> int:
+        """Bytes of the records in [start, end)."""
+        total = 0
+        for stretch in self.runs():
+            low, high = max(start, stretch.start), min(end, stretch.end)
+            if low < high:
+                total += stretch.term.bytes_before(high) - stretch.term.bytes_before(low)
+        return total
+
+    def runs(self) -> tuple[Stretch, ...]:
+        """The whole log as stretches, from the log start."""
+        ends = [*self.starts[1:], self.leo] if self.starts else []
+        return tuple(Stretch(start, end, term) for start, end, term in zip(self.starts, ends, self.terms, strict=True) if start < end)
+
+    def term_at(self, offset: int) -> Term | None:
+        """The term of the record at an offset; None where there is no record."""
+        if not self.log_start <= offset < self.leo:
+            return None
+        return self.terms[bisect_right(self.starts, offset) - 1]
+
+    def update_high_watermark(self, offset: int) -> bool:
+        """Set the high watermark, clamped to the log; it may fall (`UnifiedLog#maybeUpdateHighWatermark`). True if it moved."""
+        clamped = max(self.log_start, min(offset, self.leo))
+        moved = clamped != self.high_watermark
+        self.high_watermark = clamped
+        return moved
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(epoch, end offset) of the largest epoch ≤ the asked one (`LeaderEpochFileCache#endOffsetFor`)."""
+        return self.epochs.end_offset_for(epoch, self.leo)
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cut the log to that LEO; True if records went (`UnifiedLog#truncateTo`).
+
+        At or past the LEO nothing is cut, but epoch entries at the LEO (of leaderships without records) go.
+        """
+        if offset < 0:
+            raise ValueError(f"cannot truncate to {offset}")
+        if offset >= self.leo:
+            self.epochs.truncate_from_end(self.leo)
+            return False
+        if offset < self.log_start:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        while self.starts and self.starts[-1] >= offset:
+            self.starts.pop()
+            self.terms.pop()
+        self.leo = offset
+        self.epochs.truncate_from_end(offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Drop everything and go on from an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
+        self.starts.clear()
+        self.terms.clear()
+        self.epochs.clear()
+        self.leo = self.high_watermark = self.log_start = offset
+
+    def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
+        """The stretches [start, end) of offsets that both logs hold, but with different records."""
+        at = max(self.log_start, other.log_start)
+        end = min(self.leo, other.leo)
+        found: list[tuple[int, int]] = []
+        mine, theirs = self.runs(), other.runs()
+        i = j = 0
+        while at < end:
+            while mine[i].end <= at:
+                i += 1
+            while theirs[j].end <= at:
+                j += 1
+            stop = min(mine[i].end, theirs[j].end, end)
+            if mine[i].term is not theirs[j].term:
+                if found and found[-1][1] == at:
+                    found[-1] = (found[-1][0], stop)
+                else:
+                    found.append((at, stop))
+            at = stop
+        return found

@@ -1,0 +1,81 @@
+"""What one leader appended in one leader epoch: the content that replicas hold stretches of.
+
+A record is known by its term and offset: a term has one writer that appends in order, so (term, offset) never names two
+records. Replicas therefore do not copy records; they hold runs (see `replica_log`) that refer to terms. Two replicas
+agree at an offset exactly when the terms there are the same. Batches are kept once, here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+import attrs
+
+
+class Batch(NamedTuple):
+    """A produced batch: `records` of them from `base` on, `bytes` in all, who produced it and when (µs)."""
+
+    base: int
+    records: int
+    bytes: int
+    producer: str
+    batch_id: int
+    timestamp: int
+
+
+@attrs.define(slots=True, eq=False, repr=False)
+class Term:
+    """One leadership: its epoch, its leader, and the batches it appended.
+
+    Attributes:
+        epoch: leader epoch.
+        leader: broker id.
+        batches: in offset order, without gaps.
+        ends: end offset (exclusive) of each batch.
+        totals: bytes of this term up to and including each batch.
+    """
+
+    epoch: int
+    leader: int
+    batches: list[Batch] = attrs.field(factory=list)
+    ends: list[int] = attrs.field(factory=list)
+    totals: list[int] = attrs.field(factory=list)
+
+    def __repr__(self) -> str:
+        return f"Term({self.epoch} by b{self.leader})"
+
+    def append(self, batch: Batch) -> None:
+        """Add a batch at the end."""
+        self.batches.append(batch)
+        self.ends.append(batch.base + batch.records)
+        self.totals.append((self.totals[-1] if self.totals else 0) + batch.bytes)
+
+    def bytes_before(self, offset: int) -> int:
+        """Bytes of this term's records below an offset; a batch's bytes spread evenly over its records."""
+        if not self.batches or offset <= self.batches[0].base:
+            return 0
+        i = bisect_left(self.ends, offset)
+        if i == len(self.ends):
+            return self.totals[-1]
+        batch = self.batches[i]
+        return self.totals[i] - batch.bytes + batch.bytes * (offset - batch.base) // batch.records
+
+    def offset_within(self, start: int, end: int, limit: int) -> int:
+        """The largest offset ≤ `end` such that [start, offset) is at most `limit` bytes; at least one record."""
+        if end <= start:
+            return start
+        floor = self.bytes_before(start)
+        if self.bytes_before(end) - floor <= limit:
+            return end
+        i = bisect_right(self.totals, floor + limit)
+        batch = self.batches[i]
+        before = self.totals[i] - batch.bytes
+        within = batch.base + (floor + limit - before) * batch.records // max(batch.bytes, 1)
+        return max(start + 1, min(end, within))
+
+    def batches_between(self, start: int, end: int) -> list[Batch]:
+        """The batches that touch [start, end)."""
+        first = bisect_right(self.ends, start)
+        last = bisect_left(self.ends, end)
+        return self.batches[first : last + 1]

@@ -1,0 +1,257 @@
+"""What nodes say to each other: immutable tuples named after Kafka's requests. Timers are messages a node sends itself.
+
+A `cause` field carries the seq of the journal event behind that very partition's part of a message; where there is none,
+the envelope's cause holds for all of it. Times are µs, epochs and ids Kafka's, -1 for none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.controller.registration import PartitionRegistration
+from core.ids import TopicPartition
+from core.log.replica_log import Stretch
+from core.log.term import Term
+
+# --- replication ---------------------------------------------------------------------------------------------------
+
+
+class FetchPartition(NamedTuple):
+    """What a fetch asks of one partition: from where, in which leader epoch, after which last fetched epoch."""
+
+    tp: TopicPartition
+    offset: int
+    leader_epoch: int
+    last_fetched_epoch: int
+    cause: int
+
+
+class FetchRequest(NamedTuple):
+    """A follower's fetch: partitions whose state changed since the last one, and those that left the session.
+
+    `full` begins a new fetch session (KIP-227). `max_records` bounds each partition's part (by hand only; 0: no bound).
+    """
+
+    correlation: int
+    follower: int
+    fetcher: int
+    broker_epoch: int
+    full: bool
+    changed: tuple[FetchPartition, ...]
+    forgotten: tuple[TopicPartition, ...]
+    max_wait: int
+    min_bytes: int
+    max_bytes: int
+    partition_max_bytes: int
+    max_records: int
+
+
+class FetchedPartition(NamedTuple):
+    """One partition's part of a fetch response; with a diverging epoch it carries no records."""
+
+    tp: TopicPartition
+    error: str
+    offset: int
+    records: tuple[Stretch, ...]
+    high_watermark: int
+    log_start: int
+    diverging_epoch: int
+    diverging_end: int
+    cause: int
+
+
+class FetchResponse(NamedTuple):
+    """The answer to a follower's fetch: only partitions with news. `error`: the leader does not know the session."""
+
+    correlation: int
+    fetcher: int
+    error: str
+    partitions: tuple[FetchedPartition, ...]
+
+
+class EpochsRequest(NamedTuple):
+    """OffsetsForLeaderEpoch: (partition, current leader epoch, asked epoch)."""
+
+    correlation: int
+    follower: int
+    fetcher: int
+    partitions: tuple[tuple[TopicPartition, int, int], ...]
+
+
+class EpochsResponse(NamedTuple):
+    """(partition, error, epoch, end offset) for each asked."""
+
+    correlation: int
+    fetcher: int
+    partitions: tuple[tuple[TopicPartition, str, int, int], ...]
+
+
+class OffsetsRequest(NamedTuple):
+    """ListOffsets for one partition; `replica` -1 is a consumer. `fetcher` is echoed."""
+
+    correlation: int
+    replica: int
+    fetcher: int
+    tp: TopicPartition
+    leader_epoch: int
+
+
+class OffsetsResponse(NamedTuple):
+    """Earliest and latest offset as the asker may know them: a replica the LEO, a consumer the high watermark."""
+
+    correlation: int
+    fetcher: int
+    tp: TopicPartition
+    error: str
+    earliest: int
+    latest: int
+
+
+# --- clients -------------------------------------------------------------------------------------------------------
+
+
+class MetadataRequest(NamedTuple):
+    """A client asks who leads a topic's partitions."""
+
+    correlation: int
+    topic: str
+
+
+class MetadataResponse(NamedTuple):
+    """(leader, leader epoch) by partition, as the answering broker knows it; empty for an unknown topic."""
+
+    correlation: int
+    topic: str
+    leaders: tuple[tuple[int, int], ...]
+
+
+class ProduceRequest(NamedTuple):
+    """One batch for one partition. `batch_id` and `attempt` tell a retry from a new batch for the durability account."""
+
+    correlation: int
+    producer: str
+    tp: TopicPartition
+    records: int
+    bytes: int
+    acks: int
+    timeout: int
+    batch_id: int
+    attempt: int
+
+
+class ProduceResponse(NamedTuple):
+    """The answer to a produce request; `term` says in which leadership the offsets were given."""
+
+    correlation: int
+    tp: TopicPartition
+    error: str
+    base: int
+    term: Term | None
+
+
+class ConsumerFetchRequest(NamedTuple):
+    """A consumer's fetch: (partition, position, leader epoch) for each partition it believes the broker leads."""
+
+    correlation: int
+    consumer: str
+    partitions: tuple[tuple[TopicPartition, int, int], ...]
+    max_wait: int
+
+
+class ConsumerFetchResponse(NamedTuple):
+    """The answer to a consumer's fetch."""
+
+    correlation: int
+    partitions: tuple[FetchedPartition, ...]
+
+
+# --- the controller ------------------------------------------------------------------------------------------------
+
+
+class RegistrationRequest(NamedTuple):
+    """A broker process registers: a new incarnation each start; `clean` if it found its clean-shutdown file."""
+
+    broker: int
+    incarnation: int
+    clean: bool
+
+
+class RegistrationResponse(NamedTuple):
+    """A broker epoch, or an error."""
+
+    error: str
+    broker_epoch: int
+
+
+class HeartbeatRequest(NamedTuple):
+    """A broker lives, knows the metadata up to an offset, and perhaps wants to shut down."""
+
+    broker: int
+    broker_epoch: int
+    metadata_offset: int
+    want_shutdown: bool
+
+
+class HeartbeatResponse(NamedTuple):
+    """Whether the broker is fenced, and whether it may end now."""
+
+    error: str
+    fenced: bool
+    may_shut_down: bool
+
+
+class MetadataFetchRequest(NamedTuple):
+    """A broker asks for the metadata log from an offset on; the controller answers when there is more."""
+
+    broker: int
+    offset: int
+
+
+class MetadataFetchResponse(NamedTuple):
+    """The committed metadata log reaches to `end` (exclusive)."""
+
+    end: int
+
+
+class AlterPartitionItem(NamedTuple):
+    """A leader's proposal for one partition's ISR, with the broker epochs it knows of its members (-1 unknown)."""
+
+    tp: TopicPartition
+    leader_epoch: int
+    partition_epoch: int
+    isr: tuple[int, ...]
+    broker_epochs: tuple[int, ...]
+    cause: int
+
+
+class AlterPartitionRequest(NamedTuple):
+    """A broker's batch of ISR proposals."""
+
+    correlation: int
+    broker: int
+    broker_epoch: int
+    items: tuple[AlterPartitionItem, ...]
+
+
+class AlterPartitionResponse(NamedTuple):
+    """(partition, error, registration after it, cause) for each item; `error` fails them all."""
+
+    correlation: int
+    error: str
+    items: tuple[tuple[TopicPartition, str, PartitionRegistration | None, int], ...]
+
+
+# --- connections and timers ----------------------------------------------------------------------------------------
+
+
+class Disconnected(NamedTuple):
+    """The connection to a node is gone: its process ended, or it refuses connections."""
+
+    node: str
+
+
+class Timer(NamedTuple):
+    """A node's own timer: which, and for what."""
+
+    name: str
+    about: object = None

@@ -1,0 +1,208 @@
+"""A whole cluster: builds the nodes from a spec, moves virtual time, carries out acts, and takes views.
+
+Everything that happens is an entry of the scheduler handled by one node, so the same spec, release, seed and acts give the
+same events, byte for byte.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from core.account import Account
+from core.acts import Act
+from core.broker.broker import Broker
+from core.clients.client import Client
+from core.clients.consumer import Consumer
+from core.clients.producer import Producer
+from core.controller.controller import Controller
+from core.controller.metadata_log import MetadataLog
+from core.ids import CONTROLLER, TopicPartition
+from core.journal.recorder import Journal, Sink
+from core.node import Node
+from core.release import CURRENT, Release
+from core.settings import Settings, setting_named
+from core.sim import deeds, observe
+from core.sim.network import Network
+from core.sim.scheduler import Entry, Scheduler
+from core.spec import ClusterSpec, Pace
+from core.view import ClusterView, PartitionView
+
+MAX_TIME: Final = 10**15
+"""The end of virtual time, µs (some 31 years): whoever runs further has made a mistake."""
+
+
+class Cluster:
+    """A running cluster.
+
+    Attributes:
+        spec, release, seed: what it was built from.
+        now: virtual time in µs.
+        journal, account, settings: the recorder, the durability account, the controller's settings.
+        brokers, controller, clients: the nodes.
+        paused: nodes that stand still, with what waits for them and since when.
+    """
+
+    def __init__(self, spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, sink: Sink | None = None) -> None:
+        """Build a steady cluster at time 0: brokers registered, topics placed, leaders made.
+
+        Raises:
+            ValueError: the spec is no cluster, or a setting is wrong.
+            KafkaError: a topic is refused, as Kafka would refuse it.
+        """
+        spec.check()
+        self.spec = spec
+        self.release = release
+        self.seed = seed
+        self.by_hand = spec.pace is Pace.BY_HAND
+        self.journal = Journal() if sink is None else Journal(sink=sink)
+        self.account = Account(self.journal)
+        self.scheduler = Scheduler()
+        net = spec.network
+        quiet = self.by_hand
+        self.network = Network(
+            self.scheduler,
+            0 if quiet else net.latency,
+            0 if quiet else net.jitter,
+            0 if quiet else net.loss_ppm,
+            random.Random(f"{seed}:network"),
+        )
+        self.metadata = MetadataLog()
+        self.settings = self._settings()
+        racks = {broker.id: broker.rack for broker in spec.brokers}
+        self.controller = Controller(
+            self.settings, self.metadata, self.network, self.journal, self.account, racks, seed=seed, by_hand=self.by_hand
+        )
+        self.brokers: dict[int, Broker] = {}
+        self.clients: dict[str, Client] = {}
+        self.nodes: dict[str, Node] = {CONTROLLER: self.controller}
+        self.paused: dict[str, tuple[int, list[Entry]]] = {}
+        self._build()
+
+    @property
+    def now(self) -> int:
+        """Virtual time in µs."""
+        return self.journal.now
+
+    def _settings(self) -> Settings:
+        settings = Settings(self.release)
+        for name, value in self.spec.settings:
+            settings.set(name, value)
+        for broker in self.spec.brokers:
+            for name, value in broker.settings:
+                setting_named(name)
+                settings.set(name, value, broker=broker.id)
+        return settings
+
+    def _build(self) -> None:
+        spec, controller = self.spec, self.controller
+        epochs = {broker.id: controller.boot_broker(broker.id, up=broker.up) for broker in spec.brokers}
+        phases = random.Random(f"{self.seed}:heartbeats")
+        for topic in spec.topics:
+            controller.replication.create_topic(topic)
+        for each in spec.brokers:
+            settings = self._settings()
+            for topic in spec.topics:
+                for name, value in settings_of(controller, topic.name):
+                    settings.set(name, value, topic=topic.name)
+            broker = Broker(each, settings, self.metadata, self.network, self.journal, self.account, by_hand=self.by_hand)
+            self.brokers[each.id] = broker
+            self.nodes[broker.address] = broker
+            self.network.alive[broker.address] = each.up
+        for each in spec.brokers:
+            broker = self.brokers[each.id]
+            phase = 1 + phases.randrange(broker.heartbeat_interval)
+            if each.up:
+                broker.boot(epochs[each.id], phase)
+        controller.boot()
+        if self.by_hand:
+            self.settle()
+
+    # --- time ------------------------------------------------------------------------------------------------------
+
+    def next_time(self) -> int | None:
+        """When the next scheduled thing is due, µs; None if nothing is."""
+        return self.scheduler.next_time()
+
+    def step(self) -> bool:
+        """Handle the next scheduled thing; False if nothing is scheduled."""
+        if not self.scheduler.entries:
+            return False
+        self._handle(self.scheduler.pop())
+        return True
+
+    def run_until(self, time: int) -> None:
+        """Handle everything due up to and including a time; `now` is that time afterwards.
+
+        Raises:
+            ValueError: the time is past the end of virtual time.
+        """
+        if time > MAX_TIME:
+            raise ValueError(f"virtual time ends at {MAX_TIME} µs; {time} is past it")
+        entries, pop, handle = self.scheduler.entries, self.scheduler.pop, self._handle
+        while entries and entries[0].time <= time:
+            handle(pop())
+        self.journal.now = max(self.journal.now, time)
+        self.journal.cause = 0
+
+    def settle(self) -> None:
+        """By hand: deliver every message that is under way now."""
+        self.run_until(self.journal.now)
+
+    def _handle(self, entry: Entry) -> None:
+        journal = self.journal
+        journal.now = entry.time
+        name = entry.node
+        if name in self.paused:
+            self.paused[name][1].append(entry)
+            return
+        node = self.nodes[name]
+        if entry.sender == name:
+            if entry.connection != node.incarnation:
+                return
+        elif entry.connection != self.network.connection(entry.sender, name) or not self.network.alive[name]:
+            return
+        journal.cause = entry.cause
+        node.handle(entry.message, entry.sender)
+
+    # --- acts and views --------------------------------------------------------------------------------------------
+
+    def do(self, act: Act) -> int:
+        """Carry an act out now; returns the seq of its `act` event.
+
+        Raises:
+            ActRefused: it is impossible as things stand; nothing was changed.
+        """
+        return deeds.carry_out(self, act)
+
+    def add_client(self, client: Client) -> None:
+        """Take a client into the network."""
+        self.clients[client.name] = client
+        self.nodes[client.address] = client
+
+    def producer(self, name: str) -> Producer | None:
+        """The producer of that name."""
+        client = self.clients.get(name)
+        return client if isinstance(client, Producer) else None
+
+    def consumer(self, name: str) -> Consumer | None:
+        """The consumer of that name."""
+        client = self.clients.get(name)
+        return client if isinstance(client, Consumer) else None
+
+    def view(self) -> ClusterView:
+        """A frozen snapshot of everything."""
+        return observe.cluster_view(self)
+
+    def partition_view(self, tp: TopicPartition) -> PartitionView:
+        """A frozen snapshot of one partition.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        return observe.partition_view(self, tp)
+
+
+def settings_of(controller: Controller, topic: str) -> list[tuple[str, object]]:
+    """A topic's overrides in force at the controller."""
+    return [(name, value) for name, value in controller.settings.topic_overrides(topic)]
