@@ -315,7 +315,8 @@ class Fence(Act):
 class Bounce(Act):
     """By hand: a broker's process is restarted so fast that the controller does not notice.
 
-    `clean` writes the high-watermark checkpoint first, as a shutdown does; otherwise the last checkpoint counts.
+    `clean` writes the high-watermark checkpoint first, as a shutdown does; otherwise the last checkpoint counts. With
+    `keep` it was the machine that went down: those partitions keep only what lies below that offset.
     """
 
     word: ClassVar[str] = "bounce"
@@ -323,6 +324,7 @@ class Bounce(Act):
     by_hand: ClassVar[bool] = True
     broker: int
     clean: bool = True
+    keep: tuple[tuple[TopicPartition, int], ...] = ()
 
 
 @attrs.frozen

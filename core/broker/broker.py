@@ -177,9 +177,19 @@ class Broker(Node):
         self._heartbeat_answered = True
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
-    def bounce(self, *, clean: bool) -> None:
-        """By hand: the process restarts between two looks of the controller."""
-        self.stop("shutdown" if clean else "killed")
+    def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
+        """The page cache is gone: those logs end where they had reached the disk."""
+        for tp, offset in keep:
+            log = self.disk.logs[tp]
+            old = log.leo
+            if log.truncate_to(offset):
+                self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, old)
+
+    def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
+        """By hand: the process (with `keep`: the machine) restarts between two looks of the controller."""
+        self.stop("power-loss" if keep else "shutdown" if clean else "killed")
+        self.lose_unflushed(keep)
+        clean = clean and not keep
         self.started_clean = clean
         self.network.alive[self.address] = True
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)

@@ -131,23 +131,22 @@ def _kill(cluster: Cluster, act: acts.Kill) -> Doing:
 
 def _power_loss(cluster: Cluster, act: acts.PowerLoss) -> Doing:
     broker = _running(cluster, act.broker)
-    for tp, offset in act.keep:
-        log = broker.disk.logs.get(tp)
-        if log is None:
-            raise ActRefused(f"broker {act.broker} has no replica of {tp}")
-        if offset < 0:
-            raise ActRefused(f"{tp} cannot keep up to offset {offset}; offsets begin with 0")
+    _check_keep(broker, act.keep)
 
     def doing() -> None:
         cluster.paused.pop(broker.address, None)
         broker.stop("power-loss")
-        for tp, offset in act.keep:
-            log = broker.disk.logs[tp]
-            old = log.leo
-            if log.truncate_to(offset):
-                cluster.journal.emit(events.UnflushedLost.kind, broker.id, tp.topic, tp.partition, offset, old)
+        broker.lose_unflushed(act.keep)
 
     return doing
+
+
+def _check_keep(broker: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
+    for tp, offset in keep:
+        if tp not in broker.disk.logs:
+            raise ActRefused(f"broker {broker.id} has no replica of {tp}")
+        if offset < 0:
+            raise ActRefused(f"{tp} cannot keep up to offset {offset}; offsets begin with 0")
 
 
 def _shutdown(cluster: Cluster, act: acts.Shutdown) -> Doing:
@@ -374,6 +373,8 @@ def _produce(cluster: Cluster, act: acts.Produce) -> Doing:
     def doing() -> None:
         producer = _producer(cluster, act.producer, act.topic, acks_value)
         producer.acks = acks_value
+        if cluster.by_hand:
+            producer.leaders = list(cluster.metadata.leaders(act.topic, len(cluster.metadata)))
         producer.produce(act.records, act.bytes, act.partition)
 
     return doing
@@ -508,7 +509,8 @@ def _fence(cluster: Cluster, act: acts.Fence) -> Doing:
 
 def _bounce(cluster: Cluster, act: acts.Bounce) -> Doing:
     broker = _running(cluster, act.broker)
-    return lambda: broker.bounce(clean=act.clean)
+    _check_keep(broker, act.keep)
+    return lambda: broker.bounce(act.keep, clean=act.clean)
 
 
 def _checkpoint(cluster: Cluster, act: acts.Checkpoint) -> Doing:
