@@ -13,6 +13,9 @@ from textual.app import App, SystemCommand
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
 
+from core.errors import KafkaError
+from scenarios.errors import InputError
+from scenarios.play_target import PlayTarget
 from tui.actions import ACTIONS, Action
 from tui.board import Board
 from tui.palette import COLOUR, PLAIN, THEME, AsciiFilter, PlainFilter, wants_ascii
@@ -94,10 +97,7 @@ class Playground(App[int]):
 
     def get_default_screen(self) -> Board:
         """The main screen."""
-        stage = self.stage
-        self.board = Board(
-            stage.session, COLOUR if self._colour else PLAIN, title=stage.title, seed=stage.seed, pace=stage.pace, scenario=stage.scenario
-        )
+        self.board = Board(self.stage, COLOUR if self._colour else PLAIN)
         return self.board
 
     def get_system_commands(self, screen: Any) -> Any:
@@ -125,9 +125,16 @@ class Playground(App[int]):
         self.exit(0)
 
 
-def run_app(target: Any) -> int:
-    """Open the playground on a target (`scenarios.play_target.PlayTarget`); returns the exit code when it is left."""
-    stage = set_stage(target, own_process=True)
+def run_app(target: PlayTarget) -> int:
+    """Open the playground on a target; returns the exit code when it is left.
+
+    Raises:
+        InputError: the cluster cannot be built, or the event log not be written.
+    """
+    try:
+        stage = set_stage(target, own_process=True)
+    except (KafkaError, ValueError) as wrong:
+        raise InputError(f"{target.title or 'the cluster'}: {wrong}") from None
     app = Playground(stage)
     try:
         code = app.run()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -24,7 +23,7 @@ from core.errors import ActRefused, KafkaError
 from core.ids import TopicPartition
 from core.journal.events import DETAIL, NORMAL, NOTABLE
 from core.spec import Pace
-from core.view import ClusterView
+from core.view import BrokerState, ClusterView
 from tui import dialogs
 from tui.actions import ACTIONS, BY_ID, Action
 from tui.layout import Layout, SizeClass, arrange, size_class
@@ -38,9 +37,11 @@ from tui.panels.header import Clock, Header, speed_word
 from tui.panels.inspector import Inspector, paint_broker, paint_event_detail, paint_partition
 from tui.panels.lines import Lines
 from tui.panels.minimal import Minimal
-from tui.panels.scenario import ScenarioPanel, ScenarioState, paint_scenario
-from tui.session import AS_FAST_AS_IT_CAN, Session
+from tui.panels.scenario import ScenarioPanel, paint_scenario
+from tui.rows import blank, rule
+from tui.session import AS_FAST_AS_IT_CAN
 from tui.situation import Option, Question, Situation
+from tui.target import Stage
 
 FRAMES: Final = 20
 """Frames per second while it moves."""
@@ -56,22 +57,21 @@ _FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("
 class Board(Screen[None]):
     """The screen that lives."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar = [
         *(Binding(",".join(a.keys), f"do('{a.id}')", a.label, show=False, id=a.id, tooltip=a.help) for a in ACTIONS),
         *(Binding(key, f"move('{key}')", show=False) for key in _FOCUS_KEYS),
     ]
 
-    def __init__(
-        self, session: Session, paint: Palette, *, title: str, seed: int, pace: Pace, scenario: Callable[[], ScenarioState | None]
-    ) -> None:
+    def __init__(self, stage: Stage, paint: Palette) -> None:
         super().__init__()
-        self.session = session
+        session = self.session = stage.session
         self.paint = paint
-        self.pace = pace
-        self._title = title
-        self._seed = seed
-        self._scenario = scenario
+        self.pace = stage.pace
+        self._title = stage.title
+        self._seed = stage.seed
+        self._scenario = stage.scenario
+        self._notes = stage.notes
         self._broker: int | None = None
         self._partition: TopicPartition | None = None
         self._worst_first = False
@@ -107,6 +107,9 @@ class Board(Screen[None]):
         self._timer = self.set_interval(1 / FRAMES, self._frame, pause=True)
         self.grid.focus()
         self._rearrange()
+        if self._notes:
+            more = f" (and {len(self._notes) - 1} more)" if len(self._notes) > 1 else ""
+            self.say(self._notes[0] + more, refused=True)
         self._run_or_rest()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -226,6 +229,8 @@ class Board(Screen[None]):
     def _selected_in_full(self, width: int) -> tuple[str, list[Strip], str]:
         """Headline, lines and note of what is selected in the panel that has the keys."""
         situation = self.situation()
+        if self._layout_now is not None and self._layout_now.size is SizeClass.WIDE and not self._layout_now.scenario:
+            return self._everything_in_full(situation, width)
         if situation.focus == "events" and situation.event is not None:
             return (
                 "Why",
@@ -237,6 +242,28 @@ class Board(Screen[None]):
         if situation.partition is not None:
             return "Partition", paint_partition(situation.partition, self.view, self.paint, width), ""
         return "Nothing selected", [], ""
+
+    def _everything_in_full(self, situation: Situation, width: int) -> tuple[str, list[Strip], str]:
+        """Where there is room: partition, broker and event below each other; without a selected event the last notable one."""
+        paint, view = self.paint, self.view
+        lines: list[Strip] = []
+
+        def section(title: str, content: list[Strip], note: str = "") -> None:
+            lines.extend([blank(width), rule(title, note, width, paint.title, paint.faint, paint.muted), *content])
+
+        if situation.partition is not None:
+            lines += paint_partition(situation.partition, view, paint, width)
+        if situation.broker is not None:
+            section(f"Broker b{situation.broker.id}", paint_broker(situation.broker, view, paint, width))
+        ring = self.session.rings.of(NOTABLE)
+        event = situation.event if situation.event is not None else ring.at(ring.total - 1) if ring.total else None
+        if event is not None:
+            section(
+                "Why",
+                paint_event_detail(event, self.session.rings.find, paint, width),
+                "selected event" if situation.event is not None else "last notable event",
+            )
+        return "Partition", lines, ""
 
     def situation(self) -> Situation:
         """What actions are decided on."""
@@ -263,7 +290,24 @@ class Board(Screen[None]):
         chosen = [a for a in wanted if a.id != "by-hand" or self.pace is Pace.BY_HAND]
         if self.pace is Pace.BY_HAND:
             chosen.sort(key=lambda a: a.id != "by-hand")
-        return tuple(Hint(a.id, a.key, a.label, a.refuse(situation) is None) for a in (*chosen, BY_ID["help"], BY_ID["quit"]))
+        hints = [self._hint(a, situation) for a in (*chosen, BY_ID["help"], BY_ID["quit"])]
+        return tuple(hint for hint in hints if hint is not None)
+
+    def _hint(self, action: Action, situation: Situation) -> Hint | None:
+        """An action in the footer: what it would do now in one word, the two speed keys as one."""
+        possible = action.refuse(situation) is None
+        if action.id == "slower":
+            return None
+        label = action.label
+        if action.id == "play":
+            label = "pause" if self.session.moving else "play"
+        elif action.id == "freeze":
+            label = "thaw" if situation.broker is not None and situation.broker.state is BrokerState.PAUSED else "freeze"
+        elif action.id == "faster":
+            return Hint(action.id, "+-", "speed", True)
+        elif action.id == "step-notable":
+            label = "notable"
+        return Hint(action.id, action.key, label, possible)
 
     # --- messages --------------------------------------------------------------------------------------------------
 

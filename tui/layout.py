@@ -95,11 +95,11 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     y += events.height
     below = Region(0, y, width, max(0, account.y - y))
     shared = scenario and not cards
+    inspector = below
+    expected = below if scenario else None
     if scenario and cards:
         right = width * 9 // 20
         inspector, expected = Region(0, y, width - right - 1, below.height), Region(width - right, y, right, below.height)
-    else:
-        inspector, expected = below, below if scenario else None
     return Layout(
         size, header, footer, None, broker_region, grid, events, inspector, expected, account, cards=cards, account_headline=cards, shared=shared
     )  # fmt: skip
@@ -118,13 +118,14 @@ def _wide(width: int, height: int, header: Region, footer: Region, brokers: int,
     x = left + 1
     tall = bottom - 1
     account_rows = 6
+    expected = None
     if scenario:
         inspector_rows = min(max(10, 8 + replicas), tall // 3)
         scenario_rows = tall - account_rows - inspector_rows
         expected = Region(x, 1, side, scenario_rows)
         y = 1 + scenario_rows
     else:
-        inspector_rows, expected, y = tall - account_rows, None, 1
+        inspector_rows, y = tall - account_rows, 1
     inspector = Region(x, y, side, inspector_rows)
     account = Region(x, y + inspector_rows, side, account_rows)
     return Layout(

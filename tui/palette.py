@@ -57,6 +57,8 @@ THEME: Final = Theme(
 class Palette:
     """A style for each role. Compared by identity: it is part of every cache's key."""
 
+    base: Style
+    """Beneath everything."""
     text: Style
     strong: Style
     muted: Style
@@ -89,6 +91,7 @@ class Palette:
 
 
 COLOUR: Final = Palette(
+    base=Style(color="#d8dee9", bgcolor=BACKGROUND),
     text=Style(color="#d8dee9"),
     strong=Style(color="#f4f7fb", bold=True),
     muted=Style(color="#94a3b5"),
@@ -120,7 +123,7 @@ _DIM: Final = Style(dim=True)
 _NONE: Final = Style()
 
 PLAIN: Final = Palette(
-    text=_NONE, strong=_BOLD, muted=_NONE, faint=_DIM, title=_BOLD, title_focused=Style(bold=True, underline=True),
+    base=_NONE, text=_NONE, strong=_BOLD, muted=_NONE, faint=_DIM, title=_BOLD, title_focused=Style(bold=True, underline=True),
     brand=Style(bold=True, reverse=True), key=_BOLD, key_off=_DIM, good=_NONE, warn=_BOLD, bad=_BOLD,
     alarm=Style(bold=True, reverse=True), leader=_BOLD, broker=_BOLD, partition=_BOLD, number=_NONE, committed=_NONE,
     pending=_NONE, missing=_DIM, you=_BOLD, row=_BOLD, cursor=Style(reverse=True),

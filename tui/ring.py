@@ -7,6 +7,7 @@ followed.
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from functools import lru_cache
 from typing import Final
@@ -99,4 +100,29 @@ class Rings:
 @lru_cache(maxsize=4_096)
 def sentence(event: EventTuple) -> str:
     """What an event says. The last few thousand are remembered, so that a screen that is painted again costs nothing."""
-    return explain(event)
+    return act_in_words(event[4], event[5]) if event[3] == "act" else explain(event)
+
+
+def act_in_words(word: str, args: str) -> str:
+    """What somebody did, without the braces of the record: `You: kill b2`, `You: set min.insync.replicas = 1 (topic orders)`."""
+    try:
+        fields = {name: value for name, value in json.loads(args).items() if value not in (None, [], False, "")}
+    except (ValueError, AttributeError):
+        return f"You: {word} {args}"
+    said = [word]
+    if "broker" in fields and word != "set":
+        said.append(f"b{fields.pop('broker')}")
+    if "between" in fields:
+        said.append(" and ".join(map(str, fields.pop("between"))))
+    if "name" in fields:
+        said.append(f"{fields.pop('name')} = {fields.pop('value', '')}")
+    if "records" in fields:
+        said.append(f"{fields.pop('records'):,} records")
+    for name in ("node", "election", "consumer", "producer", "topic"):
+        if name in fields:
+            said.append((f"{name} " if name in ("topic",) else "") + str(fields.pop(name)))
+    if "partition" in fields:
+        partition = fields.pop("partition")
+        said.append(f"partition {'-'.join(map(str, partition)) if isinstance(partition, list) else partition}")
+    rest = ", ".join(f"{name.replace('_', ' ')} {value if value is not True else ''}".strip() for name, value in fields.items())
+    return f"You: {' '.join(said)}" + (f" ({rest})" if rest else "")

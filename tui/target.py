@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 import attrs
-from core.sim.cluster import Cluster
 
 from core.acts import Act, Consume, Load
 from core.journal.events import EventTuple
 from core.release import CURRENT
+from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
 from scenarios.eventlog import LogWriter, make_header
 from scenarios.play_target import PlayTarget
@@ -32,6 +32,9 @@ DEFAULT_ACTS: Final[tuple[Act, ...]] = (
 )
 """What makes it alive."""
 
+DEFAULT_TITLE: Final = "three brokers under load"
+"""What the screen calls it."""
+
 
 @attrs.frozen
 class Stage:
@@ -43,6 +46,7 @@ class Stage:
         seed: of the run.
         pace: whether the cluster moves by itself.
         scenario: how the expectations stand; None when there are none.
+        notes: what an import could not place.
         own_process: whether the process is the playground's alone, so that it may tune the garbage collector.
     """
 
@@ -51,12 +55,8 @@ class Stage:
     seed: int
     pace: Pace
     scenario: Callable[[], ScenarioState | None]
+    notes: tuple[str, ...] = ()
     own_process: bool = False
-
-
-def default_target() -> PlayTarget:
-    """What is played when nothing is named: three brokers, two topics, a steady load and a consumer."""
-    return PlayTarget(None, DEFAULT_SPEC, CURRENT, title="three brokers under load")
 
 
 class ScenarioCourse:
@@ -124,30 +124,30 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
         ScriptError, ValueError, KafkaError: the cluster cannot be built.
         InputError: the event log cannot be written.
     """
-    if target is None or target.spec is None:
-        target = attrs.evolve(default_target(), log=target.log if target is not None else None)
-    chosen = target
-    free = chosen.scenario is None
-    name = None if chosen.scenario is None else chosen.scenario.name
+    free = target is None or target.spec is None
+    spec = DEFAULT_SPEC if target is None or target.spec is None else target.spec
+    chosen = target if target is not None else PlayTarget(None, None, CURRENT)
+    scenario = chosen.scenario
     writer = None
     if chosen.log is not None:
-        writer = LogWriter(chosen.log, make_header(chosen.spec, chosen.release, chosen.seed, name))
+        writer = LogWriter(chosen.log, make_header(spec, chosen.release, chosen.seed, None if scenario is None else scenario.name))
     run: Run | None = None
 
     def start(sink: Callable[[EventTuple], None]) -> Course:
         nonlocal run
-        if chosen.scenario is not None:
-            run = Run(chosen.scenario, chosen.release, chosen.seed, sink)
+        if scenario is not None:
+            run = Run(scenario, chosen.release, chosen.seed, sink)
             return ScenarioCourse(run)
-        return FreeCourse(Cluster(chosen.spec, chosen.release, chosen.seed, sink))
+        return FreeCourse(Cluster(spec, chosen.release, chosen.seed, sink))
 
     try:
         session = Session(start, log=writer)
-        if free and chosen.spec is DEFAULT_SPEC:
+        if free:
             for act in DEFAULT_ACTS:
                 session.do(act)
     except BaseException:
         if writer is not None:
             writer.close()
         raise
-    return Stage(session, chosen.title, chosen.seed, chosen.spec.pace, lambda: None if run is None else scenario_state(run), own_process)
+    title = chosen.title or (DEFAULT_TITLE if free else "")
+    return Stage(session, title, chosen.seed, spec.pace, lambda: None if run is None else scenario_state(run), chosen.notes, own_process)

@@ -116,8 +116,7 @@ class AccountPanel(Lines):
     """The panel as a widget."""
 
     def __init__(self, paint: Palette, *, id: str) -> None:
-        super().__init__(id=id)
-        self.paint = paint
+        super().__init__(paint, id=id)
         self.headline = False
 
     def update(self, view: ClusterView) -> None:

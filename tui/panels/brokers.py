@@ -165,8 +165,7 @@ class Brokers(Lines, can_focus=True):
             self.broker = broker
 
     def __init__(self, paint: Palette, *, id: str) -> None:
-        super().__init__(id=id)
-        self.paint = paint
+        super().__init__(paint, id=id)
         self.cards = True
         self._ids: list[int] = []
 

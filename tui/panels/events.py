@@ -129,8 +129,7 @@ class EventLog(Lines, can_focus=True):
             self.event = event
 
     def __init__(self, paint: Palette, ring: Ring, *, id: str) -> None:
-        super().__init__(id=id)
-        self.paint = paint
+        super().__init__(paint, id=id)
         self.level = NOTABLE
         self.ring = ring
         self.cursor: int | None = None

@@ -76,10 +76,6 @@ class Footer(Lines):
             super().__init__()
             self.action = action
 
-    def __init__(self, paint: Palette, *, id: str) -> None:
-        super().__init__(id=id)
-        self.paint = paint
-
     def update(self, hints: tuple[Hint, ...], note: Note | None) -> None:
         """Show a new state."""
         self.show([paint_footer(hints, note, self.paint, self.box.width)])

@@ -41,6 +41,8 @@ class Columns:
     isr: int
     cell: int
     bar: int
+    digits: int
+    """Digits of the largest offset shown."""
     both: bool
     """HW and LEO, or LEO only."""
     brokers: tuple[int, ...]
@@ -65,7 +67,7 @@ class Columns:
         isr = max((len(",".join(map(str, p.replicas))) for p in view.partitions), default=1) + 6
         ids = tuple(broker.id for broker in view.brokers)
         wide = width >= 100
-        status, leader, epochs = (13, 6, 9) if wide else (2, 0, 0)
+        status, leader, epochs = (13, 6, 9 if width >= 140 else 0) if wide else (2, 0, 0)
         room = width - 3 - name - status - leader - epochs - isr
         brokers = ids if ids and room // len(ids) >= LEAST_CELL else ()
         places = len(brokers) if brokers else max(1, replicas)
@@ -77,7 +79,9 @@ class Columns:
         both = cell - label - 4 - (2 * digits + 1) >= 7
         numbers = 2 * digits + 1 if both else digits
         length = min(WIDEST_BAR, max(3, cell - label - 5 - numbers))
-        return Columns(name, status, leader, epochs, isr, min(cell, label + 5 + length + numbers), length, both, brokers, places, label)
+        return Columns(
+            name, status, leader, epochs, isr, min(cell, label + 5 + length + numbers), length, digits, both, brokers, places, label
+        )  # fmt: skip
 
 
 def in_order(view: ClusterView, worst_first: bool) -> list[PartitionView]:
@@ -211,8 +215,8 @@ class GridPainter:
         row.add(MISSING * missing, paint.missing)
         row.add(" ", paint.text)
         if columns.both:
-            row.add(str(copy.hw), paint.number if alive else paint.muted).add("/", paint.muted)
-        row.add(str(copy.leo), (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
+            row.add(str(copy.hw).rjust(columns.digits), paint.number if alive else paint.muted).add("/", paint.muted)
+        row.add(str(copy.leo).ljust(columns.digits), (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
 
 
 class Grid(Lines, can_focus=True):
@@ -227,7 +231,7 @@ class Grid(Lines, can_focus=True):
             self.broker = broker
 
     def __init__(self, paint: Palette, *, id: str) -> None:
-        super().__init__(id=id)
+        super().__init__(paint, id=id)
         self.painter = GridPainter(paint)
         self.order: list[PartitionView] = []
         self.top = 0

@@ -68,10 +68,6 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
 class Header(Lines):
     """The line as a widget."""
 
-    def __init__(self, paint: Palette, *, id: str) -> None:
-        super().__init__(id=id)
-        self.paint = paint
-
     def update(self, clock: Clock) -> None:
         """Show a new state."""
         self.show([paint_header(clock, self.paint, self.box.width)])

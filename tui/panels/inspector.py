@@ -58,6 +58,14 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
         .add(f"  leader epoch {p.leader_epoch}, partition epoch {p.partition_epoch}", paint.muted)
         .strip(width),
     ]
+    for line in wrap(held_back(p, view), width - 2):
+        lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+    digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
+    head = "LEO".rjust(digits) + "  " + "HW".rjust(digits) + "  " + "lag".rjust(7) + "  caught up  epochs@start"
+    lines.append(Row().add(" " * 6 + head, paint.muted).strip(width))
+    longest = max((copy.leo for copy in p.copies), default=0)
+    for copy in p.copies:
+        lines.append(_replica(p, copy, paint, digits, longest, width))
     second = Row().add(" ISR ", paint.muted).add(ids(p.isr), paint.text).add(" of ", paint.muted).add(ids(p.replicas), paint.text)
     second.add(f"  min {p.min_isr}", paint.muted)
     if p.elr or p.last_known_elr:
@@ -78,14 +86,6 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
             continue
         third.add(f"{label} ", paint.muted).add(f"{number:,}", paint.bad if alarm and number else paint.number).add("  ", paint.text)
     lines.append(third.strip(width))
-    for line in wrap(held_back(p, view), width - 2):
-        lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
-    digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
-    head = "LEO".rjust(digits) + "  " + "HW".rjust(digits) + "  " + "lag".rjust(7) + "  caught up  epochs@start"
-    lines.append(Row().add(" " * 6 + head, paint.muted).strip(width))
-    longest = max((copy.leo for copy in p.copies), default=0)
-    for copy in p.copies:
-        lines.append(_replica(p, copy, paint, digits, longest, width))
     return lines
 
 
@@ -190,10 +190,6 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
 
 class Inspector(Lines):
     """The panel as a widget."""
-
-    def __init__(self, paint: Palette, *, id: str) -> None:
-        super().__init__(id=id)
-        self.paint = paint
 
     def update(self, title: str, content: list[Strip], note: str = "") -> None:
         """Show lines under a headline."""

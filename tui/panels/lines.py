@@ -8,6 +8,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.palette import Palette
 from tui.rows import blank
 
 
@@ -16,8 +17,9 @@ class Lines(Widget):
 
     DEFAULT_CSS = "Lines { position: absolute; }"
 
-    def __init__(self, *, id: str) -> None:
+    def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(id=id)
+        self.paint = paint
         self.box = Size(0, 0)
         self._lines: list[Strip] = []
 
@@ -51,4 +53,5 @@ class Lines(Widget):
 
     def render_line(self, y: int) -> Strip:
         """One row."""
-        return self._lines[y] if y < len(self._lines) else blank(self.box.width)
+        line = self._lines[y] if y < len(self._lines) else blank(self.box.width)
+        return line.apply_style(self.paint.base)

@@ -52,10 +52,6 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
 class Minimal(Lines):
     """The view as a widget."""
 
-    def __init__(self, paint: Palette, *, id: str) -> None:
-        super().__init__(id=id)
-        self.paint = paint
-
     def update(self, view: ClusterView, last: EventTuple | None, selected: int | None) -> None:
         """Show a new state."""
         self.show(paint_minimal(view, last, selected, self.paint, (self.box.width, self.box.height)))

@@ -110,10 +110,6 @@ def _expectation(e: Expected, paint: Palette, width: int) -> list[Strip]:
 class ScenarioPanel(Lines):
     """The panel as a widget."""
 
-    def __init__(self, paint: Palette, *, id: str) -> None:
-        super().__init__(id=id)
-        self.paint = paint
-
     def update(self, state: ScenarioState) -> None:
         """Show a new state."""
         self.show(paint_scenario(state, self.paint, (self.box.width, self.box.height)))

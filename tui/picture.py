@@ -1,0 +1,118 @@
+"""Draws the playground into an SVG file without a terminal: `python -m tui.picture OUT.svg --seconds 30 --kill 2@10`.
+
+The same screen, the same session; only the frames come from here, each with an even share of virtual time, so that a
+picture of the same arguments is always the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.acts import Act, Isolate, Kill, Pause, Start
+from core.errors import ActRefused
+from core.release import Release
+from core.units import SECOND
+from scenarios import catalogue
+from scenarios.errors import InputError
+from scenarios.play_target import PlayTarget
+from tui.app import Playground
+from tui.session import Session
+from tui.target import set_stage
+
+_AT = re.compile(r"(\d+)@(\d+(?:\.\d+)?)")
+_SIZE = re.compile(r"(\d{2,3})x(\d{2,3})")
+
+
+def _timed(text: str) -> tuple[int, int]:
+    """`2@10`: broker 2 at second 10, in µs."""
+    match = _AT.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no broker and second; write for example 2@10")
+    return int(match[1]), int(float(match[2]) * SECOND)
+
+
+def _size(text: str) -> tuple[int, int]:
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size; write for example 120x40")
+    return int(match[1]), int(match[2])
+
+
+def play_to(session: Session, until: int, timed: Sequence[tuple[int, Act]]) -> None:
+    """Run a session to a virtual time in µs, doing each act at its time.
+
+    Raises:
+        ActRefused: an act is impossible when its time comes.
+    """
+    for time, act in sorted(timed, key=lambda pair: pair[0]):
+        if time <= until:
+            session.course.advance_to(time)
+            session.do(act)
+    session.course.advance_to(until)
+
+
+async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], title: str) -> str:
+    """The SVG of the application's screen, paused as it is, after some keys."""
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        if keys:
+            await pilot.press(*keys)
+        await pilot.pause()
+        return app.export_screenshot(title=title)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tui.picture", description="Draw the playground into an SVG file.")
+    parser.add_argument("out", type=Path, help="file to write")
+    parser.add_argument("--size", type=_size, default=(120, 40), help="columns and rows, for example 120x40")
+    parser.add_argument("--seconds", type=float, default=30.0, help="virtual seconds to play before the picture")
+    parser.add_argument("--scenario", help="name in the library, or a file")
+    parser.add_argument("--kill", type=_timed, action="append", default=[], metavar="B@S", help="kill broker B at second S")
+    parser.add_argument("--start", type=_timed, action="append", default=[], metavar="B@S", help="start broker B at second S")
+    parser.add_argument("--pause", type=_timed, action="append", default=[], metavar="B@S", help="freeze broker B at second S")
+    parser.add_argument("--isolate", type=_timed, action="append", default=[], metavar="B@S", help="cut broker B off at second S")
+    parser.add_argument("--keys", default="", help="keys to press at the end, by Textual's names, separated by commas")
+    parser.add_argument("--ascii", action="store_true", help="in ASCII")
+    parser.add_argument("--no-colour", action="store_true", help="without colours")
+    options = parser.parse_args(arguments)
+    target = None
+    if options.scenario is not None:
+        try:
+            scenario = catalogue.load(options.scenario)
+        except InputError as wrong:
+            print(f"tui.picture: {wrong}", file=sys.stderr)
+            return 2
+        release = Release.named(scenario.releases[-1])
+        target = PlayTarget(scenario, scenario.spec, release, scenario.seed, title=scenario.name)
+    stage = set_stage(target)
+    timed: list[tuple[int, Act]] = [(at, Kill(broker)) for broker, at in options.kill]
+    timed += [(at, Start(broker)) for broker, at in options.start]
+    timed += [(at, Pause(broker)) for broker, at in options.pause]
+    timed += [(at, Isolate(f"b{broker}")) for broker, at in options.isolate]
+    try:
+        play_to(stage.session, int(options.seconds * SECOND), timed)
+    except ActRefused as refusal:
+        print(f"tui.picture: {refusal}", file=sys.stderr)
+        return 2
+    stage.session.pause()
+    app = Playground(stage, ascii_only=options.ascii, colour=not options.no_colour)
+    keys = [key for key in options.keys.split(",") if key]
+    svg = asyncio.run(draw(app, options.size, keys, "isrlab"))
+    options.out.write_text(without_fonts(svg), encoding="utf-8")
+    return 0
+
+
+def without_fonts(svg: str) -> str:
+    """The picture without the fonts Rich loads from elsewhere: every system has a monospaced one."""
+    bare = re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
+    return bare.replace("Fira Code", "Fira Code, Menlo, DejaVu Sans Mono, Consolas")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
