@@ -46,6 +46,11 @@ class Node:
         journal = self.journal
         self.network.send(self.address, node, message, journal.now, journal.cause)
 
+    def reply(self, node: str, message: object) -> None:
+        """Answer a message that came from a node, on the connection it opened."""
+        journal = self.journal
+        self.network.send(self.address, node, message, journal.now, journal.cause, reply=True)
+
     def timer(self, delay: int, name: str, about: object = None) -> None:
         """Have `timers[name]` called after a delay in µs; a restart of the process forgets it."""
         journal = self.journal

@@ -67,8 +67,7 @@ class AlterPartitionManager:
 
     def _timed_out(self, correlation: object) -> None:
         if correlation == self.in_flight:
-            self._broker.network.disconnect(self._broker.address, CONTROLLER)
-            self.disconnected()
+            self._broker.give_controller_up()
 
     def _answered(self, response: AlterPartitionResponse, _: str) -> None:
         if response.correlation != self.in_flight:

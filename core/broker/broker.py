@@ -247,6 +247,12 @@ class Broker(Node):
         elif not response.fenced and self.state is BrokerState.STARTING:
             self.state = BrokerState.RUNNING
 
+    def give_controller_up(self) -> None:
+        """The controller has not answered in time: a new connection, and everything that was under way once more."""
+        self.network.disconnect(self.address, CONTROLLER)
+        self.alter_partition.disconnected()
+        self._fetch_metadata()
+
     # --- metadata --------------------------------------------------------------------------------------------------
 
     def _fetch_metadata(self) -> None:

@@ -55,7 +55,7 @@ class DelayedConsumerFetch:
             partition = self.broker.partitions.get(tp)
             if partition is not None:
                 partition.consumers.pop(self, None)
-        self.broker.send(self.sender, ConsumerFetchResponse(self.request.correlation, found))
+        self.broker.reply(self.sender, ConsumerFetchResponse(self.request.correlation, found))
 
 
 def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_epoch: int) -> FetchedPartition:

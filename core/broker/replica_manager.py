@@ -151,7 +151,7 @@ class ReplicaManager:
                 self._close(session)
             session = self.sessions[key] = FetchSession(sender, request.follower, request.fetcher)
         elif session is None:
-            self.broker.send(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
+            self.broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
         session.update(request)
         for tp in request.forgotten:
@@ -217,7 +217,7 @@ class ReplicaManager:
                 session.dirty[tp] = None
             else:
                 session.dirty.pop(tp, None)
-        self.broker.send(session.address, FetchResponse(request.correlation, request.fetcher, errors.NONE, tuple(news)))
+        self.broker.reply(session.address, FetchResponse(request.correlation, request.fetcher, errors.NONE, tuple(news)))
 
     def complete_fetch(self, session: FetchSession, max_records: int = 0) -> None:
         """A parked fetch leaves the purgatory (`DelayedFetch#onComplete`): log and HW are read now, the follower's state is not touched."""
@@ -289,7 +289,7 @@ class ReplicaManager:
                 answers.append((tp, error, NO_EPOCH, NO_OFFSET))
             else:
                 answers.append((tp, error, *partition.log.end_offset_for_epoch(asked)))
-        self.broker.send(sender, EpochsResponse(request.correlation, request.fetcher, tuple(answers)))
+        self.broker.reply(sender, EpochsResponse(request.correlation, request.fetcher, tuple(answers)))
 
     def _offsets(self, request: OffsetsRequest, sender: str) -> None:
         """ListOffsets (`Partition#fetchOffsetForTimestamp`): clients wait while a new leader's HW is behind its epoch start (KIP-207)."""
@@ -310,7 +310,7 @@ class ReplicaManager:
             answer = OffsetsResponse(
                 request.correlation, request.fetcher, request.tp, error, partition.log.log_start, partition.log.high_watermark
             )
-        self.broker.send(sender, answer)
+        self.broker.reply(sender, answer)
 
     # --- own fetchers ----------------------------------------------------------------------------------------------
 
@@ -377,7 +377,7 @@ class ReplicaManager:
     def answer_produce(self, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
         """Answer a produce request; with acks=0 nobody listens."""
         if request.acks != 0:
-            self.broker.send(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
+            self.broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
 
     def _produce_expired(self, tp: object) -> None:
         partition = self.partitions.get(tp)  # type: ignore[call-overload]
@@ -404,7 +404,7 @@ class ReplicaManager:
         """Who leads a topic, as far as this broker knows."""
         broker = self.broker
         leaders = broker.metadata.leaders(request.topic, broker.metadata_offset)
-        broker.send(sender, MetadataResponse(request.correlation, request.topic, leaders))
+        broker.reply(sender, MetadataResponse(request.correlation, request.topic, leaders))
 
 
 def _unknown(tp: TopicPartition, offset: int) -> FetchedPartition:

@@ -90,7 +90,7 @@ class Controller(Node):
         for broker, offset in list(self._parked.items()):
             if offset < end:
                 del self._parked[broker]
-                self.send(broker_address(broker), MetadataFetchResponse(end))
+                self.reply(broker_address(broker), MetadataFetchResponse(end))
 
     # --- the start -------------------------------------------------------------------------------------------------
 
@@ -120,11 +120,11 @@ class Controller(Node):
         broker, journal = request.broker, self.journal
         known = self.brokers.get(broker)
         if known is not None and known.incarnation == request.incarnation:
-            self.send(sender, RegistrationResponse(errors.NONE, known.epoch))
+            self.reply(sender, RegistrationResponse(errors.NONE, known.epoch))
             return
         if known is not None and not self.by_hand and not known.fenced and self.heartbeats.has_valid_session(broker, journal.now):
             journal.emit(events.RegistrationRefused.kind, broker, errors.DUPLICATE_BROKER_REGISTRATION)
-            self.send(sender, RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, NO_EPOCH))
+            self.reply(sender, RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, NO_EPOCH))
             return
         registration = BrokerRegistration(broker, len(self.metadata), request.incarnation)
         journal.cause = journal.emit(events.BrokerRegistered.kind, broker, registration.epoch)
@@ -134,14 +134,14 @@ class Controller(Node):
         self.heartbeats.remove(broker)
         self.heartbeats.touch(broker, True, -1, journal.now)
         self.last_contact[broker] = journal.now
-        self.send(sender, RegistrationResponse(errors.NONE, registration.epoch))
+        self.reply(sender, RegistrationResponse(errors.NONE, registration.epoch))
 
     def _heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
         """A broker lives (`ReplicationControlManager#processBrokerHeartbeat`)."""
         broker = request.broker
         registration = self.brokers.get(broker)
         if registration is None or registration.epoch != request.broker_epoch:
-            self.send(sender, HeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
+            self.reply(sender, HeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
             return
         last_read = request.metadata_offset - 1
         states = self.heartbeats.next_state(
@@ -165,7 +165,7 @@ class Controller(Node):
         if states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
             self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.metadata) - 1)
         self._arm_session_check()
-        self.send(sender, HeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW))
+        self.reply(sender, HeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW))
 
     def _unfence(self, registration: BrokerRegistration) -> None:
         journal = self.journal
@@ -221,7 +221,7 @@ class Controller(Node):
     def _alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
         registration = self.brokers.get(request.broker)
         if registration is None or registration.epoch != request.broker_epoch:
-            self.send(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
+            self.reply(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
             return
         journal = self.journal
         arrived = journal.cause
@@ -233,7 +233,7 @@ class Controller(Node):
             cause = journal.seq if journal.seq > before else journal.cause
             answers.append((item.tp, error, self.replication.partitions.get(item.tp), cause))
         journal.cause = arrived
-        self.send(sender, AlterPartitionResponse(request.correlation, errors.NONE, tuple(answers)))
+        self.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, tuple(answers)))
 
     def _metadata_fetch(self, request: MetadataFetchRequest, sender: str) -> None:
         self._parked[request.broker] = request.offset

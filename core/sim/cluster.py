@@ -160,7 +160,7 @@ class Cluster:
         if entry.sender == name:
             if entry.connection != node.incarnation:
                 return
-        elif entry.connection != self.network.connection(entry.sender, name) or not self.network.alive[name]:
+        elif not self.network.is_open(entry.sender, name, entry.connection):
             return
         journal.cause = entry.cause
         node.handle(entry.message, entry.sender)

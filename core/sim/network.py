@@ -36,7 +36,7 @@ class LinkState:
     cut: bool = False
     held: bool = False
     waiting: list[tuple[int, object, int]] = attrs.field(factory=list)
-    """(connection, message, cause) while cut or held."""
+    """(connection ticket, message, cause) while cut or held."""
     last_arrival: int = 0
 
 
@@ -55,7 +55,7 @@ class Network:
     lives: dict[str, int] = attrs.field(factory=dict)
     """How often each process has died: part of a connection's number."""
     given_up: dict[Direction, int] = attrs.field(factory=dict)
-    """How often an end gave the connection of a pair up, by the pair in order of address."""
+    """How often the one that opened a connection gave it up, by (opener, other)."""
     lose_next: set[Direction] = attrs.field(factory=set)
     """Directions whose next message is lost for good (by hand)."""
 
@@ -66,38 +66,47 @@ class Network:
             state = self.links[direction] = LinkState(self.latency, self.jitter, self.loss_ppm)
         return state
 
-    def connection(self, a: str, b: str) -> int:
-        """The number of the present connection of two nodes: it grows whenever one breaks."""
-        given_up = self.given_up.get((a, b) if a < b else (b, a), 0) if self.given_up else 0
-        return self.lives.get(a, 0) + self.lives.get(b, 0) + given_up
+    def ticket(self, sender: str, node: str, *, reply: bool) -> int:
+        """The number of the connection a message travels on, twice, plus 1 for a reply: it changes whenever that connection breaks.
 
-    def disconnect(self, a: str, b: str) -> None:
-        """One end gives the connection up: what is under way or waits on it is gone."""
-        pair = (a, b) if a < b else (b, a)
-        self.given_up[pair] = self.given_up.get(pair, 0) + 1
+        A request travels on the connection its sender opened, a reply on the one its receiver opened.
+        """
+        number = self.lives.get(sender, 0) + self.lives.get(node, 0)
+        if self.given_up:
+            number += self.given_up.get((node, sender) if reply else (sender, node), 0)
+        return 2 * number + reply
 
-    def send(self, sender: str, node: str, message: object, now: int, cause: int) -> None:
-        """Send a message; it arrives later, or never."""
+    def is_open(self, sender: str, node: str, ticket: int) -> bool:
+        """Whether the connection of a ticket still stands and the receiver's process runs."""
+        return self.alive.get(node, False) and ticket == self.ticket(sender, node, reply=bool(ticket & 1))
+
+    def disconnect(self, opener: str, other: str) -> None:
+        """The one that opened a connection gives it up: what is under way or waits on it is gone."""
+        self.given_up[opener, other] = self.given_up.get((opener, other), 0) + 1
+
+    def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
+        """Send a message; it arrives later, or never. `reply`: it answers one that came from there."""
         direction = (sender, node)
         if direction in self.lose_next:
             self.lose_next.discard(direction)
             return
         link = self.links.get(direction)
-        connection = self.connection(sender, node)
+        ticket = self.ticket(sender, node, reply=reply)
         if link is not None and (link.cut or link.held):
-            link.waiting.append((connection, message, cause))
+            link.waiting.append((ticket, message, cause))
             return
         if not self.alive.get(node, False):
             back = self.links.get((node, sender))
             if back is None or not back.cut:
-                self.scheduler.add(now + 2 * self.latency, sender, node, connection, Disconnected(node), cause)
+                refusal = self.ticket(node, sender, reply=not reply)
+                self.scheduler.add(now + 2 * self.latency, sender, node, refusal, Disconnected(node), cause)
             return
-        self._transmit(sender, node, link, connection, message, now, cause)
+        self._transmit(sender, node, link, ticket, message, now, cause)
 
-    def _transmit(self, sender: str, node: str, link: LinkState | None, connection: int, message: object, now: int, cause: int) -> None:
+    def _transmit(self, sender: str, node: str, link: LinkState | None, ticket: int, message: object, now: int, cause: int) -> None:
         if link is None:
             if not self.jitter and not self.loss_ppm:
-                self.scheduler.add(now + self.latency, node, sender, connection, message, cause)
+                self.scheduler.add(now + self.latency, node, sender, ticket, message, cause)
                 return
             link = self.link((sender, node))
         arrival = now + link.latency
@@ -109,7 +118,7 @@ class Network:
                 arrival += wait
                 wait = min(2 * wait, RETRANSMISSION_MOST)
         link.last_arrival = arrival = max(arrival, link.last_arrival)
-        self.scheduler.add(arrival, node, sender, connection, message, cause)
+        self.scheduler.add(arrival, node, sender, ticket, message, cause)
 
     def cut(self, direction: Direction) -> bool:
         """Cut one direction; False if it was cut already."""
@@ -147,9 +156,9 @@ class Network:
             return
         waiting, link.waiting = link.waiting, []
         sender, node = direction
-        for connection, message, cause in waiting:
-            if connection == self.connection(sender, node) and self.alive.get(node, False):
-                self._transmit(sender, node, link, connection, message, now, cause)
+        for ticket, message, cause in waiting:
+            if self.is_open(sender, node, ticket):
+                self._transmit(sender, node, link, ticket, message, now, cause)
 
     def process_died(self, node: str, now: int, cause: int) -> None:
         """A process ended: its connections break, and the other ends notice where the network lets them."""
@@ -160,4 +169,4 @@ class Network:
                 link = self.links.get((node, other))
                 if link is None or not (link.cut or link.held):
                     latency = self.latency if link is None else link.latency
-                    self.scheduler.add(now + latency, other, node, self.connection(node, other), Disconnected(node), cause)
+                    self.scheduler.add(now + latency, other, node, self.ticket(node, other, reply=False), Disconnected(node), cause)

@@ -16,7 +16,7 @@ class Entry(NamedTuple):
         order: counts schedulings; makes equal times fall in the order they were made.
         node: address of the node that handles it.
         sender: address it comes from; the node itself for a timer.
-        connection: number of the connection it travels on; for a timer the incarnation of the node's process.
+        connection: ticket of the connection it travels on (`Network.ticket`); for a timer the incarnation of the node's process.
         message: what to handle.
         cause: seq of the event that led to it.
     """
