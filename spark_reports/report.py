@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,10 +19,15 @@ from spark_reports.sessions import Log, count_bad, explain_bad_line, find_logs, 
 from spark_reports.spark import LOCAL_MASTER, is_local, spark_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+
+    from spark_reports.summaries.summary import Summary
 
 SHOWN_ROWS: Final = 100
 """Rows of a table printed on the terminal; all of them go into Parquet and JSON."""
+
+AT_ONCE: Final = 3
+"""Summaries that are computed at the same time."""
 
 Say = Callable[[str], None]
 """Tells the user something, on stderr."""
@@ -115,10 +121,17 @@ def _summarise(
         if len(good) < len(logs):
             events = events.where(events["session"].isin(*(log.session for log in good)))
         sessions = session_table(spark, good)
-        results = [_finish(spark, "sessions", "Sessions", "", sessions, out, limit)]
-        for summary in SUMMARIES:
-            progress(f"computing: {summary.title} …")
-            results.append(_finish(spark, summary.name, summary.title, summary.notes, summary(events, sessions), out, limit))
+        progress(f"computing {len(SUMMARIES)} summaries …")
+
+        def finish(summary: Summary) -> Result:
+            result = _finish(summary.name, summary.title, summary.notes, summary(events, sessions), out, limit)
+            progress(f"  {summary.title}: {len(result.rows) + result.more:,} row{'' if len(result.rows) + result.more == 1 else 's'}")
+            return result
+
+        # Small jobs leave cores idle, so several are under way at a time.
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            first = _finish("sessions", "Sessions", "", sessions, out, limit)
+            results = [first, *pool.map(finish, SUMMARIES)]
     return results, len(logs) - len(good)
 
 
@@ -134,16 +147,14 @@ def _usable(logs: list[Log], bad_lines: dict[str, int], complain: Say) -> list[L
     return good
 
 
-def _finish(spark: SparkSession, name: str, title: str, notes: str, frame: DataFrame, out: Path | None, limit: int | None) -> Result:
+def _finish(name: str, title: str, notes: str, frame: DataFrame, out: Path | None, limit: int | None) -> Result:
     """Compute a table once, write it, and fetch the rows to show."""
-    columns = tuple(frame.columns)
-    if out is not None:
-        target = (out / name).as_uri()
-        frame.coalesce(1).write.mode("overwrite").parquet(target)
-        frame = spark.read.schema(frame.schema).parquet(target)
+    frame = frame.coalesce(1).cache()
     rows = [tuple(row) for row in (frame.collect() if limit is None else frame.take(limit + 1))]
     more = frame.count() - limit if limit is not None and len(rows) > limit else 0
-    return Result(name, title, notes, columns, rows[: limit if limit is not None else len(rows)], more)
+    if out is not None:
+        frame.write.mode("overwrite").parquet((out / name).as_uri())
+    return Result(name, title, notes, tuple(frame.columns), rows[:limit], more)
 
 
 def _show(results: Sequence[Result], as_json: bool) -> None:

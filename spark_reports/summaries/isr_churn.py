@@ -52,7 +52,7 @@ ISR_CHURN: Final = Summary(
     ),
     kinds=("isr-shrunk", "isr-expanded", "partition-changed"),
     columns=("topic", "partition", "broker", "isr", "out", "joined"),
-    schema=table(names=("session"), numbers=("broker", "shrinks", "expands", "dropped", "readmitted", "left", "entered")),
+    schema=table(names=("session",), numbers=("broker", "shrinks", "expands", "dropped", "readmitted", "left", "entered")),
     keys=("session", "broker"),
     compute=_compute,
 )

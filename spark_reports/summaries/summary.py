@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import attrs
 from pyspark.sql import Column, DataFrame
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 
-def table(names: Sequence[str], numbers: Sequence[str]) -> StructType:
+def table(names: tuple[str, ...], numbers: tuple[str, ...]) -> StructType:
     """The schema of a summary's table: first columns of text, then columns of whole numbers."""
     return StructType([*(StructField(name, StringType()) for name in names), *(StructField(name, LongType()) for name in numbers)])
 

@@ -1,0 +1,43 @@
+"""One Spark session for all tests of this directory that need one, and a way to put logs through every summary."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_reports.spark import spark_session
+
+Tables = dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    with spark_session("local[2]", {"spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false"}) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
+    """Every summary of the given logs, rows as dicts."""
+    from spark_reports.sessions import count_bad, name_sessions, open_log, read_lines, session_table
+    from spark_reports.summaries import COLUMNS, KINDS, SUMMARIES
+
+    def run(paths: Sequence[Path]) -> Tables:
+        logs = name_sessions([open_log(path) for path in paths])
+        with tempfile.TemporaryDirectory() as links:
+            lines = read_lines(spark, logs, KINDS, COLUMNS, Path(links)).cache()
+            assert count_bad(lines) == {}
+            sessions = session_table(spark, logs)
+            tables = {}
+            for summary in SUMMARIES:
+                frame = summary(lines, sessions)
+                assert [(field.name, field.dataType) for field in frame.schema] == [(f.name, f.dataType) for f in summary.schema]
+                tables[summary.name] = [row.asDict() for row in frame.collect()]
+            lines.unpersist()
+        return tables
+
+    return run

@@ -1,0 +1,78 @@
+"""Random sessions: Spark's tables are those of the plain Python pass in `reference`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from core.journal.events import KINDS, column_types
+from spark_reports.summaries import KINDS as USED
+from spark_reports.summaries import SUMMARIES
+from tests.spark_reports import reference
+from tests.spark_reports.logs import write_log
+
+pytestmark = pytest.mark.spark
+
+BROKERS = st.integers(1, 4)
+WORDS: dict[str, st.SearchStrategy[Any]] = {
+    "topic": st.sampled_from(["a", "b", "<script>alert(1)</script>", "naïve 話題 \u2028"]),
+    "partition": st.integers(0, 2),
+    "election": st.sampled_from(["clean", "unclean", "preferred", "eligible", "last-known"]),
+    "error": st.sampled_from(["NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"]),
+    "leader": st.sampled_from([-1, 1, 2, 3]),
+    "broker": BROKERS,
+    "acks": st.sampled_from([-1, 0, 1]),
+    "from_offset": st.integers(0, 50),
+    "to_offset": st.integers(51, 2**40),
+    "latency_us": st.integers(0, 30) | st.integers(0, 10**10),
+    "records": st.integers(1, 2**40),
+}
+BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
+    "int": st.integers(-1, 2**40),
+    "str": st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    "bool": st.booleans(),
+    "tuple[int, ...]": st.lists(BROKERS, unique=True, max_size=4),
+}
+
+
+def events_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
+    columns = {name: WORDS.get(name, BY_TYPE[declared]) for name, declared in column_types(KINDS[kind]).items()}
+    return st.fixed_dictionaries({"t": st.integers(0, 500), "cause": st.just(0), "kind": st.just(kind), **columns})
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int | None]:
+    """Events with the steps of time between them, and how long the session goes on after the last (None: it is killed)."""
+    heavy = ("partition-changed", "produce-acked", "isr-shrunk", "isr-expanded", "leader-elected")
+    kinds = st.sampled_from([*heavy, *heavy, *USED, "broker-paused", "follower-fetched"])
+    events = draw(st.lists(kinds.flatmap(events_of), max_size=25))
+    now = 0
+    for event in events:
+        now += event["t"]
+        event["t"] = now
+    after = draw(st.none() | st.integers(0, 500))
+    return events, None if after is None else now + after
+
+
+# Each example is several sessions put through Spark together; to shrink one would take minutes, the assertion names table and rows.
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
+@given(st.lists(sessions(), min_size=4, max_size=10))
+def test_spark_and_plain_python_agree(
+    summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]], several: list[tuple[list[dict[str, Any]], int | None]]
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        paths = [write_log(Path(directory) / f"s{number}.jsonl", *session) for number, session in enumerate(several)]
+        tables = summarise(paths)
+        for summary in SUMMARIES:
+            expected = {}
+            for path in paths:
+                for key, row in reference.ALL[summary.name](*reference.read(path)).items():
+                    expected[(path.stem, *key)] = row
+            got = {tuple(row.pop(key) for key in summary.keys): row for row in map(dict, tables[summary.name])}
+            assert got == expected, summary.name
