@@ -164,8 +164,18 @@ LATENCY: Final = 11
 
 
 def under_replicated(view: PartitionView) -> bool:
-    """Whether it counts in UnderReplicatedPartitions: replicas that are just being added do not (`Partition#isUnderReplicated`)."""
-    return len(view.isr) < len(view.replicas) - len(view.adding)
+    """Whether it counts in UnderReplicatedPartitions: it is led, and replicas just being added do not count (`Partition#isUnderReplicated`)."""
+    return not view.offline and len(view.isr) < len(view.replicas) - len(view.adding)
+
+
+def under_min_isr(view: PartitionView) -> bool:
+    """Whether it counts in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`)."""
+    return not view.offline and len(view.isr) < view.min_isr
+
+
+def at_min_isr(view: PartitionView) -> bool:
+    """Whether it counts in AtMinIsrPartitionCount (`Partition#isAtMinIsr`)."""
+    return not view.offline and len(view.isr) == view.min_isr
 
 
 _STATES: Final = tuple(str(state) for state in BrokerState)
@@ -208,9 +218,9 @@ _ALL: Final = (
     Reading("read", ("client",), NUMBER, "records a consumer has read", _of_client("read")),
     Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
     Reading("urp", (), NUMBER, "under-replicated partitions", _count(under_replicated)),
-    Reading("offline", (), NUMBER, "partitions without leader", _count(lambda view: view.leader == NO_LEADER)),
-    Reading("under-min-isr", (), NUMBER, "partitions whose ISR is smaller than min.insync.replicas", _count(lambda view: len(view.isr) < view.min_isr)),
-    Reading("at-min-isr", (), NUMBER, "partitions whose ISR is just min.insync.replicas", _count(lambda view: len(view.isr) == view.min_isr)),
+    Reading("offline", (), NUMBER, "partitions without leader", _count(lambda view: view.offline)),
+    Reading("under-min-isr", (), NUMBER, "partitions whose ISR is smaller than min.insync.replicas", _count(under_min_isr)),
+    Reading("at-min-isr", (), NUMBER, "partitions whose ISR is just min.insync.replicas", _count(at_min_isr)),
     Reading("unclean-elections", (), NUMBER, "unclean elections so far", lambda moment: moment.view().unclean_elections),
     Reading("isr-shrinks", (), NUMBER, "ISR shrinks so far", lambda moment: moment.view().isr_shrinks),
     Reading("isr-expands", (), NUMBER, "ISR expansions so far", lambda moment: moment.view().isr_expands),
