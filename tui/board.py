@@ -204,7 +204,7 @@ class Board(Screen[None]):
                 ring = session.rings.of(NOTABLE)
                 self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, self._broker)
                 return
-            self.brokers.update(view, selected=self._broker, note=self._settings_note())
+            self.brokers.update(view, selected=self._broker, note=self._settings_note(), heartbeats=self.pace is not Pace.BY_HAND)
             self.grid.update(
                 view,
                 worst_first=self._worst_first,

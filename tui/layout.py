@@ -86,9 +86,10 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
         detail = max(8, min(7 + replicas, room // 3))
         least_events = 6
     else:
-        detail = 4
+        detail = 5 if scenario else 3
         least_events = 4
-    grid_rows = max(5, min(2 + partitions, room - detail - least_events, max(7, room * 11 // 20)))
+    most = room * 11 // 20 if cards else room
+    grid_rows = max(3, min(2 + partitions, max(5, room - detail - least_events), max(7, most)))
     grid = Region(0, y, width, grid_rows)
     y += grid_rows
     events = Region(0, y, width, max(1, account.y - detail - y))
@@ -112,7 +113,7 @@ def _wide(width: int, height: int, header: Region, footer: Region, brokers: int,
     broker_rows = broker_panel.height_for(brokers, left, True)
     y = 1 + broker_rows
     room = bottom - y
-    grid_rows = max(5, min(2 + partitions, room * 11 // 20))
+    grid_rows = max(3, min(2 + partitions, room * 11 // 20))
     grid = Region(0, y, left, grid_rows)
     events = Region(0, y + grid_rows, left, room - grid_rows)
     x = left + 1

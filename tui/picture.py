@@ -15,7 +15,7 @@ from pathlib import Path
 
 from core.acts import Act, Isolate, Kill, Pause, Start
 from core.errors import ActRefused
-from core.release import Release
+from core.release import CURRENT, Release
 from core.units import SECOND
 from scenarios import catalogue
 from scenarios.errors import InputError
@@ -73,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--size", type=_size, default=(120, 40), help="columns and rows, for example 120x40")
     parser.add_argument("--seconds", type=float, default=30.0, help="virtual seconds to play before the picture")
     parser.add_argument("--scenario", help="name in the library, or a file")
+    parser.add_argument("--release", help="Kafka release to run under")
+    parser.add_argument("--steps", type=int, help="steps of the scenario to carry out, instead of --seconds")
     parser.add_argument("--kill", type=_timed, action="append", default=[], metavar="B@S", help="kill broker B at second S")
     parser.add_argument("--start", type=_timed, action="append", default=[], metavar="B@S", help="start broker B at second S")
     parser.add_argument("--pause", type=_timed, action="append", default=[], metavar="B@S", help="freeze broker B at second S")
@@ -81,22 +83,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ascii", action="store_true", help="in ASCII")
     parser.add_argument("--no-colour", action="store_true", help="without colours")
     options = parser.parse_args(arguments)
-    target = None
-    if options.scenario is not None:
-        try:
-            scenario = catalogue.load(options.scenario)
-        except InputError as wrong:
-            print(f"tui.picture: {wrong}", file=sys.stderr)
-            return 2
-        release = Release.named(scenario.releases[-1])
-        target = PlayTarget(scenario, scenario.spec, release, scenario.seed, title=scenario.name)
-    stage = set_stage(target)
+    try:
+        stage = set_stage(_target(options.scenario, options.release))
+    except (InputError, ValueError) as wrong:
+        print(f"tui.picture: {wrong}", file=sys.stderr)
+        return 2
     timed: list[tuple[int, Act]] = [(at, Kill(broker)) for broker, at in options.kill]
     timed += [(at, Start(broker)) for broker, at in options.start]
     timed += [(at, Pause(broker)) for broker, at in options.pause]
     timed += [(at, Isolate(f"b{broker}")) for broker, at in options.isolate]
     try:
-        play_to(stage.session, int(options.seconds * SECOND), timed)
+        if options.steps is None:
+            play_to(stage.session, int(options.seconds * SECOND), timed)
+        for _ in range(options.steps or 0):
+            stage.session.course.step()
     except ActRefused as refusal:
         print(f"tui.picture: {refusal}", file=sys.stderr)
         return 2
@@ -106,6 +106,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     svg = asyncio.run(draw(app, options.size, keys, "isrlab"))
     options.out.write_text(without_fonts(svg), encoding="utf-8")
     return 0
+
+
+def _target(scenario: str | None, release: str | None) -> PlayTarget:
+    """What the options name.
+
+    Raises:
+        InputError, ValueError: there is no such scenario or release.
+    """
+    if scenario is None:
+        return PlayTarget(None, None, Release.named(release) if release else CURRENT)
+    script = catalogue.load(scenario)
+    return PlayTarget(script, script.spec, Release.named(release or script.releases[-1]), script.seed, title=script.name)
 
 
 def without_fonts(svg: str) -> str:

@@ -104,20 +104,23 @@ def sentence(event: EventTuple) -> str:
 
 
 def act_in_words(word: str, args: str) -> str:
-    """What somebody did, without the braces of the record: `You: kill b2`, `You: set min.insync.replicas = 1 (topic orders)`."""
+    """An act without the braces of its record: `kill b2`, `set min.insync.replicas = 1 topic orders`."""
     try:
         fields = {name: value for name, value in json.loads(args).items() if value not in (None, [], False, "")}
     except (ValueError, AttributeError):
-        return f"You: {word} {args}"
+        return f"{word} {args}"
     said = [word]
     if "broker" in fields and word != "set":
         said.append(f"b{fields.pop('broker')}")
+    if "follower" in fields:
+        said.append(f"b{fields.pop('follower')}")
     if "between" in fields:
         said.append(" and ".join(map(str, fields.pop("between"))))
     if "name" in fields:
         said.append(f"{fields.pop('name')} = {fields.pop('value', '')}")
     if "records" in fields:
-        said.append(f"{fields.pop('records'):,} records")
+        records = fields.pop("records")
+        said.append("1 record" if records == 1 else f"{records:,} records")
     for name in ("node", "election", "consumer", "producer", "topic"):
         if name in fields:
             said.append((f"{name} " if name in ("topic",) else "") + str(fields.pop(name)))
@@ -125,4 +128,4 @@ def act_in_words(word: str, args: str) -> str:
         partition = fields.pop("partition")
         said.append(f"partition {'-'.join(map(str, partition)) if isinstance(partition, list) else partition}")
     rest = ", ".join(f"{name.replace('_', ' ')} {value if value is not True else ''}".strip() for name, value in fields.items())
-    return f"You: {' '.join(said)}" + (f" ({rest})" if rest else "")
+    return " ".join(said) + (f" ({rest})" if rest else "")

@@ -100,7 +100,7 @@ def scenario_state(run: Run) -> ScenarioState:
     """How a run stands, for the screen."""
     verdicts = {State.PENDING: Verdict.PENDING, State.HELD: Verdict.HELD, State.FAILED: Verdict.FAILED}
     expected = tuple(
-        Expected(verdicts[check.state], check.note or check.text, check.text if check.note else "", check.expected, check.got, f"line {check.place.line}")
+        Expected(verdicts[check.state], check.text, check.note, check.expected, check.got, f'line {check.place.line}')
         for check in run.expectations
     )  # fmt: skip
     step = run.next_step
@@ -108,7 +108,7 @@ def scenario_state(run: Run) -> ScenarioState:
     if step is not None:
         words = ", ".join(_words(act) for act in step.acts) or (f"until {step.until.text}" if step.until is not None else "")
         coming = f"{words} ({step.note})" if step.note and words else step.note or words
-    return ScenarioState(run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "")
+    return ScenarioState(run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "", run.finished)
 
 
 def _words(act: Act) -> str:

@@ -51,7 +51,15 @@ def links_of(view: ClusterView, node: str) -> list[str]:
 
 
 def paint_brokers(
-    view: ClusterView, paint: Palette, size: tuple[int, int], *, selected: int | None, focused: bool, cards: bool, note: str = ""
+    view: ClusterView,
+    paint: Palette,
+    size: tuple[int, int],
+    *,
+    selected: int | None,
+    focused: bool,
+    cards: bool,
+    note: str = "",
+    heartbeats: bool = True,
 ) -> list[Strip]:
     """The panel's lines."""
     width, height = size
@@ -60,7 +68,7 @@ def paint_brokers(
     lines = [rule(title, note, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
     each = card_width(len(view.brokers), width) if cards and height >= 4 else 0
     if each:
-        lines += _cards(view, paint, width, each, selected, focused)
+        lines += _cards(view, paint, width, each, selected, focused, heartbeats)
     else:
         lines += _chips(view, paint, width, height - 1, selected, focused)
     while len(lines) < height:
@@ -68,7 +76,7 @@ def paint_brokers(
     return lines[:height]
 
 
-def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: int | None, focused: bool) -> list[Strip]:
+def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: int | None, focused: bool, heartbeats: bool) -> list[Strip]:
     rows = [Row(), Row(), Row()]
     newest = max((b.metadata_offset for b in view.brokers), default=0)
     for broker in view.brokers:
@@ -77,7 +85,7 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
         under = (paint.cursor if focused else paint.row) if chosen else None
         behind = newest - broker.metadata_offset
         stale = behind > 0 and broker.state is not BrokerState.STOPPED
-        silent = broker.silent_us > 3_000_000 and not (broker.state is BrokerState.STOPPED and broker.fenced)
+        silent = heartbeats and broker.silent_us > 3_000_000 and not (broker.state is BrokerState.STOPPED and broker.fenced)
         cut = links_of(view, broker_address(broker.id))
         third: list[tuple[str, Style]]
         if cut:
@@ -169,11 +177,15 @@ class Brokers(Lines, can_focus=True):
         self.cards = True
         self._ids: list[int] = []
 
-    def update(self, view: ClusterView, *, selected: int | None, note: str = "") -> None:
+    def update(self, view: ClusterView, *, selected: int | None, note: str = "", heartbeats: bool = True) -> None:
         """Show a new state."""
         self._ids = [broker.id for broker in view.brokers]
         size = (self.box.width, self.box.height)
-        self.show(paint_brokers(view, self.paint, size, selected=selected, focused=self.has_focus, cards=self.cards, note=note))
+        self.show(
+            paint_brokers(
+                view, self.paint, size, selected=selected, focused=self.has_focus, cards=self.cards, note=note, heartbeats=heartbeats
+            )
+        )
 
     def on_click(self, event: events.Click) -> None:
         """Select the broker under the mouse."""

@@ -45,25 +45,26 @@ def paint_footer(hints: tuple[Hint, ...], note: Note | None, paint: Palette, wid
         row = Row().add(" ✕ " if note.refused else " ► ", paint.bad if note.refused else paint.good)
         return row.add(note.text, paint.strong).strip(width)
     kept = hints[len(hints) - last :] if last else ()
-    reserved = sum(_length(hint) for hint in kept)
+    gap = 2 if width >= 100 else 1
+    reserved = sum(_length(hint) + gap for hint in kept)
     row = Row()
     for hint in hints[: len(hints) - len(kept)]:
-        if row.width + _length(hint) + reserved > width:
+        if row.width + _length(hint) + gap + reserved > width:
             continue
-        _hint(row, hint, paint)
+        _hint(row.pad(row.width + gap if row.width else 1), hint, paint)
     for hint in kept:
-        _hint(row, hint, paint)
+        _hint(row.pad(row.width + gap if row.width else 1), hint, paint)
     return row.strip(width)
 
 
 def _length(hint: Hint) -> int:
-    return len(hint.key) + len(hint.label) + 3
+    return len(hint.key) + len(hint.label) + 1
 
 
 def _hint(row: Row, hint: Hint, paint: Palette) -> None:
     meta = Style(meta={"action": hint.action})
-    row.add(f" {hint.key}", (paint.key if hint.possible else paint.key_off) + meta)
-    row.add(f" {hint.label} ", (paint.muted if hint.possible else paint.key_off) + meta)
+    row.add(hint.key, (paint.key if hint.possible else paint.key_off) + meta)
+    row.add(f" {hint.label}", (paint.muted if hint.possible else paint.key_off) + meta)
 
 
 class Footer(Lines):

@@ -60,7 +60,7 @@ class Columns:
     @staticmethod
     def plan(view: ClusterView, width: int) -> Columns:
         """The columns for a cluster on a screen of that width: what matters least goes first."""
-        name = min(max((len(str(p.tp)) for p in view.partitions), default=9) + 1, 15 if width < 100 else 28)
+        name = min(max(9, *(len(str(p.tp)) for p in view.partitions), 0) + 1, 15 if width < 100 else 28)
         largest = max((copy.leo for p in view.partitions for copy in p.copies), default=0)
         digits = max(3, len(str(largest)))
         replicas = max((len(p.copies) for p in view.partitions), default=0)
@@ -176,7 +176,7 @@ class GridPainter:
     def _row(self, p: PartitionView, columns: Columns, width: int, selected: bool, broker: int | None, focused: bool) -> Strip:
         paint = self.paint
         row = Row().add("► " if selected else "  ", paint.key)
-        row.add(fit(str(p.tp), columns.name), paint.strong if selected else paint.partition)
+        row.add(fit(clip(str(p.tp), columns.name - 1), columns.name), paint.strong if selected else paint.partition)
         glyph, word, style = partition_status(p, paint)
         if columns.status > 4:
             row.add(fit(f"{glyph} {word}", columns.status), style)

@@ -32,7 +32,7 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
     if not leader.alive:
         return f"b{p.leader} leads on paper only: its process is gone, the controller has not noticed yet."
     if leader.leo == leader.hw:
-        return f"All {leader.leo:,} records are committed."
+        return "Everything is committed." if leader.leo else "It is empty."
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if len(p.isr) < p.min_isr:

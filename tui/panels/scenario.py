@@ -1,4 +1,8 @@
-"""A scenario's expectations as they are met or failed, and what the scenario is about."""
+"""A scenario's expectations as they are met or failed, and what the scenario is about.
+
+Conditions that were written under one step stand together below that step's note. What failed is always shown in full;
+when there is little room, what held gives way first.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import enum
 from collections.abc import Sequence
 
 import attrs
+from rich.style import Style
 from textual.strip import Strip
 
 from tui.palette import Palette
@@ -24,11 +29,11 @@ class Verdict(enum.StrEnum):
 
 @attrs.frozen
 class Expected:
-    """One expectation: what it says, its condition when that is not the same, and what was wanted and found once it has failed."""
+    """One expectation: its condition, the note of its step, and once it has failed what was wanted and what was there."""
 
     verdict: Verdict
     text: str
-    condition: str = ""
+    note: str = ""
     wanted: str = ""
     got: str = ""
     where: str = ""
@@ -36,75 +41,124 @@ class Expected:
 
 @attrs.frozen
 class ScenarioState:
-    """What the panel shows: the scenario's name and text, its expectations, the next thing it does."""
+    """What the panel shows: the scenario's name and text, its expectations, what it does next and what it said last."""
 
     name: str
     about: str
     expectations: tuple[Expected, ...]
     next: str = ""
     said: str = ""
-    """The note of the step carried out last."""
+    ended: bool = False
 
 
 def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) -> list[Strip]:
-    """The panel's lines: failures first when not everything fits."""
+    """The panel's lines."""
     width, height = size
     held = sum(e.verdict is Verdict.HELD for e in state.expectations)
     failed = sum(e.verdict is Verdict.FAILED for e in state.expectations)
-    total = len(state.expectations)
-    note = f"{held} of {total} held" + (f", {failed} FAILED" if failed else "")
-    lines = [rule(f"Scenario {state.name}", note, width, paint.title, paint.faint, paint.bad if failed else paint.muted)]
-    rows: list[list[Strip]] = [_expectation(e, paint, width) for e in state.expectations]
-    about = [Row().add(" " + line, paint.muted).strip(width) for line in wrap(state.about, width - 2)]
-    if state.said:
-        about += [
-            Row().add(" now   " if n == 0 else " " * 7, paint.muted).join(coloured(line, paint, paint.strong)).strip(width)
-            for n, line in enumerate(wrap(state.said, width - 8))
-        ]
-    if state.next:
-        about.append(Row().add(" next  ", paint.muted).join(coloured(state.next, paint, paint.text)).strip(width))
+    note = f"{held} of {len(state.expectations)} held" + (f", {failed} FAILED" if failed else "") + (" · ended" if state.ended else "")
+    lines = [
+        rule(
+            f"Scenario {state.name}",
+            note,
+            width,
+            paint.title,
+            paint.faint,
+            paint.bad if failed else paint.good if state.ended else paint.muted,
+        )
+    ]
     body = height - 1
-    wanted = sum(map(len, rows))
-    lines += about[: max(min(2, len(about)), min(len(about), body - wanted))]
-    room = height - len(lines)
-    lines += [line for lines_of in _that_fit(state.expectations, rows, room) for line in lines_of]
+    step = _labelled("now", state.said, paint, width, paint.strong) + _labelled("next", state.next, paint, width, paint.text)
+    about = [Row().add(" " + line, paint.muted).strip(width) for line in wrap(state.about, width - 2)]
+    groups = grouped(state.expectations)
+    full = [_group(group, paint, width, conditions=True) for group in groups]
+    brief = [_group(group, paint, width, conditions=group[0].verdict is Verdict.FAILED) for group in groups]
+    if len(step) + _total(full) > body:
+        full = brief
+    least = min(len(step), body)
+    lines += step[:least]
+    spare = body - least - _total(full)
+    if spare >= len(about):
+        lines[1:1] = about
+    lines += [line for lines_of in _that_fit(groups, full, height - len(lines)) for line in lines_of]
     while len(lines) < height:
         lines.append(blank(width))
     return lines[:height]
 
 
-def _that_fit(expectations: Sequence[Expected], rows: list[list[Strip]], room: int) -> list[list[Strip]]:
-    """All of them when there is room, otherwise failed ones, then the ones to come, then the latest held; order is kept."""
-    if sum(map(len, rows)) <= room:
-        return rows
+def grouped(expectations: Sequence[Expected]) -> list[list[Expected]]:
+    """Neighbours with the same note together; those without a note each by itself."""
+    groups: list[list[Expected]] = []
+    for e in expectations:
+        if groups and e.note and groups[-1][0].note == e.note:
+            groups[-1].append(e)
+        else:
+            groups.append([e])
+    return groups
+
+
+def verdict_of(group: Sequence[Expected]) -> Verdict:
+    """A group has failed when one in it has; it has held when all have."""
+    verdicts = {e.verdict for e in group}
+    return Verdict.FAILED if Verdict.FAILED in verdicts else Verdict.PENDING if Verdict.PENDING in verdicts else Verdict.HELD
+
+
+def _total(blocks: list[list[Strip]]) -> int:
+    return sum(map(len, blocks))
+
+
+def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -> list[Strip]:
+    """`next  …` over as many lines as it needs; nothing for nothing."""
+    return [
+        Row().add(f" {label if number == 0 else '':<6}", paint.muted).join(coloured(line, paint, style)).strip(width)
+        for number, line in enumerate(wrap(text, width - 8))
+    ]
+
+
+def _that_fit(groups: list[list[Expected]], blocks: list[list[Strip]], room: int) -> list[list[Strip]]:
+    """All of them when there is room, otherwise failed ones, then those to come, then the latest held; order is kept."""
+    if _total(blocks) <= room:
+        return blocks
     rank = {Verdict.FAILED: 0, Verdict.PENDING: 1, Verdict.HELD: 2}
-    order = sorted(range(len(rows)), key=lambda n: (rank[expectations[n].verdict], -n if expectations[n].verdict is Verdict.HELD else n))
+    verdicts = [verdict_of(group) for group in groups]
+    order = sorted(range(len(blocks)), key=lambda n: (rank[verdicts[n]], -n if verdicts[n] is Verdict.HELD else n))
     chosen: list[int] = []
     for number in order:
-        if len(rows[number]) <= room:
+        if len(blocks[number]) <= room:
             chosen.append(number)
-            room -= len(rows[number])
-    return [rows[number] for number in sorted(chosen)]
+            room -= len(blocks[number])
+    return [blocks[number] for number in sorted(chosen)]
 
 
-def _expectation(e: Expected, paint: Palette, width: int) -> list[Strip]:
-    glyph, style = {Verdict.PENDING: ("○", paint.muted), Verdict.HELD: ("✓", paint.good), Verdict.FAILED: ("✖", paint.bad)}[e.verdict]
-    base = paint.muted if e.verdict is Verdict.PENDING else paint.text
-    lines = []
-    for number, line in enumerate(wrap(e.text, width - 4)):
-        row = Row().add(f" {glyph} " if number == 0 else "   ", style).join(coloured(line, paint, base))
+def _group(group: list[Expected], paint: Palette, width: int, *, conditions: bool) -> list[Strip]:
+    verdict = verdict_of(group)
+    glyph, style = _mark(verdict, paint)
+    base = paint.muted if verdict is Verdict.PENDING else paint.text
+    note = group[0].note
+    lines = [
+        Row().add(f" {glyph} " if number == 0 else "   ", style).join(coloured(line, paint, base)).strip(width)
+        for number, line in enumerate(wrap(note or group[0].text, width - 4))
+    ]
+    if note and conditions:
+        row = Row().add("   ", base)
+        for number, e in enumerate(group):
+            text = e.text + ("" if number == len(group) - 1 else ",")
+            if row.width > 3 and row.width + len(text) + 1 > width:
+                lines.append(row.strip(width))
+                row = Row().add("   ", base)
+            row.add((" " if row.width > 3 else "") + text, paint.muted)
         lines.append(row.strip(width))
-    if e.verdict is Verdict.FAILED:
-        for label, text in (("expected", e.wanted or e.condition), ("got", e.got), ("in", e.where)):
-            if text:
+    for e in group:
+        if e.verdict is Verdict.FAILED:
+            for label, text in (("expected", e.wanted or e.text), ("got", e.got), ("at", f"{e.where}: {e.text}" if note else e.where)):
                 for number, line in enumerate(wrap(text, width - 14)):
-                    lines.append(
-                        Row()
-                        .add(f"   {label if number == 0 else '':<9} ", paint.muted)
-                        .add(line, paint.bad if label == "got" else paint.text)
-                        .strip(width)
-                    )
+                    row = Row().add(f"   {label if number == 0 else '':<9} ", paint.muted)
+                    lines.append(row.add(line, paint.bad if label == "got" else paint.text).strip(width))
     return lines
+
+
+def _mark(verdict: Verdict, paint: Palette) -> tuple[str, Style]:
+    return {Verdict.PENDING: ("○", paint.muted), Verdict.HELD: ("✓", paint.good), Verdict.FAILED: ("✖", paint.bad)}[verdict]
 
 
 class ScenarioPanel(Lines):
