@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 HEADER_LIMIT: Final = 64 << 20
 """Longest header line that is read, in bytes; a cluster of a hundred thousand partitions needs about a tenth of it."""
 
+_NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _CHUNK: Final = 1 << 16
 _TAIL_LIMIT: Final = 16 << 20
 
@@ -133,7 +134,7 @@ def _header(path: Path, line: bytes) -> _Header:
         raise ReportError(f"{path}:1: no event log: its first line is longer than {HEADER_LIMIT >> 20} MB")
     try:
         raw: Any = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _NOT_JSON:
         cut = "" if line.endswith(b"\n") else ", or one that was killed while it wrote its first line"
         raise ReportError(f'{path}:1: no event log{cut}: the first line has to be JSON with "isrlab": "{FORMAT}"') from None
     if not isinstance(raw, dict) or raw.get("isrlab") != FORMAT:
@@ -172,7 +173,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
     """The JSON object on a line; None when it is none."""
     try:
         parsed = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _NOT_JSON:
         return None
     return parsed if isinstance(parsed, dict) else None
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from core.units import format_duration
 from spark_reports.render.result import Result
 
-PIPE_WIDTH: Final = 200
-"""Columns to use when the output is no terminal."""
+PIPE_WIDTH: Final = 10_000
+"""Columns to use when the output is no terminal: a row is a line, whatever its length."""
 
 ALARMS: Final = frozenset({"unclean", "lost", "diverged", "offline_us", "offline_times", "torn"})
 """Columns in which anything but zero is set in bold: they are what a reader must not overlook."""

@@ -1,0 +1,132 @@
+"""What a log says of itself, without Spark: headers, ends, torn tails, and one clear message for everything that is no log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_reports.errors import ReportError
+from spark_reports.sessions import explain_bad_line, find_logs, name_sessions, open_log
+from tests.spark_reports.logs import HEADER, event, log_text, write_log
+
+EVENTS = [event(5, "broker-paused", broker=1), event(9, "broker-resumed", broker=1, paused_us=4)]
+
+
+def test_a_session_that_ended(tmp_path: Path) -> None:
+    log = open_log(write_log(tmp_path / "one.jsonl", EVENTS, end=30))
+    assert (log.session, log.release, log.seed, log.scenario) == ("one", "4.1", 7, None)
+    assert log.settings == {"min.insync.replicas": "2"}
+    assert (log.events, log.end_us, log.ended, log.torn) == (2, 30, True, False)
+
+
+def test_a_killed_session_ends_with_its_last_event(tmp_path: Path) -> None:
+    log = open_log(write_log(tmp_path / "one.jsonl", EVENTS))
+    assert (log.events, log.end_us, log.ended, log.torn) == (2, 9, False, False)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 60])
+def test_a_torn_line_is_left_out(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "one.jsonl"
+    text = log_text(EVENTS, None)
+    path.write_text(text[: len(text) - cut])
+    log = open_log(path)
+    # Without its line break only, the last event is whole.
+    assert (log.events, log.end_us, log.torn) == ((2, 9, False) if cut == 1 else (1, 5, True))
+
+
+def test_a_header_alone_is_an_empty_session(tmp_path: Path) -> None:
+    log = open_log(write_log(tmp_path / "one.jsonl", []))
+    assert (log.events, log.end_us, log.ended, log.torn) == (0, 0, False, False)
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_the_end_of_a_long_log_is_found(tmp_path: Path, torn: bool) -> None:
+    path = tmp_path / "long.jsonl"
+    text = log_text(
+        [event(n, "act", act="x" * 1_000, args="{}") for n in range(200)] + [event(300, "act", act="y" * 200_000, args="{}")], None
+    )
+    path.write_text(text + ('{"seq": 202, "t": 301, "act": "' + "z" * 300_000 if torn else ""))
+    log = open_log(path)
+    assert (log.events, log.end_us, log.torn) == (201, 300, torn)
+
+
+def header(**changes: Any) -> str:
+    return json.dumps({**HEADER, **changes}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"\n\n", "empty"),
+        (b"\x00\x01\x02\xff\xfe" * 50, "no event log"),
+        (b"PAR1\x15\x04", "no event log"),
+        (b"topic: orders\n", "no event log"),
+        (b"[1, 2]\n", "no event log"),
+        (b'{"isrlab": "event-log", "version": 1, "rel', "killed while it wrote its first line"),
+        (b'{"isrlab": "scenario"}\n', "no event log"),
+        (b"1" * 5_000 + b"\n", "no event log"),
+        (b"[" * 100_000 + b"\n", "no event log"),
+        (header(version=2).encode(), "version 2, and this isrlab reads up to version 1"),
+        (header(version="one").encode(), "broken header: Expected `int`, got `str` - at `$.version`"),
+        (header(seed=None).encode(), "broken header"),
+        (header(release=4.1).encode(), "at `$.release`"),
+        (b'{"isrlab": "event-log", "version": 1}\n', "missing required field `release`"),
+    ],
+)  # fmt: skip
+def test_what_is_no_log_is_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(ReportError) as refused:
+        open_log(path)
+    assert message in str(refused.value)
+    assert str(refused.value).startswith(f"{path}:")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match=r"none\.jsonl: cannot be read: No such file or directory"):
+        open_log(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "not a JSON object: '{'"),
+        ("null", "not a JSON object: 'null'"),
+        ('{"seq": 3, "t": 9, "cause": 0}', "an event needs a kind"),
+        ('{"seq": 3, "t": 9, "cause": 0, "kind": "broker-pawsed"}', "no event kind is called 'broker-pawsed'"),
+        ('{"seq": 3, "cause": 0, "kind": "broker-paused", "broker": 1}', "a broker-paused event needs t"),
+        ('{"seq": 3, "t": 9, "cause": 0, "kind": "broker-paused"}', "a broker-paused event needs broker"),
+        ('{"seq": 3, "t": 9, "cause": 0, "kind": "broker-paused", "broker": "one"}', "broker of broker-paused has to be int, not 'one'"),
+        ('{"seq": 3, "t": 9, "cause": 0, "kind": "broker-paused", "broker": 1e40}', "broker of broker-paused has to be int"),
+        (
+            '{"seq": 3, "t": 9, "cause": 0, "kind": "broker-paused", "broker": 99999999999999999999}',
+            "broker of broker-paused has to be int",
+        ),
+    ],
+    ids=[str(number) for number in range(9)],
+)
+def test_a_bad_line_is_found_and_explained(tmp_path: Path, line: str, message: str) -> None:
+    path = write_log(tmp_path / "bad.jsonl", EVENTS)
+    path.write_text(path.read_text() + line + "\n" + json.dumps({"end": True, "t": 9, "events": 3}) + "\n")
+    assert explain_bad_line(path).startswith(f"{path}:4: {message}")
+
+
+def test_a_directory_stands_for_the_logs_in_it(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a.jsonl", "notes.txt"):
+        (tmp_path / name).touch()
+    assert find_logs([tmp_path, tmp_path / "a.jsonl"]) == [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReportError, match="no event log"):
+        find_logs([tmp_path / "empty"])
+
+
+def test_sessions_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    paths = [write_log(tmp_path / part, []) for part in ("one/s.jsonl", "two/s.jsonl", "t.jsonl")]
+    assert [log.session for log in name_sessions([open_log(path) for path in paths])] == [str(paths[0]), str(paths[1]), "t"]
