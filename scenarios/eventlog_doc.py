@@ -17,7 +17,7 @@ _LEVELS: Final = ("detail", "normal", "notable")
 
 _HEAD: Final = f"""# The event log, version {VERSION}
 
-<!-- Written by `python -m scenarios.eventlog_doc` from core/journal/events.py. -->
+<!-- Written by `python -m scenarios.eventlog_doc` from core/journal/events. -->
 
 A session's log is JSON Lines in UTF-8: one object a line, each line ended by a newline. `isrlab run --log FILE` and
 `isrlab play` write it while the session runs, at least once in {FLUSH_SECONDS:g} s of wall time.

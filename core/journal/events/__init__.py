@@ -1,0 +1,148 @@
+"""The kinds of events, their columns, and the sentence that explains each.
+
+An event in flight is a plain tuple `(seq, time, cause, kind, *columns)`: `seq` counts from 1 in a session, `time` is
+virtual µs, `cause` is the seq of the event that led to this one (0: none, a timer of its own), `kind` the string below.
+Columns follow in the order of the class's fields. Across kinds a column name always has the same type, so that all
+kinds fit one wide table. Offsets are Kafka's: `to_offset` is exclusive. Ids -1 mean none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core.journal.events.base import DETAIL, NORMAL, NOTABLE, Event, EventTuple
+from core.journal.events.brokers import (
+    BrokerFenced,
+    BrokerPaused,
+    BrokerRegistered,
+    BrokerResumed,
+    BrokerStarted,
+    BrokerStopped,
+    BrokerUnfenced,
+    HighWatermarksCheckpointed,
+    RegistrationRefused,
+    ShutdownBegun,
+    UnflushedLost,
+)
+from core.journal.events.clients import Consumed, ConsumerReset, ProduceAcked, ProduceFailed
+from core.journal.events.controller import (
+    AlterPartitionRefused,
+    ElectionRefused,
+    LeaderElected,
+    PartitionChanged,
+    PartitionOffline,
+    TopicCreated,
+    TopicRefused,
+)
+from core.journal.events.durability import RecordsDiverged, RecordsDuplicated, RecordsLost, RecordsRecovered
+from core.journal.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkProposed, IsrShrunk
+from core.journal.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkReleased
+from core.journal.events.people import Acted, SettingChanged
+from core.journal.events.replicas import (
+    Appended,
+    AppendRefused,
+    BecameFollower,
+    BecameLeader,
+    EpochAnswered,
+    FetcherDisconnected,
+    FetchFailed,
+    FollowerAppended,
+    FollowerFetched,
+    FollowerHighWatermark,
+    HighWatermarkAdvanced,
+    Truncated,
+)
+
+__all__ = [
+    "DETAIL",
+    "EVENTS",
+    "KINDS",
+    "NORMAL",
+    "NOTABLE",
+    "Acted",
+    "AlterPartitionRefused",
+    "AppendRefused",
+    "Appended",
+    "BecameFollower",
+    "BecameLeader",
+    "BrokerFenced",
+    "BrokerPaused",
+    "BrokerRegistered",
+    "BrokerResumed",
+    "BrokerStarted",
+    "BrokerStopped",
+    "BrokerUnfenced",
+    "Consumed",
+    "ConsumerReset",
+    "ElectionRefused",
+    "EpochAnswered",
+    "Event",
+    "EventTuple",
+    "FetchFailed",
+    "FetcherDisconnected",
+    "FollowerAppended",
+    "FollowerFetched",
+    "FollowerHighWatermark",
+    "HighWatermarkAdvanced",
+    "HighWatermarksCheckpointed",
+    "IsrChangeFailed",
+    "IsrExpandProposed",
+    "IsrExpanded",
+    "IsrShrinkProposed",
+    "IsrShrunk",
+    "LeaderElected",
+    "LinkChanged",
+    "LinkCut",
+    "LinkHealed",
+    "LinkHeld",
+    "LinkReleased",
+    "PartitionChanged",
+    "PartitionOffline",
+    "ProduceAcked",
+    "ProduceFailed",
+    "RecordsDiverged",
+    "RecordsDuplicated",
+    "RecordsLost",
+    "RecordsRecovered",
+    "RegistrationRefused",
+    "SettingChanged",
+    "ShutdownBegun",
+    "TopicCreated",
+    "TopicRefused",
+    "Truncated",
+    "UnflushedLost",
+    "column_types",
+    "decode",
+    "explain",
+]
+
+EVENTS: Final[tuple[type[Event], ...]] = (
+    Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered,
+    RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed, LinkCut, LinkHealed,
+    LinkChanged, LinkHeld, LinkReleased, TopicCreated, TopicRefused, PartitionChanged, LeaderElected, PartitionOffline,
+    ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched,
+    FollowerAppended, FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed,
+    FetcherDisconnected, IsrShrinkProposed, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked,
+    ProduceFailed, Consumed, ConsumerReset, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
+)  # fmt: skip
+"""Every kind, from what people did to the durability account."""
+
+KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
+"""Every kind by its name."""
+
+
+def column_types(event: type[Event]) -> dict[str, str]:
+    """A kind's columns with their types: `int`, `str`, `bool` or `tuple[int, ...]`."""
+    return {field.name: str(field.type) for field in attrs.fields(event)}
+
+
+def decode(event: EventTuple) -> Event:
+    """The typed event behind a recorded tuple."""
+    return KINDS[event[3]](*event[4:])
+
+
+def explain(event: EventTuple) -> str:
+    """The sentence of a recorded tuple."""
+    return decode(event).sentence()

@@ -1,0 +1,104 @@
+"""ISR changes as leaders propose them and get them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from core.journal.events.base import NOTABLE, Event, ids, name_of
+from core.units import format_duration
+
+
+@attrs.frozen
+class IsrShrinkProposed(Event):
+    """A leader asks the controller to drop followers that have not caught up in time."""
+
+    kind: ClassVar[str] = "isr-shrink-proposed"
+    source: ClassVar[str] = "Partition#maybeShrinkIsr"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    out: tuple[int, ...]
+    lag_us: int
+    limit_us: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: last caught up "
+            f"{format_duration(self.lag_us)} ago, replica.lag.time.max.ms allows {format_duration(self.limit_us)}"
+        )
+
+
+@attrs.frozen
+class IsrExpandProposed(Event):
+    """A leader asks the controller to take a follower in that has reached the high watermark."""
+
+    kind: ClassVar[str] = "isr-expand-proposed"
+    source: ClassVar[str] = "Partition#maybeExpandIsr"
+    broker: int
+    topic: str
+    partition: int
+    follower: int
+    isr: tuple[int, ...]
+    offset: int
+    high_watermark: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} wants b{self.follower} in the ISR of {name_of(self.topic, self.partition)}: its LEO {self.offset} has reached "
+            f"the high watermark {self.high_watermark}; it counts for the high watermark from now on"
+        )
+
+
+@attrs.frozen
+class IsrShrunk(Event):
+    """The controller committed a smaller ISR that the leader had proposed."""
+
+    kind: ClassVar[str] = "isr-shrunk"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    out: tuple[int, ...]
+    partition_epoch: int
+
+    def sentence(self) -> str:
+        return f"{ids(self.out)} left the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}; the high watermark no longer waits for it"
+
+
+@attrs.frozen
+class IsrExpanded(Event):
+    """The controller committed a larger ISR that the leader had proposed."""
+
+    kind: ClassVar[str] = "isr-expanded"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    joined: tuple[int, ...]
+    partition_epoch: int
+
+    def sentence(self) -> str:
+        return f"{ids(self.joined)} joined the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}"
+
+
+@attrs.frozen
+class IsrChangeFailed(Event):
+    """A leader's ISR proposal came back with an error."""
+
+    kind: ClassVar[str] = "isr-change-failed"
+    source: ClassVar[str] = "Partition#handleAlterPartitionError"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    error: str
+
+    def sentence(self) -> str:
+        return f"b{self.broker} did not get ISR {ids(self.isr)} for {name_of(self.topic, self.partition)}: {self.error}"

@@ -1,0 +1,83 @@
+"""Events of links between nodes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from core.journal.events.base import NOTABLE, Event
+from core.units import format_duration
+
+
+@attrs.frozen
+class LinkCut(Event):
+    """Messages from `src` to `dst` are dropped from now on."""
+
+    kind: ClassVar[str] = "link-cut"
+    level: ClassVar[int] = NOTABLE
+    src: str
+    dst: str
+
+    def sentence(self) -> str:
+        return f"the link {self.src} → {self.dst} is cut"
+
+
+@attrs.frozen
+class LinkHealed(Event):
+    """Messages from `src` to `dst` arrive again."""
+
+    kind: ClassVar[str] = "link-healed"
+    level: ClassVar[int] = NOTABLE
+    src: str
+    dst: str
+
+    def sentence(self) -> str:
+        return f"the link {self.src} → {self.dst} works again"
+
+
+@attrs.frozen
+class LinkChanged(Event):
+    """A link's quality changed."""
+
+    kind: ClassVar[str] = "link-changed"
+    level: ClassVar[int] = NOTABLE
+    src: str
+    dst: str
+    latency_us: int
+    jitter_us: int
+    loss_ppm: int
+
+    def sentence(self) -> str:
+        return (
+            f"the link {self.src} → {self.dst} now takes {format_duration(self.latency_us)}"
+            + (f" ± {format_duration(self.jitter_us)}" if self.jitter_us else "")
+            + (f" and loses {self.loss_ppm / 10_000:g} % of messages" if self.loss_ppm else "")
+        )
+
+
+@attrs.frozen
+class LinkHeld(Event):
+    """Messages from `src` to `dst` are held back."""
+
+    kind: ClassVar[str] = "link-held"
+    level: ClassVar[int] = NOTABLE
+    src: str
+    dst: str
+
+    def sentence(self) -> str:
+        return f"messages {self.src} → {self.dst} are held back"
+
+
+@attrs.frozen
+class LinkReleased(Event):
+    """Held messages are delivered."""
+
+    kind: ClassVar[str] = "link-released"
+    level: ClassVar[int] = NOTABLE
+    src: str
+    dst: str
+    messages: int
+
+    def sentence(self) -> str:
+        return f"{self.messages} held messages {self.src} → {self.dst} are let go"
