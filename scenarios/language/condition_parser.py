@@ -246,7 +246,7 @@ class _Parser:
         if self.took("("):
             for kind in reading.arguments:
                 if arguments:
-                    if self.next.text == ")" and kind.endswith("?"):
+                    if self.next.text != "," and kind.endswith("?"):
                         break
                     self.need(",")
                 token = self.take()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-_TOKEN: Final = re.compile(r"\s*(?:(?P<word>-?[A-Za-z0-9._][A-Za-z0-9._-]*)|(?P<sign>==|!=|<=|>=|<|>|=|[()\[\]{},:/]))")
+_TOKEN: Final = re.compile(r"\s*(?:(?P<word>-?[A-Za-z0-9_.][A-Za-z0-9_.-]*)|(?P<sign>==|!=|<=|>=|<|>|=|[()\[\]{},:/]))")
 
 MAX_LENGTH: Final = 2_000
 """Longest condition."""

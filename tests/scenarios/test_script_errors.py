@@ -1,0 +1,172 @@
+"""Malformed scripts: each is refused with one line that names the place, the field and what would be right, and exit code 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scenarios.errors import ScriptError
+from scenarios.language.script import read_script
+from tui.cli import main
+
+CLUSTER = "cluster: {brokers: 3, topics: {orders: {partitions: 1}}}\n"
+
+BAD: list[tuple[str, str, str, str]] = [
+    # name, script, place (line:column), words of the message
+    ("unknown-word", "cluster: {brokers: 3}\ntimline: []\n", "2:1", "unknown word 'timline'; did you mean 'timeline'?"),
+    ("duplicate-key", "cluster: {brokers: 3}\ncluster: {brokers: 2}\n", "2:1", "'cluster' stands twice"),
+    ("duplicate-broker", "cluster: {brokers: [1, 2, 1]}\n", "1:27", "broker 1 stands twice"),
+    ("cycle", "cluster: &c\n  brokers: *c\n", "1:10", "the anchor &c is refused"),
+    ("alias", "cluster: {brokers: *x}\n", "1:20", "the alias *x is refused"),
+    ("tag", "cluster: !!python/object:os.system {brokers: 3}\n", "1:10", "the tag"),
+    ("merge", "cluster: {<<: {brokers: 3}}\n", "1:11", "the merge key << is refused"),
+    ("wrong-type", "cluster: {brokers: many}\n", "1:20", "cluster.brokers: 'many' is no whole number"),
+    ("list-for-mapping", "cluster: [1, 2]\n", "1:10", "a list stands where a mapping belongs"),
+    ("mapping-for-value", "cluster: {brokers: 3, startup: {a: 1}}\n", "1:32", "a mapping stands where a single value belongs"),
+    ("huge-number", "cluster: {brokers: 99999999999999999999999999}\n", "1:20", "is out of range; write a whole number from 1 to 10000"),
+    ("huge-records", CLUSTER + "timeline:\n  - produce: {topic: orders, records: 1e999}\n", "3:39", "'1e999' is no whole number"),
+    ("negative", CLUSTER + "timeline:\n  - produce: {topic: orders, records: -5}\n", "3:39", "-5 is out of range"),
+    ("no-cluster", "scenario: x\n", "1:1", "'cluster' is missing"),
+    ("no-mapping", "- a\n- b\n", "1:1", "this is a list"),
+    ("empty", "", "1:1", "the file is empty"),
+    ("only-comment", "# nothing\n", "1:1", "the file is empty"),
+    ("not-yaml", "cluster: {brokers: 3\ntimeline: []\n", "2:9", "this is not YAML"),
+    ("tab", "cluster:\n\tbrokers: 3\n", "2:1", "this is not YAML"),
+    ("two-documents", "cluster: {brokers: 3}\n---\ncluster: {brokers: 3}\n", "2:1", "a second YAML document"),
+    ("too-deep", "cluster: " + "[" * 40 + "]" * 40 + "\n", "1:34", "nested deeper than"),
+    ("key-is-list", "cluster: {[a]: 3}\n", "1:11", "a list stands where a key belongs"),
+    (
+        "unknown-setting",
+        "cluster: {brokers: 3, settings: {min.insync.replica: 2}}\n",
+        "1:34",
+        "unknown setting 'min.insync.replica'; did you mean 'min.insync.replicas'?",
+    ),
+    ("setting-value", "cluster: {brokers: 3, settings: {min.insync.replicas: two}}\n", "1:55", "takes a whole number, not 'two'"),
+    (
+        "setting-scope",
+        "cluster: {brokers: [{id: 1, settings: {broker.session.timeout.ms: 5}}]}\n",
+        "1:40",
+        "is a setting of the controller",
+    ),
+    ("topic-config", "cluster: {brokers: 3, topics: {t: {config: {retention.mss: 5}}}}\n", "1:45", "did you mean 'retention.ms'?"),
+    ("topic-name", "cluster: {brokers: 3, topics: {'a b': {}}}\n", "1:32", "'a b' is no topic name"),
+    (
+        "replica-not-there",
+        "cluster: {brokers: 3, topics: {t: {replicas: [[1, 2, 7]]}}}\n",
+        "1:47",
+        "broker 7 is not in the cluster; brokers are 1, 2, 3",
+    ),
+    ("replica-twice", "cluster: {brokers: 3, topics: {t: {replicas: [[1, 1]]}}}\n", "1:47", "a broker stands twice among the replicas"),
+    (
+        "isr-outside",
+        "cluster: {brokers: 3, topics: {t: {partitions: [{replicas: [1, 2], isr: [3]}]}}}\n",
+        "1:49",
+        "in the ISR but not among the replicas",
+    ),
+    ("duration", "cluster: {brokers: 3, startup: 2 parsecs}\n", "1:32", "'2 parsecs' is no duration"),
+    ("percent", "cluster: {brokers: 3, network: {loss: 120%}}\n", "1:39", "120% is more than everything"),
+    ("pace", "cluster: {brokers: 3, pace: fast}\n", "1:29", "unknown word 'fast'"),
+    ("unknown-act", CLUSTER + "timeline:\n  - kil: 2\n", "3:5", "unknown word 'kil'; did you mean 'kill'?"),
+    ("two-acts", CLUSTER + "timeline:\n  - kill: 2\n    start: 3\n", "4:5", "a second act, 'start'"),
+    (
+        "unknown-field",
+        CLUSTER + "timeline:\n  - produce: {topic: orders, record: 5}\n",
+        "3:30",
+        "unknown word 'record'; did you mean 'records'?",
+    ),
+    ("missing-field", CLUSTER + "timeline:\n  - produce: {topic: orders}\n", "3:14", "'records' is missing"),
+    (
+        "unknown-topic",
+        CLUSTER + "timeline:\n  - produce: {topic: oders, records: 5}\n",
+        "3:22",
+        "unknown topic 'oders'; did you mean 'orders'?",
+    ),
+    ("no-such-partition", CLUSTER + "timeline:\n  - produce: {partition: orders-3, records: 5}\n", "3:26", "orders-3 does not exist"),
+    ("unknown-broker", CLUSTER + "timeline:\n  - kill: 9\n", "3:11", "unknown broker 9; brokers are 1, 2, 3"),
+    ("one-ended-link", CLUSTER + "timeline:\n  - cut: [1]\n", "3:10", "a link has two"),
+    ("unknown-node", CLUSTER + "timeline:\n  - cut: [1, contoller]\n", "3:10", "unknown node 'contoller'; did you mean 'controller'?"),
+    ("acks", CLUSTER + "timeline:\n  - produce: {topic: orders, records: 5, acks: 3}\n", "3:48", "unknown word '3'"),
+    ("act-without-value", CLUSTER + "timeline:\n  - kill:\n", "3:10", "kill needs broker"),
+    ("time-backwards", CLUSTER + "timeline:\n  - at: 2s\n    kill: 1\n  - at: 1s\n    kill: 2\n", "5:9", "earlier than the step before"),
+    ("at-and-wait", CLUSTER + "timeline:\n  - at: 2s\n    wait: 1s\n", "4:5", "both 'at' and 'wait'"),
+    ("within-alone", CLUSTER + "timeline:\n  - within: 2s\n    kill: 1\n", "3:5", "'within' without 'until'"),
+    ("empty-step", CLUSTER + "timeline:\n  - {}\n", "3:5", "a step without anything to do"),
+    ("by-hand-act", CLUSTER + "timeline:\n  - fetch: 2\n", "3:5", "'fetch' is a step by hand"),
+    ("at-by-hand", "cluster: {brokers: 3, pace: by-hand}\nsteps:\n  - at: 2s\n", "3:5", "'at' at the pace by-hand"),
+    ("steps-on-timeline", CLUSTER + "steps:\n  - kill: 2\n", "2:1", "the cluster's pace is timeline"),
+    ("release", CLUSTER + 'releases: ["0.10.3"]\n', "2:12", "unknown release '0.10.3'; did you mean '0.10.2'?"),
+    ("release-twice", CLUSTER + 'releases: ["4.1", "4.1"]\n', "2:19", "release 4.1 stands twice"),
+    ("seed", CLUSTER + "seed: -1\n", "2:7", "-1 is out of range"),
+    ("condition-word", CLUSTER + "expect: hww(orders-0) == 1\n", "2:9", "unknown word 'hww' (in: hww(orders-0) == 1); did you mean 'hw'?"),
+    ("condition-topic", CLUSTER + "expect: hw(order-0) == 1\n", "2:12", "unknown topic 'order'"),
+    ("condition-quoted", CLUSTER + 'expect: "hw(order-0) == 1"\n', "2:13", "unknown topic 'order'"),
+    ("condition-half", CLUSTER + "expect: lost ==\n", "2:16", "the end stands where a value belongs"),
+    ("condition-single-equals", CLUSTER + "expect: lost = 0\n", "2:14", "a comparison is written with two, =="),
+    ("condition-types", CLUSTER + "expect: leader(orders-0) == 5ms\n", "2:29", "leader(orders-0) is a broker, 5ms is a duration"),
+    ("condition-event", CLUSTER + "expect: never leader-electd\n", "2:15", "did you mean 'leader-elected'?"),
+    ("condition-column", CLUSTER + "expect: never leader-elected {lead=2}\n", "2:31", "did you mean 'leader'?"),
+    ("condition-client", CLUSTER + "expect: acked(app) == 1\n", "2:15", "unknown client 'app'"),
+    ("table-subject", CLUSTER + "expect: {losst: 0}\n", "2:10", "unknown word 'losst'; did you mean 'lost'?"),
+    ("table-field", CLUSTER + "expect: {orders-0: {leeder: 1}}\n", "2:21", "a partition has no 'leeder'; did you mean 'leader'?"),
+    ("table-pair", CLUSTER + "expect: {orders-0: {1: 15}}\n", "2:24", "'15' is no LEO/HW; write it as 15/4"),
+    ("table-broker", CLUSTER + "expect: {orders-0: {7: 15/4}}\n", "2:21", "unknown broker 7"),
+    ("until-under", CLUSTER + "timeline:\n  - kill: 1\n    under: {befor: '0.11'}\n", "4:13", "did you mean 'before'?"),
+    ("link-loss", CLUSTER + "timeline:\n  - link: {between: [1, 2], loss: 5}\n", "3:35", "'5' is no percentage"),
+    ("rf-too-large", "cluster: {brokers: 2, topics: {t: {partitions: 1}}}\nexpect: lost == 0\n", "1:10", "INVALID_REPLICATION_FACTOR"),
+]
+
+
+@pytest.mark.parametrize(("script", "place", "words"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_a_bad_script_is_refused_in_one_line(
+    script: str, place: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(script, encoding="utf-8")
+    assert main(["run", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    assert words in captured.err, captured.err
+    assert captured.err.startswith(f"isrlab: {path}:{place}: "), captured.err
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "bad.yaml:1:1: the file is binary"),
+        (b"cluster: {brokers: 3}\nabout: \xff\xfe\n", "bad.yaml:2:8: the file is binary or not UTF-8"),
+        (b"cluster: {brokers: 3}\nabout: \x01\x02\n", "bad.yaml:2:8: the file holds control characters"),
+        (b"  \n\n", "the file is empty"),
+    ],
+)
+def test_bytes_that_are_no_script(data: bytes, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(data)
+    assert main(["run", str(path)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert words in err, err
+
+
+def test_a_name_that_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, words in (
+        ("b2-high-watermak", "did you mean 'b2-high-watermark'?"),
+        ("nowhere.yaml", "nowhere.yaml: cannot be read: No such file"),
+        (".", "cannot be read"),
+        ("x" * 5000, "neither a file nor a scenario"),
+        ("a\0b", "neither a file nor a scenario"),
+    ):
+        assert main(["run", name]) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert words in err, err
+
+
+def test_an_error_keeps_its_parts() -> None:
+    with pytest.raises(ScriptError) as caught:
+        read_script(CLUSTER + "timeline:\n  - at: 1s\n  - produce: {topic: orders, records: none}\n", "s.yaml")
+    assert (caught.value.place.line, caught.value.place.column) == (4, 39)
+    assert caught.value.field == "timeline[2].produce.records"
+    assert caught.value.remedy == "write a whole number from 1 to 1000000000"
