@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import enum
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 import attrs
 
@@ -57,6 +58,8 @@ class Release:
         isr_eligibility: fenced and shutting-down brokers may not join an ISR (KIP-841, 3.3).
         broker_epoch_in_isr: an ISR change names broker epochs, stale ones are refused (KIP-903, 3.5).
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
+        request_time_leo: the leader takes a follower's LEO from what it asks, not from what it was sent (always so in Kafka; B5).
+        ignores_diverging_fetch: a fetch that is answered with a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an unclean leader is marked RECOVERING (KIP-704, 3.2).
         elr: eligible leader replicas are kept (KIP-966; on for new clusters from 4.1).
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
@@ -79,12 +82,30 @@ class Release:
     isr_eligibility: bool
     broker_epoch_in_isr: bool
     bump_epoch_on_shrink: bool
+    request_time_leo: bool
+    ignores_diverging_fetch: bool
     recovery_state: bool
     elr: bool
     describe_topic_id: bool
     describe_elr: bool
     describe_spaced: bool
     describe_no_leader: str
+
+    def without(self, guards: Iterable[str]) -> Release:
+        """This release with some guards switched off; its name says which.
+
+        Raises:
+            ValueError: there is no such guard; the message names the nearest.
+        """
+        off = tuple(guards)
+        for guard in off:
+            if guard not in GUARDS:
+                near = difflib.get_close_matches(guard, GUARDS, n=1, cutoff=0.5)
+                raise ValueError(
+                    f"unknown guard '{guard}'" + (f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(GUARDS)}")
+                )
+        changes: dict[str, Any] = {guard.replace("-", "_"): False for guard in off}
+        return attrs.evolve(self, name=self.name + "".join(f" without {guard}" for guard in off), **changes)
 
     @staticmethod
     def named(name: str) -> Release:
@@ -100,6 +121,22 @@ class Release:
             raise ValueError(f"unknown release '{name}'; {hint}known are {', '.join(RELEASES)}")
         return found
 
+
+GUARDS: Final = (
+    "maximal-isr",
+    "hw-needs-eligible",
+    "strict-min-isr",
+    "capped-min-isr",
+    "expand-needs-epoch-start",
+    "shrink-spares-equal-leo",
+    "fetch-epoch-fencing",
+    "isr-eligibility",
+    "broker-epoch-in-isr",
+    "request-time-leo",
+    "ignores-diverging-fetch",
+    "elr",
+)
+"""The rules that can be switched off one by one, to see what each is for; the words are the fields' names with dashes."""
 
 # The releases in time order; a rule's column says from which release (inclusive) it holds.
 _NAMES: Final = ("0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1")
@@ -138,6 +175,8 @@ def _profile(order: int, name: str) -> Release:
         isr_eligibility=since("3.3"),
         broker_epoch_in_isr=since("3.6"),
         bump_epoch_on_shrink=not since("3.6"),
+        request_time_leo=True,
+        ignores_diverging_fetch=True,
         recovery_state=since("3.3"),
         elr=since("4.1"),
         describe_topic_id=since("2.8"),

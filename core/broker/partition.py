@@ -334,6 +334,13 @@ class Partition:
         if asked.offset >= log.leo and session.follower in self.maximal_isr:
             replica.session = session
 
+    def assume_fetched(self, follower: int, end: int) -> None:
+        """The mistake that Kafka does not make (guard `request-time-leo` off): take what was sent for what the follower has."""
+        replica = self.remotes[follower]
+        if end > replica.leo:
+            replica.leo = end
+            self.maybe_increment_leader_hw()
+
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
     def is_replica_isr_eligible(self, replica: Replica) -> bool:

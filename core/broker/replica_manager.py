@@ -170,9 +170,10 @@ class ReplicaManager:
                 continue
             partition.sessions[request.follower] = session
             part = partition.read_for_follower(entry, request, request.max_bytes - total)
-            if part.error == errors.NONE and part.diverging_epoch == NO_EPOCH:
+            diverges = part.diverging_epoch != NO_EPOCH and self.broker.release.ignores_diverging_fetch
+            if part.error == errors.NONE and not diverges:
                 partition.update_follower_fetch_state(entry, session, request.broker_epoch)
-            else:
+            if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
                 at_once = True
             total += sum(s.term.bytes_before(s.end) - s.term.bytes_before(s.start) for s in part.records)
             parts.append(part)
@@ -212,6 +213,8 @@ class ReplicaManager:
                 session.dirty.pop(tp, None)
                 continue
             log = partition.log
+            if part.records and not self.broker.release.request_time_leo:
+                partition.assume_fetched(session.follower, part.records[-1].end)
             waits = not part.records and part.offset < log.leo
             if waits or log.high_watermark != part.high_watermark or session.follower not in partition.maximal_isr:
                 session.dirty[tp] = None

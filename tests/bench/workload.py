@@ -1,0 +1,129 @@
+"""Work W: three brokers, replication factor 3, P partitions, followers that fetch every 10 virtual milliseconds.
+
+The unit is one (partition, follower) update through the whole engine: the leader appends, a follower's fetch carries the
+records, the next fetch tells the leader and may raise the high watermark. The baselines do the same counting in SimPy and
+nothing else: they sleep, and move an integer LEO and high watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, Final
+
+import simpy
+
+from core.ids import TopicPartition
+from core.journal.recorder import Sink
+from core.messages import ProduceRequest
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+
+ROUND: Final = 10_000
+"""µs from one fetch of a follower to its next."""
+
+BROKERS: Final = (1, 2, 3)
+
+
+def build(partitions: int, sink: Sink | None = None) -> Cluster:
+    """The cluster of W: a link takes half a round, so that a fetch and its answer take one."""
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(broker) for broker in BROKERS),
+        topics=(TopicSpec("w", partitions, 3),),
+        network=NetworkSpec(latency=ROUND // 2),
+    )
+    return Cluster(spec, sink=sink)
+
+
+def drive(cluster: Cluster, rounds: int, *, active: float = 1.0) -> int:
+    """Append one record to every active partition each round and let the engine replicate; returns the updates made."""
+    leaders = []
+    for tp in cluster.controller.replication.partitions:
+        leaders.append((tp, cluster.brokers[cluster.controller.replication.partitions[tp].leader]))
+    count = max(1, round(len(leaders) * active))
+    at = cluster.now
+    start = 0
+    for _ in range(rounds):
+        for i in range(count):
+            tp, leader = leaders[(start + i) % len(leaders)]
+            _append(leader.partitions[tp], tp)
+        start += count
+        at += ROUND
+        cluster.run_until(at)
+    return rounds * count * (len(BROKERS) - 1)
+
+
+def _append(partition: Any, tp: TopicPartition) -> None:
+    partition.append_records_to_leader("bench", ProduceRequest(0, "bench", tp, 1, 100, 0, 0, 0, 1))
+
+
+def simpy_by_fetcher(partitions: int, rounds: int) -> int:
+    """Baseline (a): a process per fetcher; leader and follower talk through stores."""
+    environment = simpy.Environment()
+    leos = {(broker, p): 0 for broker in BROKERS for p in range(partitions)}
+    watermarks = dict.fromkeys(range(partitions), 0)
+    updates = [0]
+    led = {broker: [p for p in range(partitions) if BROKERS[p % 3] == broker] for broker in BROKERS}
+
+    def fetcher(follower: int, leader: int, requests: Any, answers: Any) -> Generator[Any, Any, None]:
+        while True:
+            yield requests.put(follower)
+            answer = yield answers.get()
+            for p, leo in answer:
+                leos[follower, p] = leo
+                updates[0] += 1
+            yield environment.timeout(ROUND)
+
+    def serving(leader: int, requests: Any, answers: dict[int, Any]) -> Generator[Any, Any, None]:
+        while True:
+            follower = yield requests.get()
+            answer = []
+            for p in led[leader]:
+                least = min(leos[broker, p] for broker in BROKERS)
+                watermarks[p] = max(watermarks[p], least)
+                answer.append((p, leos[leader, p]))
+            yield answers[follower].put(answer)
+
+    def producing() -> Generator[Any, Any, None]:
+        while True:
+            for p in range(partitions):
+                leos[BROKERS[p % 3], p] += 1
+            yield environment.timeout(ROUND)
+
+    for leader in BROKERS:
+        requests = simpy.Store(environment)
+        answers = {follower: simpy.Store(environment) for follower in BROKERS if follower != leader}
+        environment.process(serving(leader, requests, answers))
+        for follower, store in answers.items():
+            environment.process(fetcher(follower, leader, requests, store))
+    environment.process(producing())
+    environment.run(until=rounds * ROUND)
+    return updates[0]
+
+
+def simpy_by_replica(partitions: int, rounds: int) -> int:
+    """Baseline (b): a process per (partition, follower)."""
+    environment = simpy.Environment()
+    leader_leo = [0] * partitions
+    follower_leo = [[0, 0] for _ in range(partitions)]
+    watermark = [0] * partitions
+    updates = [0]
+
+    def replica(p: int, follower: int) -> Generator[Any, Any, None]:
+        while True:
+            yield environment.timeout(ROUND)
+            follower_leo[p][follower] = leader_leo[p]
+            watermark[p] = max(watermark[p], min(leader_leo[p], *follower_leo[p]))
+            updates[0] += 1
+
+    def producing() -> Generator[Any, Any, None]:
+        while True:
+            for p in range(partitions):
+                leader_leo[p] += 1
+            yield environment.timeout(ROUND)
+
+    environment.process(producing())
+    for p in range(partitions):
+        for follower in (0, 1):
+            environment.process(replica(p, follower))
+    environment.run(until=rounds * ROUND)
+    return updates[0]
