@@ -197,7 +197,17 @@ class Board(Screen[None]):
         state = self._scenario() if layout.scenario is not None else None
         with self.app.batch_update():
             self.header.update(
-                Clock(view.now, session.playing, session.speed, session.reached, session.seeking, view.release, self._seed, self._title)
+                Clock(
+                    view.now,
+                    session.playing,
+                    session.speed,
+                    session.reached,
+                    session.seeking,
+                    view.release,
+                    self._seed,
+                    self._title,
+                    session.course.finished,
+                )  # fmt: skip
             )
             self.footer.update(self._hints(), self._note)
             if layout.size is SizeClass.MINIMAL:

@@ -103,8 +103,11 @@ def sentence(event: EventTuple) -> str:
     return act_in_words(event[4], event[5]) if event[3] == "act" else explain(event)
 
 
+_BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": "", "create-topic": ""}
+
+
 def act_in_words(word: str, args: str) -> str:
-    """An act without the braces of its record: `kill b2`, `set min.insync.replicas = 1 topic orders`."""
+    """An act without the braces of its record: `kill b2`, `set min.insync.replicas = 1 for orders`."""
     try:
         fields = {name: value for name, value in json.loads(args).items() if value not in (None, [], False, "")}
     except (ValueError, AttributeError):
@@ -121,9 +124,11 @@ def act_in_words(word: str, args: str) -> str:
     if "records" in fields:
         records = fields.pop("records")
         said.append("1 record" if records == 1 else f"{records:,} records")
-    for name in ("node", "election", "consumer", "producer", "topic"):
+    for name in ("node", "election", "consumer", "producer"):
         if name in fields:
-            said.append((f"{name} " if name in ("topic",) else "") + str(fields.pop(name)))
+            said.append(str(fields.pop(name)))
+    if "topic" in fields:
+        said.append(f"{_BEFORE_TOPIC.get(word, 'topic')} {fields.pop('topic')}".strip())
     if "partition" in fields:
         partition = fields.pop("partition")
         said.append(f"partition {'-'.join(map(str, partition)) if isinstance(partition, list) else partition}")

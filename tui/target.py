@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Final
 
@@ -16,6 +17,7 @@ from scenarios.eventlog import LogWriter, make_header
 from scenarios.play_target import PlayTarget
 from scenarios.runner import Run, State
 from tui.panels.scenario import Expected, ScenarioState, Verdict
+from tui.ring import act_in_words
 from tui.session import Course, FreeCourse, Session
 
 DEFAULT_SPEC: Final = ClusterSpec(
@@ -112,9 +114,9 @@ def scenario_state(run: Run) -> ScenarioState:
 
 
 def _words(act: Act) -> str:
-    """An act in a few words: `kill 2`, `set unclean.leader.election.enable true`."""
-    values = [getattr(act, field.name) for field in attrs.fields(type(act))]
-    return " ".join([act.word, *(str(value) for value in values if value not in (None, (), "") and not isinstance(value, tuple))][:4])
+    """An act in words, what is as usual left out."""
+    fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
+    return act_in_words(act.word, json.dumps(fields))
 
 
 def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:

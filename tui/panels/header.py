@@ -52,8 +52,8 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add(speed_word(clock.speed), paint.strong)
         if clock.reached is not None:
             row.add(f"  keeps {clock.reached:,.3g}×" if math.isinf(clock.speed) else f"  cannot keep up: {clock.reached:,.3g}×", paint.warn)
-    if clock.ended:
-        row.add("  script ended", paint.muted)
+    if clock.ended and not clock.playing:
+        row.add("  end of the script", paint.muted)
     right = Row()
     title = clip(clock.title, max(0, width - row.width - 4 - len(f"Kafka {clock.release}  seed {clock.seed}  ")))
     if width - row.width >= 24:
