@@ -7,7 +7,7 @@ value, then the release's default. Unknown names and values out of range are ref
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import attrs
@@ -252,10 +252,6 @@ class Settings:
     def us(self, name: str, *, broker: int | None = None) -> int:
         """A setting in milliseconds as microseconds of virtual time."""
         return self.integer(name, broker=broker) * 1_000
-
-    def topic_overrides(self, topic: str) -> Iterator[tuple[str, Value]]:
-        """The overrides of a topic, sorted by name, as `kafka-topics --describe` lists them."""
-        return iter(sorted(self._topic.get(topic, {}).items()))
 
 
 def render_value(value: Value) -> str:

@@ -77,7 +77,6 @@ class Broker(Node):
         self.want_shutdown = False
         self.started_clean = True
         self._correlation = 0
-        self._heartbeat_answered = True
         self.alter_partition = AlterPartitionManager(self)
         self.replicas = ReplicaManager(self)
         self.partitions = self.replicas.partitions
@@ -88,7 +87,7 @@ class Broker(Node):
         self.refuse_produce = self.replicas.refuse_produce
         self.handlers |= {
             RegistrationResponse: self._registered,
-            HeartbeatResponse: self._heartbeat_answered_with,
+            HeartbeatResponse: self._heartbeat_answered,
             MetadataFetchResponse: self._metadata_arrived,
             Disconnected: self._disconnected,
         }
@@ -174,7 +173,6 @@ class Broker(Node):
         self.incarnation += 1
         self.replicas.reset()
         self.alter_partition.reset()
-        self._heartbeat_answered = True
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
@@ -238,7 +236,7 @@ class Broker(Node):
     def _send_heartbeat(self) -> None:
         self.send(CONTROLLER, HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown))
 
-    def _heartbeat_answered_with(self, response: HeartbeatResponse, _: str) -> None:
+    def _heartbeat_answered(self, response: HeartbeatResponse, _: str) -> None:
         if response.error == errors.STALE_BROKER_EPOCH:
             return
         self.fenced = response.fenced
@@ -319,7 +317,3 @@ class Broker(Node):
             self.alter_partition.disconnected()
         else:
             self.replicas.disconnected(message.node)
-
-    def hosts(self, tp: TopicPartition) -> bool:
-        """Whether a replica of the partition is on this broker's disk."""
-        return tp in self.disk.logs

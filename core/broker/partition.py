@@ -222,7 +222,7 @@ class Partition:
         """A produce request (`Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`): append or refuse, answer or wait."""
         broker, log, journal = self.broker, self.log, self.broker.journal
         tp = self.tp
-        if request.acks == -1 and len(self.isr) < self.effective_min_isr():
+        if request.acks == -1 and self.is_under_min_isr():
             broker.refuse_produce(sender, request, errors.NOT_ENOUGH_REPLICAS, self.isr, self.effective_min_isr())
             return
         assert self.term is not None, "a leader has a term"
@@ -468,7 +468,7 @@ class Partition:
         """
         broker, log = self.broker, self.log
         release = broker.release
-        if release.strict_min_isr and len(self.isr) < self.effective_min_isr():
+        if release.strict_min_isr and self.is_under_min_isr():
             return False
         candidate, held_by = self.least_leo()
         if candidate <= log.high_watermark:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from core import errors
-from core.controller.metadata_log import BrokerRegistration, MetadataLog, PartitionRecord
+from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
 from core.controller.partition_change import ElectionMode, build_partition_change, effective_min_isr, merge
 from core.controller.placement import StripedReplicaPlacer, UsableBroker
 from core.controller.registration import PartitionRegistration
@@ -114,6 +114,7 @@ class ReplicationControl:
         for name, value in spec.config:
             if name in SETTINGS:
                 self.settings.set(name, value, topic=spec.name)
+                self.metadata.append(ConfigRecord(name, value, spec.name, None))
         topic_id = spec.topic_id or base64.urlsafe_b64encode(self._ids.randbytes(16)).decode().rstrip("=")
         topic = self.topics[spec.name] = Topic(spec.name, topic_id, dict(spec.config), [])
         journal = self.journal

@@ -73,9 +73,3 @@ class Term:
         before = self.totals[i] - batch.bytes
         within = batch.base + (floor + limit - before) * batch.records // max(batch.bytes, 1)
         return max(start + 1, min(end, within))
-
-    def batches_between(self, start: int, end: int) -> list[Batch]:
-        """The batches that touch [start, end)."""
-        first = bisect_right(self.ends, start)
-        last = bisect_left(self.ends, end)
-        return self.batches[first : last + 1]

@@ -101,11 +101,7 @@ class Cluster:
         for topic in spec.topics:
             controller.replication.create_topic(topic)
         for each in spec.brokers:
-            settings = self._settings()
-            for topic in spec.topics:
-                for name, value in settings_of(controller, topic.name):
-                    settings.set(name, value, topic=topic.name)
-            broker = Broker(each, settings, self.metadata, self.network, self.journal, self.account, by_hand=self.by_hand)
+            broker = Broker(each, self._settings(), self.metadata, self.network, self.journal, self.account, by_hand=self.by_hand)
             self.brokers[each.id] = broker
             self.nodes[broker.address] = broker
             self.network.alive[broker.address] = each.up
@@ -201,8 +197,3 @@ class Cluster:
             KeyError: there is none of that name.
         """
         return observe.partition_view(self, tp)
-
-
-def settings_of(controller: Controller, topic: str) -> list[tuple[str, object]]:
-    """A topic's overrides in force at the controller."""
-    return [(name, value) for name, value in controller.settings.topic_overrides(topic)]

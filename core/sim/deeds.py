@@ -229,6 +229,8 @@ def _heal(cluster: Cluster, act: acts.Heal) -> Doing:
             raise ActRefused(f"the link between {a} and {b} is not cut")
     else:
         directions = [direction for direction, link in network.links.items() if link.cut]
+        if not directions:
+            raise ActRefused("no link is cut")
 
     def doing() -> None:
         for direction in directions:
@@ -287,6 +289,8 @@ def _set(cluster: Cluster, act: acts.Set) -> Doing:
         setting.parse(act.value)
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None
+    if act.topic is not None and act.broker is not None:
+        raise ActRefused(f"set {act.name} for a topic or for a broker, not for both")
     if act.topic is not None:
         _topic(cluster, act.topic)
         if setting.scope != "topic":
