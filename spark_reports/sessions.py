@@ -8,31 +8,24 @@ counts those, and `explain_bad_line` finds the first of them for the message.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import attrs
 import msgspec
 
 from core.journal.events import KINDS, column_types
+from scenarios.errors import InputError
+from scenarios.eventlog import LogReader
 from spark_reports.errors import ReportError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-HEADER_LIMIT: Final = 64 << 20
-"""Longest header line that is read, in bytes; a cluster of a hundred thousand partitions needs about a tenth of it."""
-
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _CHUNK: Final = 1 << 16
 _TAIL_LIMIT: Final = 16 << 20
-
-FORMAT: Final = "event-log"
-"""What the header's `isrlab` field says."""
-
-VERSION: Final = 1
-"""The newest version of the log format that is understood; a newer log is refused."""
 
 
 @attrs.frozen
@@ -42,7 +35,7 @@ class Log:
     Attributes:
         path: the file.
         session: short unique name: the file's name without `.jsonl`.
-        version, release, seed, scenario, settings: from the header; `scenario` is None for a session played by hand.
+        release, seed, scenario, settings: from the header; `scenario` is None for a session played by hand.
         events: number of events (the last one's `seq`).
         end_us: virtual time at which the session ended, or of its last event when it did not end in good order.
         ended: there is an end line; without it the process was killed.
@@ -51,7 +44,6 @@ class Log:
 
     path: Path
     session: str
-    version: int
     release: str
     seed: int
     scenario: str | None
@@ -60,16 +52,6 @@ class Log:
     end_us: int
     ended: bool
     torn: bool
-
-
-class _Header(msgspec.Struct):
-    """The fields of a header line that are needed here."""
-
-    version: int
-    release: str
-    seed: int
-    scenario: str | None = None
-    settings: dict[str, str] = {}
 
 
 def find_logs(paths: Iterable[Path]) -> list[Path]:
@@ -97,23 +79,30 @@ def open_log(path: Path) -> Log:
         ReportError: no file, no event log, or one of a newer version.
     """
     try:
+        reader = LogReader(path)
+        # The first event shows whether the lines are events at all; to end the iteration closes the file.
+        events = cast("Generator[object]", iter(reader))
+        next(events, None)
+        events.close()
         with path.open("rb") as file:
-            head = file.readline(HEADER_LIMIT)
-            header = _header(path, head)
-            body = len(head)
-            last, torn = _last_line(path, file, body)
+            start = len(file.readline())
+            last, torn = _last_line(path, file, start)
+    except InputError as wrong:
+        raise ReportError(str(wrong)) from wrong
+    except RecursionError:
+        raise ReportError(f"{path}: no event log: lines nested without end") from None
     except OSError as failure:
         raise ReportError(f"{path}: cannot be read: {failure.strerror or failure}") from failure
-    end_us, events, ended = _end(last)
+    end_us, count, ended = _end(last)
+    header = reader.header
     return Log(
         path=path,
         session=path.name.removesuffix(".jsonl") or path.name,
-        version=header.version,
         release=header.release,
         seed=header.seed,
         scenario=header.scenario,
         settings=dict(header.settings),
-        events=events,
+        events=count,
         end_us=end_us,
         ended=ended,
         torn=torn,
@@ -124,28 +113,6 @@ def name_sessions(logs: Sequence[Log]) -> list[Log]:
     """The logs with names that tell them apart: where two files have the same name, the path is the session's name."""
     names = [log.session for log in logs]
     return [attrs.evolve(log, session=str(log.path)) if names.count(log.session) > 1 else log for log in logs]
-
-
-def _header(path: Path, line: bytes) -> _Header:
-    """The first line, understood."""
-    if not line.strip():
-        raise ReportError(f"{path}: empty; an event log begins with a line " + '{"isrlab": "event-log", …}')
-    if len(line) >= HEADER_LIMIT:
-        raise ReportError(f"{path}:1: no event log: its first line is longer than {HEADER_LIMIT >> 20} MB")
-    try:
-        raw: Any = msgspec.json.decode(line)
-    except _NOT_JSON:
-        cut = "" if line.endswith(b"\n") else ", or one that was killed while it wrote its first line"
-        raise ReportError(f'{path}:1: no event log{cut}: the first line has to be JSON with "isrlab": "{FORMAT}"') from None
-    if not isinstance(raw, dict) or raw.get("isrlab") != FORMAT:
-        raise ReportError(f'{path}:1: no event log: the first line has to say "isrlab": "{FORMAT}"; `isrlab run --log` writes such files')
-    version = raw.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise ReportError(f"{path}:1: event log version {version}, and this isrlab reads up to version {VERSION}: use a newer isrlab")
-    try:
-        return msgspec.convert(raw, _Header)
-    except msgspec.ValidationError as failure:
-        raise ReportError(f"{path}:1: broken header: {failure}") from None
 
 
 def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool]:
@@ -252,43 +219,14 @@ def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
 
 def explain_bad_line(path: Path) -> str:
     """Where the first unusable line of a log is and what is wrong with it: `FILE:LINE: …`."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if number == 1 or not line.strip():
-                continue
-            wrong = _wrong(line)
-            if wrong:
-                return f"{path}:{number}: {wrong}"
+    try:
+        for _ in LogReader(path):
+            pass
+    except InputError as wrong:
+        return str(wrong)
+    except RecursionError:
+        return f"{path}: has a line nested without end"
     return f"{path}: has lines that Spark cannot read as events"
-
-
-def _wrong(line: bytes) -> str:
-    """What is wrong with a line behind the header; empty when it is an event or the end line."""
-    fields = _object(line)
-    if fields is None:
-        return f"not a JSON object: {line[:60].decode('utf-8', 'replace').rstrip()!r}"
-    if fields.get("end") is True:
-        return ""
-    kind = fields.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        return f"no event kind is called {kind!r}" if isinstance(kind, str) else "an event needs a kind"
-    for name, declared in {"seq": "int", "t": "int", "cause": "int", **column_types(KINDS[kind])}.items():
-        if name not in fields:
-            return f"a {kind} event needs {name}"
-        if not _is_a(fields[name], declared):
-            return f"{name} of {kind} has to be {declared}, not {fields[name]!r:.60}"
-    return ""
-
-
-def _is_a(value: Any, declared: str) -> bool:
-    """Whether a decoded JSON value is of the declared type."""
-    if declared == "int":
-        return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
-    if declared == "bool":
-        return isinstance(value, bool)
-    if declared == "str":
-        return isinstance(value, str)
-    return isinstance(value, list) and all(_is_a(item, "int") and -(2**31) <= item < 2**31 for item in value)
 
 
 def _lacking(kinds: Collection[str], columns: Collection[str]) -> str:

@@ -71,13 +71,16 @@ def spark_session(
         environ: where JAVA_HOME and PATH are looked up; None is this process's environment.
 
     Raises:
-        ReportError: PySpark or a Java is missing, or Spark does not start; the message has the end of Spark's own log.
+        ReportError: PySpark or a Java is missing, Spark does not start (the message has the end of Spark's own log), or
+            something that Spark was asked to do in the block failed.
     """
     master = master or LOCAL_MASTER
     surroundings = dict(os.environ if environ is None else environ)
     try:
         import pyspark
+        from py4j.protocol import Py4JError
         from pyspark import SparkConf, SparkContext
+        from pyspark.errors import PySparkException
         from pyspark.java_gateway import launch_gateway
         from pyspark.sql import SparkSession
     except ImportError as missing:
@@ -99,7 +102,11 @@ def spark_session(
             except Exception as failure:
                 raise ReportError(f"Spark does not start on {master}: {_reason(failure)}{_tail(log)}") from failure
             session = SparkSession(context)
-        yield session
+        try:
+            yield session
+        except (PySparkException, Py4JError) as failure:
+            # What went wrong can be asked of the JVM only while it runs.
+            raise ReportError(f"Spark failed: {_reason(failure)}") from failure
     finally:
         _stop(context, gateway)
         log.close()
@@ -180,9 +187,10 @@ def _stop(context: Any, gateway: Any) -> None:
 
 
 def _reason(failure: Exception) -> str:
-    """The first line of what went wrong."""
-    lines = str(failure).strip().splitlines()
-    return lines[0] if lines else type(failure).__name__
+    """What went wrong, in a line: of Java's exceptions the innermost one's message, which names the cause."""
+    lines = [line.strip() for line in str(failure).strip().splitlines()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes or lines or [type(failure).__name__])[-1 if causes else 0]
 
 
 def _tail(log: IO[bytes]) -> str:

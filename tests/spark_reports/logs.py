@@ -16,7 +16,7 @@ HEADER: dict[str, Any] = {
     "seed": 7,
     "scenario": None,
     "settings": {"min.insync.replicas": "2"},
-    "cluster": {"brokers": 3},
+    "cluster": {"brokers": [1, 2, 3]},
 }
 
 _DEFAULTS: dict[str, Any] = {"int": 0, "str": "", "bool": False, "tuple[int, ...]": []}

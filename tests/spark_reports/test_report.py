@@ -1,0 +1,114 @@
+"""`main_report` from end to end, each run in a process of its own: what reaches stdout, stderr and the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark_reports.logs import HEADER, event, log_text, write_log
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def report(*paths: Path, environ: Mapping[str, str] | None = None, cwd: Path = ROOT, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run `main_report` in a fresh interpreter."""
+    code = (
+        f"import sys; from spark_reports.report import main_report; sys.exit(main_report({[str(path) for path in paths]!r}, **{options!r}))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=cwd,
+        env={**(os.environ if environ is None else environ), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+def without_java(tmp_path: Path) -> dict[str, str]:
+    """An environment with every program of this machine but `java`."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for directory in ("/usr/local/bin", "/usr/bin", "/bin"):
+        for tool in Path(directory).iterdir():
+            if not tool.name.startswith("java") and not (tools / tool.name).is_symlink():
+                (tools / tool.name).symlink_to(tool)
+    return {"PATH": str(tools), "HOME": str(tmp_path)}
+
+
+def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
+    changed = {"topic": "orders", "partition": 0, "replicas": [1, 2, 3]}
+    events = [
+        event(0, "partition-changed", **changed, leader=1, isr=[1, 2, 3]),
+        event(1_000_000, "leader-elected", topic="orders", partition=0, leader=2, election="unclean"),
+        event(1_000_000, "partition-changed", **changed, leader=2, isr=[2]),
+        event(1_000_000, "records-lost", topic="orders", partition=0, from_offset=500, to_offset=1000),
+    ]
+    logs = tmp_path / "logs {a,b} [x]* #1 ünï%20"
+    logs.mkdir()
+    write_log(logs / "_good: one.jsonl", events, end=3_000_000)
+    (logs / "killed.jsonl").write_text(log_text(events, None) + '{"seq": 5, "t": 1000')
+    (logs / "wrong-line.jsonl").write_text(json.dumps(HEADER) + "\n" + json.dumps({"seq": 1} | events[0]) + '\n{"seq": 2, "t": "now"}\n')
+    (logs / "binary.jsonl").write_bytes(bytes(range(256)))
+    (logs / "newer.jsonl").write_text(json.dumps(HEADER | {"version": 99}) + "\n")
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+
+    done = report(logs, environ=without_java(tmp_path), cwd=cwd, out_dir=str(tmp_path / "out"), as_json=True, quiet=True)
+
+    assert done.returncode == 2, done.stderr
+    complaints = done.stderr.splitlines()
+    assert len(complaints) == 4, done.stderr
+    assert all(line.startswith("isrlab: ") for line in complaints)
+    for name in ("killed.jsonl", "wrong-line.jsonl:3: ", "binary.jsonl:1: ", "newer.jsonl:1: "):
+        assert sum(name in line for line in complaints) == 1
+    tables = json.loads(done.stdout)["summaries"]
+    assert [(row["session"], row["end_us"], row["ended"], row["torn"]) for row in tables["sessions"]] == [
+        ("_good: one", 3_000_000, True, False),
+        ("killed", 1_000_000, False, True),
+    ]
+    assert [row["unclean"] for row in tables["elections"]] == [1, 1]
+    assert [row["under_replicated_us"] for row in tables["availability"]] == [2_000_000, 0]
+    assert [row["lost"] for row in tables["records"]] == [500, 500]
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == tables.keys()
+    assert all(list((tmp_path / "out" / name).glob("*.parquet")) for name in written)
+    assert list(cwd.iterdir()) == []
+
+
+def test_tables_for_people_on_the_java_that_is_there(tmp_path: Path) -> None:
+    log = write_log(
+        tmp_path / "s.jsonl", [event(5, "produce-acked", topic="[red]orders", partition=0, records=3, acks=-1, latency_us=2_500)], end=10
+    )
+    done = report(log)
+    assert done.returncode == 0, done.stderr
+    assert ["[red]orders", "all", "1", "3", "2.5ms", "2.5ms", "2.5ms", "2.5ms"] in [line.split() for line in done.stdout.splitlines()]
+    # Progress only: nothing of Spark's own.
+    assert "WARN" not in done.stderr
+    assert done.stderr.splitlines()[:2] == ["starting Spark …", "reading 1 log (0.0 MB) …"]
+
+
+def test_a_master_that_is_none_is_one_message(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "s.jsonl", [], end=10)
+    done = report(log, master="nonsense", quiet=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("isrlab: Spark does not start on nonsense: ")
+
+
+def test_only_bad_logs_start_no_spark(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("hello\n")
+    done = report(tmp_path / "bad.jsonl", tmp_path / "none.jsonl")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 2)
+    assert "starting Spark" not in done.stderr
