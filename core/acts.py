@@ -183,6 +183,25 @@ class Elect(Act):
     partition: TopicPartition | None = None
 
 
+@attrs.frozen
+class Reassign(Act):
+    """Move a partition to other replicas (`kafka-reassign-partitions --execute`): added ones must catch up before removed ones go."""
+
+    word: ClassVar[str] = "reassign"
+    does: ClassVar[str] = "move a partition to other replicas, or change their number or order"
+    partition: TopicPartition
+    replicas: tuple[int, ...]
+
+
+@attrs.frozen
+class CancelReassignment(Act):
+    """Give a running reassignment up (`kafka-reassign-partitions --cancel`)."""
+
+    word: ClassVar[str] = "cancel-reassignment"
+    does: ClassVar[str] = "give a running reassignment up"
+    partition: TopicPartition
+
+
 # --- clients -------------------------------------------------------------------------------------------------------
 
 
@@ -350,7 +369,7 @@ class CheckIsr(Act):
 ACTS: Final[dict[str, type[Act]]] = {
     act.word: act
     for act in (
-        Kill, PowerLoss, Shutdown, Start, Pause, Resume, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, Elect,
+        Kill, PowerLoss, Shutdown, Start, Pause, Resume, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, Elect, Reassign, CancelReassignment,
         Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip

@@ -17,6 +17,7 @@ from core import errors
 from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
 from core.controller.partition_change import ElectionMode, build_partition_change, effective_min_isr, merge
 from core.controller.placement import StripedReplicaPlacer, UsableBroker
+from core.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_LEADER, TopicPartition
 from core.journal import events
@@ -176,6 +177,7 @@ class ReplicationControl:
         *,
         election: ElectionMode | None = None,
         target_isr: tuple[int, ...] | None = None,
+        target: PartitionReassignmentReplicas | None = None,
         recovered: bool = False,
         unclean_shutdown: tuple[int, ...] = (),
         acceptable: Callable[[int], bool] | None = None,
@@ -187,6 +189,9 @@ class ReplicationControl:
             acceptable=acceptable or self.is_active,
             election=election or self.election_mode(tp),
             target_isr=target_isr,
+            target_replicas=None if target is None else target.replicas,
+            target_adding=None if target is None else target.adding,
+            target_removing=None if target is None else target.removing,
             target_recovering=False if recovered and old.recovering else None,
             min_isr=self.min_isr(tp),
             elr_enabled=self.release.elr,
@@ -306,6 +311,55 @@ class ReplicationControl:
                 if not self.is_active(member) or stale:
                     return errors.INELIGIBLE_REPLICA
         return errors.NONE
+
+    # --- reassignment ----------------------------------------------------------------------------------------------
+
+    def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+        """Whether a partition can be moved to other replicas, or (None) its running move given up.
+
+        Raises:
+            KafkaError: as Kafka refuses it.
+        """
+        current = self.partitions.get(tp)
+        if current is None:
+            raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {tp.topic}:{tp.partition}.")
+        if replicas is None:
+            if not PartitionReassignmentReplicas.of(current).in_progress:
+                raise errors.KafkaError(errors.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment found for the partition.")
+            if PartitionReassignmentRevert.of(current).unclean and self.election_mode(tp) is not ElectionMode.UNCLEAN:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    "Unable to revert partition assignment: the ISR would be empty, and unclean election is off.",
+                )
+            return
+        if not replicas:
+            raise errors.KafkaError(errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list.")
+        if len(set(replicas)) != len(replicas):
+            raise errors.KafkaError(
+                errors.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes a broker twice: {list(replicas)}."
+            )
+        for broker in replicas:
+            if broker not in self.brokers:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
+                )
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
+        """Move a partition to other replicas (`#changePartitionReassignment`); False if it is there already."""
+        original = PartitionReassignmentReplicas.of(self.partitions[tp]).original_replicas
+        return self.change(tp, "reassignment", target=PartitionReassignmentReplicas.between(original, replicas))
+
+    def cancel_reassignment(self, tp: TopicPartition) -> bool:
+        """Give a running reassignment up (`#cancelPartitionReassignment`)."""
+        revert = PartitionReassignmentRevert.of(self.partitions[tp])
+        return self.change(
+            tp,
+            "reassignment cancelled",
+            target=PartitionReassignmentReplicas(revert.replicas),
+            target_isr=revert.isr,
+            election=ElectionMode.UNCLEAN if revert.unclean else None,
+        )
 
     # --- elections asked for ---------------------------------------------------------------------------------------
 

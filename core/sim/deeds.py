@@ -332,6 +332,31 @@ def _elect(cluster: Cluster, act: acts.Elect) -> Doing:
     return doing
 
 
+def _reassign(cluster: Cluster, act: acts.Reassign) -> Doing:
+    _check_reassignment(cluster, act.partition, act.replicas)
+
+    def doing() -> None:
+        cluster.controller.replication.reassign(act.partition, act.replicas)
+
+    return doing
+
+
+def _cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> Doing:
+    _check_reassignment(cluster, act.partition, None)
+
+    def doing() -> None:
+        cluster.controller.replication.cancel_reassignment(act.partition)
+
+    return doing
+
+
+def _check_reassignment(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+    try:
+        cluster.controller.replication.check_reassignment(tp, replicas)
+    except KafkaError as refusal:
+        raise ActRefused(str(refusal)) from None
+
+
 # --- clients -------------------------------------------------------------------------------------------------------
 
 
@@ -541,6 +566,8 @@ _DEEDS: Final[dict[type[acts.Act], Callable[[Any, Any], Doing]]] = {
     acts.Set: _set,
     acts.CreateTopic: _create_topic,
     acts.Elect: _elect,
+    acts.Reassign: _reassign,
+    acts.CancelReassignment: _cancel_reassignment,
     acts.Produce: _produce,
     acts.Load: _load,
     acts.StopLoad: _stop_load,
