@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Annotated, Any, BinaryIO, Final
 
 import attrs
 import msgspec
@@ -40,7 +40,10 @@ MAX_BUFFERED: Final = 20_000
 MAX_LINE: Final = 64 * 1024 * 1024
 """Longest line that is read: a header with some hundred thousand partitions."""
 
-_TYPES: Final[dict[str, Any]] = {"int": int, "str": str, "bool": bool, "tuple[int, ...]": tuple[int, ...]}
+_INT: Final = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""The numbers of a log fit 64 bits, for whoever reads it."""
+
+_TYPES: Final[dict[str, Any]] = {"int": _INT, "str": str, "bool": bool, "tuple[int, ...]": tuple[_INT, ...]}
 
 
 class Header(msgspec.Struct, omit_defaults=False):
@@ -80,7 +83,7 @@ def _writer(kind: str) -> Callable[..., msgspec.Struct]:
     """The typed line of a kind: made on first use, encodes some ten times as fast as a dict."""
     made = _writers.get(kind)
     if made is None:
-        stamp: list[tuple[str, Any]] = [("seq", int), ("t", int), ("cause", int), ("kind", str)]
+        stamp: list[tuple[str, Any]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
         made = _writers[kind] = msgspec.defstruct(KINDS[kind].__name__, stamp + _columns(KINDS[kind]), gc=False)
     return made
 
@@ -304,7 +307,7 @@ def _decoder(kind: str) -> Callable[[bytes], msgspec.Struct]:
     event = KINDS.get(kind)
     if event is None:
         raise _UnknownKind(kind)
-    stamp: list[tuple[str, Any]] = [("seq", int), ("t", int), ("cause", int), ("kind", str)]
+    stamp: list[tuple[str, Any]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
     line = msgspec.defstruct(event.__name__, stamp + _columns(event), forbid_unknown_fields=True, gc=False)
     return msgspec.json.Decoder(line).decode
 

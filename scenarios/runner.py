@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
-from core.sim.cluster import Cluster
 
 from core.acts import Act
 from core.errors import ActRefused, KafkaError
 from core.ids import TopicPartition
 from core.release import Release
+from core.sim.cluster import Cluster
 from core.units import format_duration
 from core.view import ClusterView, PartitionView
 from scenarios.conditions import kinds_of
@@ -212,6 +212,13 @@ class Run:
         `steps` bounds that number: a screen that plays a scenario by hand asks for one step at a time. Past the last
         step the cluster simply goes on living.
         """
+        done = self._advance(time, steps)
+        if self.finished and self.cluster.now < time:
+            self.cluster.run_until(time)
+        return done
+
+    def _advance(self, time: int, steps: int | None = None) -> int:
+        """As `advance_to`, but no further than the end of the script."""
         done = 0
         while not self.finished:
             if steps is not None and done >= steps:
@@ -225,8 +232,6 @@ class Run:
                 return done
             self._carry_out(step)
             done += 1
-        if self.cluster.now < time:
-            self.cluster.run_until(time)
         return done
 
     def run(self) -> Result:
@@ -234,11 +239,11 @@ class Run:
         while not self.finished:
             step = self.next_step
             if step is None:
-                self.advance_to(self.cluster.now)
+                self._advance(self.cluster.now)
             elif step.until is not None:
-                self.advance_to(self._entered + step.within)
+                self._advance(self._entered + step.within)
             else:
-                self.advance_to(max(self._target(step), self.cluster.now))
+                self._advance(max(self._target(step), self.cluster.now))
         return self.result()
 
     def result(self) -> Result:

@@ -1,0 +1,200 @@
+"""The command line: exit codes, what goes to stdout and what to stderr, and how it behaves in a pipe."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from scenarios import catalogue
+from scenarios.describe.parse import parse_describe
+from scenarios.describe.spec import to_cluster_spec
+from scenarios.eventlog import LogReader
+from scenarios.language.script import load_script
+from tui.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+DESCRIBED = """Topic: orders\tTopicId: _hfDXqHlQz6I7rB-JbQSVw\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2
+\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\tElr: \tLastKnownElr: \n\tTopic: orders\tPartition: 1\tLeader: 2\tReplicas: 2,3,1\tIsr: 2,1\tElr: \tLastKnownElr: \n"""
+
+
+def test_run_says_one_line_for_each_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "e1-data-loss", "b5-lost-response"]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert [line.partition(":")[0] for line in lines[:3]] == [
+        "ok e1-data-loss (0.10.2)",
+        "ok e1-data-loss (4.1)",
+        "ok b5-lost-response (4.1)",
+    ]
+    assert lines[3].endswith("all held")
+    assert captured.err == ""
+
+
+def test_run_under_a_release_with_a_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "e1-data-loss", "--release", "2.0", "--seed", "42", "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["release"], run["seed"], run["held"]) == ("2.0", 42, True)
+
+
+def test_run_writes_log_and_junit(tmp_path: Path) -> None:
+    log, junit = tmp_path / "s.jsonl", tmp_path / "s.xml"
+    assert main(["run", "b2-high-watermark", "--log", str(log), "--junit", str(junit)]) == 0
+    reader = LogReader(log)
+    count = len(list(reader))
+    assert reader.end is not None
+    assert reader.end.events == count > 20
+    assert reader.spec == catalogue.load("b2-high-watermark").spec
+    assert junit.read_text().startswith("<?xml")
+
+
+def test_a_log_for_each_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "e1-data-loss", "--log", str(tmp_path / "one.jsonl")]) == 2
+    assert "--log: one file for 2 runs" in capsys.readouterr().err
+    assert main(["run", "e1-data-loss", "--log", f"{tmp_path}/logs/"]) == 0
+    assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == ["e1-data-loss-0.10.2.jsonl", "e1-data-loss-4.1.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "--release", "5", "e1-data-loss"], "--release: unknown release '5'"),
+        (["run", "--seed", "x", "e1-data-loss"], "--seed: 'x' is no seed"),
+        (["run", "--seed", "9" * 30, "e1-data-loss"], "is no seed"),
+        (["run", "b3-high-watermark-behind", "--log", "/nowhere/s.jsonl"], "/nowhere/s.jsonl: cannot be written: No such file"),
+        (["run", "b3-high-watermark-behind", "--junit", "/nowhere/s.xml"], "/nowhere/s.xml: cannot be written: No such file"),
+        (["scenarios", "show", "b2"], "b2: neither a file nor a scenario"),
+        (["describe", "b2-high-watermark", "--at", "soon"], "--at: 'soon' is no duration"),
+        (["describe", "b2-high-watermark", "--topic", "tt"], "there is no topic 'tt'; did you mean 't'?"),
+        (["describe", "nothing"], "nothing: neither a file nor a scenario"),
+        (["import", "nothing.txt"], "nothing.txt: cannot be read: No such file"),
+        (["play", "nothing"], "nothing: neither a file nor a scenario"),
+        (["play", "b2-high-watermark"], "play needs a terminal"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("isrlab: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+@pytest.mark.parametrize("arguments", [[], ["runn"], ["run", "--nope"], ["scenarios"], ["report"], ["import"]])
+def test_wrong_arguments_are_told_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "--help" in err
+
+
+def test_scenarios_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenarios", "list"]) == 0
+    assert capsys.readouterr().out.splitlines() == catalogue.names()
+    assert main(["scenarios", "list", "--long"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == catalogue.names()
+    assert main(["scenarios", "show", "e2-divergence"]) == 0
+    assert capsys.readouterr().out == catalogue.path_of("e2-divergence").read_text(encoding="utf-8")
+
+
+def test_a_plain_cluster_has_nothing_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("cluster: {brokers: 3}\n")
+    assert main(["run", str(path)]) == 2
+    assert "nothing to run" in capsys.readouterr().err
+
+
+def test_import_writes_a_cluster_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = tmp_path / "real.txt", tmp_path / "real.yaml"
+    source.write_text(DESCRIBED)
+    assert main(["import", str(source), "-o", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    assert load_script(target).spec == to_cluster_spec(parse_describe(DESCRIBED, "x"))[0]
+    assert "{replicas: [2, 3, 1], isr: [2, 1], leader: 2}" in target.read_text()
+    assert main(["import", str(source)]) == 0
+    assert capsys.readouterr().out == target.read_text()
+
+
+def test_describe_prints_a_text_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "real.txt"
+    source.write_text(DESCRIBED)
+    assert main(["describe", str(source)]) == 0
+    assert capsys.readouterr().out == DESCRIBED
+    assert main(["describe", str(source), "--under-replicated-partitions"]) == 0
+    assert capsys.readouterr().out == DESCRIBED.splitlines(keepends=True)[2]
+
+
+def test_describe_of_a_log_is_describe_of_the_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "s.jsonl"
+    assert main(["run", "captures-kill-9", "--log", str(log)]) == 0
+    capsys.readouterr()
+    texts = {}
+    for at in ("1ms", "12s", "19s", "25s", "40s", "52s"):
+        for chosen in ([], ["--under-replicated-partitions"], ["--at-min-isr-partitions"], ["--unavailable-partitions"]):
+            outputs = []
+            for source in (str(log), "captures-kill-9"):
+                assert main(["describe", source, "--at", at, *chosen]) == 0
+                outputs.append(capsys.readouterr().out)
+            assert outputs[0] == outputs[1], (at, chosen)
+            texts[at, *chosen] = outputs[0]
+    assert texts["12s",].count("\n") == 7
+    assert texts["12s", "--under-replicated-partitions"] == ""
+    assert texts["25s", "--under-replicated-partitions"].count("\n") == 6
+    assert "\tTopic: l07.cdr.ha\tPartition: 1\tLeader: 3\tReplicas: 2,3,1\tIsr: 3,1\t" in texts["25s",]
+
+
+def isrlab(*arguments: str, **options: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tui.cli", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )  # type: ignore[call-overload]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    for arguments in (["scenarios", "show", "e1-data-loss"], ["run", "b2-high-watermark", "b3-high-watermark-behind"]):
+        process = isrlab(*arguments)
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait(20) != 2
+        process.stderr.close()
+
+
+ENDLESS = """
+cluster: {brokers: 3, topics: {orders: {replicas: [[1, 2, 3]]}}}
+timeline:
+  - load: {topic: orders, rate: 10000, every: 1ms}
+  - wait: 3000d
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, 128 + signal.SIGINT)])
+def test_a_signal_leaves_a_whole_log(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    script, log = tmp_path / "s.yaml", tmp_path / "s.jsonl"
+    script.write_text(ENDLESS)
+    process = isrlab("run", str(script), "--log", str(log))
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and (not log.exists() or log.stat().st_size < 10_000):
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == code, err
+    assert err == ""
+    reader = LogReader(log)
+    count = len(list(reader))
+    assert reader.end is not None
+    assert reader.end.events == count > 100
+
+
+def test_run_never_imports_what_is_heavy() -> None:
+    code = "import sys; from tui.cli import main; main(['run', 'e1-data-loss']); print([one for one in ('textual', 'rich', 'pyspark', 'pandas', 'asyncio') if one in sys.modules], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr.strip() == "[]"

@@ -1,0 +1,233 @@
+"""The event log: written and read back the same, readable however its process ended, refused with a line number otherwise."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from core.journal.events import EVENTS, column_types
+from core.release import CURRENT
+from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from scenarios.errors import InputError, LogError
+from scenarios.eventlog import LogReader, LogWriter, make_header, read_events
+from scenarios.eventlog_doc import DOCUMENT, document
+from scenarios.language.readings import LATENCY
+from tui.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = ClusterSpec(
+    brokers=(BrokerSpec(1), BrokerSpec(2)),
+    topics=(TopicSpec("orders", 1, 2, (PartitionSpec((1, 2)),), (("min.insync.replicas", "2"),)),),
+    settings=(("min.insync.replicas", 2),),
+)
+HEADER = make_header(SPEC, CURRENT, 3, "a-name")
+SAMPLES: dict[str, Any] = {"int": -7, "str": 'ü "quoted" \\ \n', "bool": True, "tuple[int, ...]": (1, -1, 2**40)}
+
+
+def samples() -> list[tuple[Any, ...]]:
+    """One event of every kind."""
+    return [
+        (seq, seq * 1_000, seq - 1, event.kind, *(SAMPLES[kind] for kind in column_types(event).values()))
+        for seq, event in enumerate(EVENTS, 1)
+    ]
+
+
+def write(path: Path, events: list[tuple[Any, ...]]) -> list[bytes]:
+    with LogWriter(path, HEADER) as writer:
+        for event in events:
+            writer(event)
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def test_every_kind_comes_back_as_it_was(tmp_path: Path) -> None:
+    events = samples()
+    lines = write(tmp_path / "s.jsonl", events)
+    reader, read = read_events(tmp_path / "s.jsonl", report=pytest.fail)
+    assert read == events
+    assert reader.spec == SPEC
+    assert reader.release is CURRENT
+    assert (reader.header.seed, reader.header.scenario, reader.header.settings) == (3, "a-name", {"min.insync.replicas": "2"})
+    assert reader.end is not None
+    assert (reader.end.t, reader.end.events) == (len(events) * 1_000, len(events))
+    assert len(lines) == len(events) + 2
+
+
+def test_a_line_is_what_the_document_says(tmp_path: Path) -> None:
+    lines = write(tmp_path / "s.jsonl", samples())
+    assert lines[0].startswith(b'{"isrlab":"event-log","version":1,"release":"4.1","seed":3,"scenario":"a-name","settings":{')
+    assert json.loads(lines[-1]) == {"end": True, "t": len(EVENTS) * 1_000, "events": len(EVENTS)}
+    for line, event in zip(lines[1:-1], EVENTS, strict=True):
+        assert list(json.loads(line)) == ["seq", "t", "cause", "kind", *column_types(event)]
+
+
+def test_the_document_is_in_step_with_the_events() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == document(), "run: python -m scenarios.eventlog_doc"
+    assert all(f"### {event.kind}\n" in document() for event in EVENTS)
+
+
+def test_latency_is_the_column_that_conditions_read() -> None:
+    produce_acked = next(event for event in EVENTS if event.kind == "produce-acked")
+    assert 4 + [field.name for field in attrs.fields(produce_acked)].index("latency_us") == LATENCY
+
+
+def test_a_torn_last_line_is_reported_and_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = write(path, samples())
+    for cut in (1, 10, len(lines[-3]) - 2):
+        path.write_bytes(b"".join(lines[:-3]) + lines[-3][:cut])
+        said: list[str] = []
+        reader, read = read_events(path, report=said.append)
+        assert read == samples()[:-2], cut
+        assert reader.torn == len(lines) - 2
+        assert said == [f"{path}:{reader.torn}: the last line is torn (the process was killed while it wrote); it is skipped"]
+    path.write_bytes(b"".join(lines[:-1]) + lines[-1][:5])
+    assert read_events(path, report=lambda _text: None)[0].torn == len(lines)
+
+
+def test_a_last_line_that_lacks_only_its_newline_counts(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"".join(write(path, samples())[:-1])[:-1])
+    assert read_events(path, report=lambda _text: None)[1] == samples()
+
+
+def test_a_log_without_end_is_read_and_said_so(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"".join(write(path, samples())[:-1]))
+    said: list[str] = []
+    assert read_events(path, report=said.append)[1] == samples()
+    assert said == [f"{path}: the log has no end line: its process was killed; all events up to then are read"]
+
+
+def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
+    """Logs that are wrong: their bytes, the line that is, and words of the message."""
+    header = json.loads(lines[0])
+    third = json.loads(lines[3])
+
+    def with_header(**changed: Any) -> bytes:
+        return json.dumps(header | changed).encode() + b"\n" + b"".join(lines[1:])
+
+    def with_third(line: bytes) -> bytes:
+        return b"".join(lines[:3]) + line + b"\n" + b"".join(lines[4:])
+
+    def without(key: str) -> bytes:
+        return json.dumps({name: value for name, value in third.items() if name != key}).encode()
+
+    return {
+        "empty": (b"", 1, "the file is empty"),
+        "blank": (b"\n\n", 1, "no header"),
+        "binary": (b"\x89PNG\r\n\x1a\n\0\0\0\r", 1, "this is no event log"),
+        "other-json": (b'{"a": 1}\n', 1, "this is no event log of isrlab"),
+        "a-list": (b"[1, 2]\n", 1, "this is no event log of isrlab"),
+        "no-header": (b"".join(lines[1:]), 1, "no header: the event log's first line is missing"),
+        "torn-header": (lines[0][:40], 1, "this is no event log"),
+        "version": (with_header(version=2), 1, "version 2 of the format is not known; this isrlab reads version 1"),
+        "version-type": (with_header(version="1"), 1, "version 1 of the format is not known"),
+        "release": (with_header(release="9.9"), 1, "unknown release '9.9'"),
+        "seed": (with_header(seed="x"), 1, "Expected `int`, got `str`"),
+        "cluster": (with_header(cluster={"brokers": "many"}), 1, "cluster.brokers: 'many' is no whole number"),
+        "no-cluster": (with_header(cluster=5), 1, "the header is wrong"),
+        "not-json": (with_third(b"{seq: 3}"), 4, "this is no event"),
+        "not-utf8": (with_third(lines[3].strip().replace(b"quoted", b"\xff\xfe")), 4, ""),
+        "blank-line": (with_third(b""), 4, "this is no event"),
+        "half-a-line": (with_third(lines[3][:20]), 4, "this is no event"),
+        "no-seq": (with_third(without("seq")), 4, "missing required field `seq`"),
+        "no-column": (with_third(without("broker")), 4, "missing required field `broker`"),
+        "no-kind": (with_third(without("kind")), 4, "missing required field `kind`"),
+        "extra-column": (with_third(json.dumps(third | {"colour": 1}).encode()), 4, "unknown field `colour`"),
+        "column-type": (with_third(json.dumps(third | {"broker": "two"}).encode()), 4, "Expected `int`, got `str` - at `$.broker`"),
+        "huge-number": (with_third(json.dumps(third | {"broker": 10**40}).encode()), 4, ""),
+        "unknown-kind": (with_third(json.dumps(third | {"kind": "broker-stoped"}).encode()), 4, "did you mean 'broker-stopped'?"),
+        "gap": (b"".join(lines[:3] + lines[4:]), 4, "event 4 follows event 2; lines are missing or out of order"),
+        "twice": (b"".join(lines[:4] + lines[3:]), 5, "event 3 follows event 3"),
+        "back-in-time": (with_third(json.dumps(third | {"t": 1}).encode()), 4, "event 3 is earlier than the one before"),
+        "behind-the-end": (b"".join(lines) + lines[3], len(lines) + 1, "a line behind the end of the log"),
+        "end-count": (b"".join(lines[:3] + lines[-1:]), 4, f"the log ends with {len(EVENTS)} events, but 2 stand in it"),
+    }
+
+
+CASES = list(mangled([b"{}\n"] * 4 + [b'{"end": true}\n']))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_malformed_log_is_refused_at_its_line(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.jsonl"
+    data, line, words = mangled(write(path, samples()))[case]
+    path.write_bytes(data)
+    with pytest.raises(LogError) as caught:
+        read_events(path)
+    assert caught.value.line == line
+    assert words in str(caught.value)
+    assert main(["describe", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    assert captured.err.startswith(f"isrlab: {path}:{line}: "), captured.err
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+        LogWriter(tmp_path / "no" / "s.jsonl", HEADER)
+    with pytest.raises(InputError, match="cannot be written: Is a directory"):
+        LogWriter(tmp_path, HEADER)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises((InputError, OSError), match="No space left"):
+        write(Path("/dev/full"), samples())
+
+
+WRITER = """
+import sys, time
+from scenarios.eventlog import LogWriter
+sys.path.insert(0, sys.argv[2])
+from tests.scenarios.test_eventlog import HEADER
+writer = LogWriter(sys.argv[1], HEADER)
+for seq in range(1, 2_001):
+    writer((seq, seq, 0, "broker-paused", 1))
+print("written", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_killed_process_loses_at_most_a_second(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(ROOT)], cwd=ROOT, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"written\n"
+        time.sleep(1.2)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(10) == -signal.SIGKILL
+    finally:
+        process.kill()
+        process.wait()
+    said: list[str] = []
+    reader, events = read_events(path, report=said.append)
+    assert len(events) == 2_000
+    assert reader.end is None
+    assert "killed" in said[0]
+
+
+def test_flush_brings_everything_to_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    writer = LogWriter(path, HEADER)
+    writer((1, 5, 0, "broker-paused", 1))
+    assert list(LogReader(path)) == []
+    writer.flush()
+    assert list(LogReader(path)) == [(1, 5, 0, "broker-paused", 1)]
+    writer.close(9)
+    writer.close()
+    reader = LogReader(path)
+    assert len(list(reader)) == 1
+    assert reader.end is not None
+    assert reader.end.t == 9

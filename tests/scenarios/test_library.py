@@ -1,0 +1,99 @@
+"""The library: every scenario holds, the worked examples are in it number by number, and one changed number is named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.release import Release
+from scenarios import catalogue, results
+from scenarios.language.script import Scenario, releases_of
+from scenarios.runner import run_scenario
+from tui.cli import main
+
+RUNS = [(name, release.name) for name in catalogue.names() for release in releases_of(catalogue.load(name), None)]
+
+
+@pytest.mark.parametrize(("name", "release"), RUNS, ids=[f"{name} ({release})" for name, release in RUNS])
+def test_it_holds(name: str, release: str) -> None:
+    scenario = catalogue.load(name)
+    result = run_scenario(scenario, Release.named(release))
+    assert result.held, "\n".join(results.lines(result))
+    assert result.checks
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_it_can_be_read_by_people(name: str) -> None:
+    scenario = catalogue.load(name)
+    assert scenario.name == name
+    assert 20 < len(scenario.headline) < 140, scenario.headline
+    assert scenario.headline != " ".join(scenario.about.split()), "one sentence for the list, then the rest"
+
+
+def test_the_catalogue_is_covered() -> None:
+    rows = {name.partition("-")[0] for name in catalogue.names()}
+    assert rows >= {"a1", "b2", "b3", "b5", "c1", "c2", "c4", "d6", "e1", "e2", "f1", "f2"}
+
+
+@pytest.mark.parametrize(
+    "release", ["0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1"]
+)
+def test_the_repair_came_with_0_11(release: str) -> None:
+    for name in ("e1-data-loss", "e2-divergence", "s2-power-loss"):
+        result = run_scenario(catalogue.load(name), Release.named(release))
+        assert result.held, "\n".join(results.lines(result))
+        harmed = any(check.text in ("lost == 1", "diverged == 1", "diverged == 5") for check in result.checks)
+        assert harmed == (release in ("0.9", "0.10.2"))
+
+
+def table(scenario: Scenario) -> list[str]:
+    """The LEO/HW rows a by-hand scenario expects, one text a step."""
+    rows = []
+    for step in scenario.steps:
+        pairs: dict[str, list[str]] = {}
+        for one in step.expects:
+            if match := re.fullmatch(r"(leo|hw)\(t-0, (\d)\) == (\d+)", one.text):
+                pairs.setdefault(match[2], []).append(match[3])
+        if len(pairs) == 3:
+            rows.append(" ".join("/".join(pairs[broker]) for broker in "012"))
+    return rows
+
+
+def test_the_table_of_b2_is_expected_number_by_number() -> None:
+    expected = ["10/0 0/0 0/0", "10/0 4/0 5/0", "15/0 4/0 5/0", "15/4 8/4 10/4", "20/4 8/4 10/4", "20/8 18/8 18/8"]
+    rows = table(catalogue.load("b2-high-watermark"))
+    assert [row for row in rows if row in expected] == expected
+
+
+def test_the_numbers_of_b3_are_expected() -> None:
+    assert table(catalogue.load("b3-high-watermark-behind"))[-3:] == ["5/0 3/0 4/0", "15/0 3/0 4/0", "15/3 9/3 10/3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "expected", "got"),
+    [
+        ("b2-high-watermark", "2: 10/4}}\n  - note: produce 5", "2: 10/5}}\n  - note: produce 5", "5", "4"),
+        ("b3-high-watermark-behind", "1: 9/3", "1: 8/3", "8", "9"),
+        ("d6-unclean-election-on", "lost: 500, diverged", "lost: 499, diverged", "499", "500"),
+        ("e1-data-loss", "2: {leo: 1}}, lost: 1", "2: {leo: 1}}, lost: 0", "0", "1"),
+        ("f2-min-isr-3-one-down", "acked: 10", "acked: 11", "11", "10"),
+    ],
+)
+def test_one_changed_number_is_named(
+    name: str, old: str, new: str, expected: str, got: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = catalogue.path_of(name).read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    line = text[: text.index(old)].count("\n") + 1
+    assert main(["run", str(path)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    failed = [at for at, one in enumerate(out) if one.startswith("FAILED ")]
+    assert len(failed) == 1
+    at = failed[0]
+    assert out[at + 1].startswith(f"  {path}:{line}: ")
+    assert out[at + 2] == f"    expected {expected}"
+    assert out[at + 3] == f"    got      {got}"
