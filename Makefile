@@ -5,7 +5,7 @@
 #   make test [ARGS="…"]     the whole test suite
 #   make lint                format, lint, types, import contracts
 #   make bench               benchmarks
-#   make docs                regenerate the pages under docs/ that are made from the code
+#   make docs                regenerate the pages that are made from the code
 #   make lock                resolve the dependencies anew into locks/
 #   make clean               remove the environment and what tools left behind
 #
@@ -47,7 +47,7 @@ bench: $(STAMPS)/test
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
 
 docs: $(STAMPS)/play
-	@$(BIN)/python -m spark_reports.pages docs
+	@$(BIN)/python -m scenarios.eventlog_doc
 
 venv: $(STAMPS)/test $(STAMPS)/lint
 

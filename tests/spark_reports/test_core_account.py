@@ -1,0 +1,119 @@
+"""Sessions run by the core, with faults: what Spark makes of the log is what the core's own durability account says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import acts
+from core.release import Release
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.units import SECOND
+from scenarios.eventlog import LogWriter, make_header
+
+pytestmark = pytest.mark.spark
+
+Table = list[dict[str, Any]]
+
+SPEC = ClusterSpec(
+    brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+    topics=(TopicSpec("orders", partitions=4), TopicSpec("log", partitions=2, replication_factor=2)),
+    settings=(("unclean.leader.election.enable", True),),
+)
+
+TIMELINE: tuple[tuple[int, acts.Act], ...] = (
+    (0, acts.Load("orders", rate=100, every=SECOND // 5, producer="safe")),
+    (0, acts.Load("log", rate=100, every=SECOND // 5, acks="1", producer="fast")),
+    (2, acts.Kill(2)),
+    (14, acts.Start(2)),
+    (25, acts.Cut(("b1", "b3"))),
+    (65, acts.Heal()),
+    (70, acts.Isolate("b1")),
+    (95, acts.Heal()),
+    (105, acts.Kill(3)),
+    (106, acts.Kill(2)),
+    (117, acts.Cut(("b1", "b2"))),
+    (117, acts.Start(2)),
+    (122, acts.Kill(1)),
+    (140, acts.Heal()),
+    (140, acts.Start(1)),
+    (141, acts.Start(3)),
+    (155, acts.Elect("preferred")),
+    (156, acts.Pause(3)),
+    (160, acts.Kill(1)),
+    (165, acts.StopLoad("safe")),
+)
+"""Second and act: a crash, followers cut off from leaders beyond the lag time, an isolated leader, the last in-sync replica lost."""
+
+END = 170 * SECOND
+
+
+@pytest.fixture(scope="module", params=["0.10.2", "4.1"])
+def session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]
+) -> tuple[Cluster, dict[str, Table]]:
+    """A cluster at the end of its session, and Spark's tables of the log it wrote."""
+    release = Release.named(request.param)
+    path = tmp_path_factory.mktemp("core") / "session.jsonl"
+    with LogWriter(path, make_header(SPEC, release, 3, None)) as log:
+        cluster = Cluster(SPEC, release, seed=3, sink=log)
+        for second, act in TIMELINE:
+            cluster.run_until(second * SECOND)
+            cluster.do(act)
+        cluster.run_until(END)
+        log.close(cluster.now)
+    return cluster, summarise([path])
+
+
+def test_elections(session: tuple[Cluster, dict[str, Table]]) -> None:
+    cluster, tables = session
+    outcomes = ("clean", "preferred", "eligible", "unclean", "last-known")
+    counted = {outcome: sum(row[outcome.replace("-", "_")] for row in tables["elections"]) for outcome in outcomes}
+    assert {outcome: count for outcome, count in counted.items() if count} == cluster.account.elections
+    assert counted["clean"] > 0
+    assert counted["unclean"] > 0
+
+
+def test_isr_changes(session: tuple[Cluster, dict[str, Table]]) -> None:
+    cluster, tables = session
+    for column, account in (("shrinks", cluster.account.shrinks), ("expands", cluster.account.expands)):
+        assert {row["broker"]: row[column] for row in tables["isr_churn"] if row[column]} == account
+        # Where a shrink raises the leader epoch, its leader hears of it as a new leadership, not as an answer.
+        assert account or (column == "shrinks" and cluster.release.bump_epoch_on_shrink)
+
+
+def test_under_replicated_and_offline_time(session: tuple[Cluster, dict[str, Table]]) -> None:
+    cluster, tables = session
+    assert {(row["topic"], row["partition"]): (row["under_replicated_us"], row["offline_us"]) for row in tables["availability"]} == {
+        tuple(tp): (cluster.account.under_replicated_us(tp), cluster.account.offline_us(tp)) for tp in cluster.account.partitions
+    }
+    assert sum(row["under_replicated_us"] for row in tables["availability"]) > 0
+    assert sum(row["offline_us"] for row in tables["availability"]) > 0
+
+
+def test_records(session: tuple[Cluster, dict[str, Table]]) -> None:
+    cluster, tables = session
+    got = {
+        (row["topic"], row["partition"]): (row["accepted"], row["acknowledged"], row["lost"], row["duplicated"])
+        for row in tables["records"]
+    }
+    assert got == {
+        tuple(tp): (account.accepted, account.acked_count, account.lost_count, account.duplicated)
+        for tp, account in cluster.account.partitions.items()
+    }
+    assert sum(lost for _, _, lost, _ in got.values()) > 0
+
+
+def test_produce_latency(session: tuple[Cluster, dict[str, Table]]) -> None:
+    cluster, tables = session
+    for row in tables["produce_latency"]:
+        latencies = sorted(cluster.account.latencies[row["topic"], row["acks"]])
+        assert row["batches"] == len(latencies)
+        assert row["max_us"] == latencies[-1]
+        for percent in (50, 95, 99):
+            assert row[f"p{percent}_us"] == latencies[-(-percent * len(latencies) // 100) - 1]
+    assert {(row["topic"], row["acks"]) for row in tables["produce_latency"]} == cluster.account.latencies.keys()
