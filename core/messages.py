@@ -97,7 +97,10 @@ class OffsetsRequest(NamedTuple):
 
 
 class OffsetsResponse(NamedTuple):
-    """Earliest and latest offset as the asker may know them: a replica the LEO, a consumer the high watermark."""
+    """Earliest and latest offset as the asker may know them: a replica the LEO, a consumer the high watermark.
+
+    With OFFSET_NOT_AVAILABLE (KIP-207) only the latest is missing.
+    """
 
     correlation: int
     fetcher: int

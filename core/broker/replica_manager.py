@@ -175,7 +175,8 @@ class ReplicaManager:
                 partition.update_follower_fetch_state(entry, session, request.broker_epoch)
             if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
                 at_once = True
-            total += sum(s.term.bytes_before(s.end) - s.term.bytes_before(s.start) for s in part.records)
+            for stretch in part.records:
+                total += stretch.bytes
             parts.append(part)
         session.last_fetch_time = self.broker.journal.now
         if at_once or total >= request.min_bytes:
@@ -239,7 +240,8 @@ class ReplicaManager:
                 parts.append(_unknown(tp, entry.asked.offset))
                 continue
             part = partition.read_for_follower(entry, request, budget)
-            budget -= sum(s.term.bytes_before(s.end) - s.term.bytes_before(s.start) for s in part.records)
+            for stretch in part.records:
+                budget -= stretch.bytes
             parts.append(part)
         self._answer_fetch(session, request, parts)
 
@@ -308,11 +310,11 @@ class ReplicaManager:
         elif request.replica >= 0:
             answer = OffsetsResponse(request.correlation, request.fetcher, request.tp, error, partition.log.log_start, partition.log.leo)
         else:
-            late = partition.leader_epoch_start_offset > partition.log.high_watermark
-            error = errors.OFFSET_NOT_AVAILABLE if late else errors.NONE
-            answer = OffsetsResponse(
-                request.correlation, request.fetcher, request.tp, error, partition.log.log_start, partition.log.high_watermark
-            )
+            # The earliest offset is right at any time; it goes along with the refusal to tell the latest.
+            latest = partition.log.high_watermark
+            if partition.leader_epoch_start_offset > latest:
+                error, latest = errors.OFFSET_NOT_AVAILABLE, NO_OFFSET
+            answer = OffsetsResponse(request.correlation, request.fetcher, request.tp, error, partition.log.log_start, latest)
         self.broker.reply(sender, answer)
 
     # --- own fetchers ----------------------------------------------------------------------------------------------

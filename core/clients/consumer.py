@@ -134,11 +134,12 @@ class Consumer(Client):
         if correlation != response.correlation or self.stopped:
             return
         del self._resetting[number]
-        if response.error != errors.NONE:
+        earliest = self.reset == "earliest"
+        if response.error != errors.NONE and not (earliest and response.error == errors.OFFSET_NOT_AVAILABLE):
             self._back_off(number)
             return
         old = self.positions[number]
-        self.positions[number] = response.earliest if self.reset == "earliest" else response.latest
+        self.positions[number] = response.earliest if earliest else response.latest
         if error != errors.NONE:
             self.journal.emit(events.ConsumerReset.kind, self.name, self.topic, number, old, self.positions[number], error, self.reset)
         self._fetch_all()

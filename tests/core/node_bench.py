@@ -1,0 +1,349 @@
+"""One real node on a bench: a hand-held clock, a network whose messages are taken out and read, the other side played by the test.
+
+No rule is replaced: the broker or controller under test is the real one, handles real messages, and sends real ones into a
+real network, from whose scheduler the test takes them. Times are ms here, as Kafka's tests have them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from core import errors
+from core.account import Account
+from core.broker.broker import Broker
+from core.broker.partition import Partition
+from core.broker.replica import Replica
+from core.controller.controller import Controller
+from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
+from core.controller.registration import PartitionRegistration
+from core.ids import CONTROLLER, NO_EPOCH, TopicPartition, broker_address
+from core.journal.recorder import Journal
+from core.log.replica_log import ReplicaLog
+from core.log.term import Batch, Term
+from core.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataFetchResponse,
+    OffsetsRequest,
+    OffsetsResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+from core.node import Node
+from core.release import CURRENT, Release
+from core.settings import Settings
+from core.sim.network import Network
+from core.sim.scheduler import Scheduler
+from core.spec import BrokerSpec, PartitionSpec, TopicSpec
+from core.units import US_PER_MS
+
+TP = TopicPartition("t", 0)
+"""The partition of a bench that needs only one."""
+
+CLIENT = "client"
+"""Address of a producer or consumer played by the test."""
+
+M = TypeVar("M")
+
+
+class NodeBench:
+    """The surroundings of one node: journal, clock, network, metadata log."""
+
+    node: Node
+
+    def __init__(self, release: Release = CURRENT, settings: dict[str, object] | None = None) -> None:
+        self.events: list[tuple] = []
+        self.journal = Journal(sink=self.events.append)
+        self.scheduler = Scheduler()
+        self.network = Network(self.scheduler, 0, 0, 0, random.Random("bench"))
+        self.network.alive[CLIENT] = True
+        self.metadata = MetadataLog()
+        self.settings = Settings(release)
+        for name, value in (settings or {}).items():
+            self.settings.set(name, value)
+        self.account = Account(self.journal)
+
+    def wait(self, ms: int) -> None:
+        """Move the clock; nothing runs."""
+        self.journal.now += ms * US_PER_MS
+
+    def run(self, ms: int) -> None:
+        """Move the clock, and let the node's own timers go off on the way."""
+        end = self.journal.now + ms * US_PER_MS
+        while True:
+            due = [e for e in self.scheduler.entries if e.time <= end and e.node == e.sender == self.node.address]
+            if not due:
+                break
+            entry = min(due)
+            self.scheduler.entries.remove(entry)
+            self.journal.now = max(self.journal.now, entry.time)
+            if entry.connection == self.node.incarnation:
+                self.node.handle(entry.message, entry.sender)
+        self.journal.now = end
+
+    def sent(self, kind: type[M], to: str | None = None) -> list[M]:
+        """Take the messages of a type that the node has sent, oldest first."""
+        taken = sorted(
+            e
+            for e in self.scheduler.entries
+            if type(e.message) is kind and e.sender == self.node.address and e.node != e.sender and to in (None, e.node)
+        )
+        for entry in taken:
+            self.scheduler.entries.remove(entry)
+        return [entry.message for entry in taken]  # type: ignore[misc]
+
+    def one_sent(self, kind: type[M], to: str | None = None) -> M:
+        """Take the one message of that type that the node has sent."""
+        (message,) = self.sent(kind, to)
+        return message
+
+    def told(self, kind: type) -> list[tuple]:
+        """The columns of the journal's events of a kind so far."""
+        return [event[4:] for event in self.events if event[3] == kind.kind]  # type: ignore[attr-defined]
+
+
+class BrokerBench(NodeBench):
+    """One real broker among registered ones that the test plays.
+
+    Args:
+        me: the broker under test.
+        brokers: all that are registered, unfenced.
+        log: what is on its disk for `TP` before it hears of the partition.
+    """
+
+    def __init__(
+        self,
+        release: Release = CURRENT,
+        *,
+        me: int = 1,
+        brokers: Sequence[int] = (1, 2, 3, 4),
+        settings: dict[str, object] | None = None,
+        log: ReplicaLog | None = None,
+    ) -> None:
+        super().__init__(release, settings)
+        self.me = me
+        self.node = self.broker = Broker(
+            BrokerSpec(me), self.settings, self.metadata, self.network, self.journal, self.account, by_hand=False
+        )
+        self.network.alive[CONTROLLER] = True
+        self.epochs: dict[int, int] = {}
+        for broker in brokers:
+            self.network.alive[broker_address(broker)] = True
+            self.register(broker, tell=False)
+        if log is not None:
+            self.broker.disk.logs[TP] = log
+        self.broker.boot(self.epochs[me], 0)
+        self._correlation = 0
+
+    # --- the controller's side -------------------------------------------------------------------------------------
+
+    def register(self, broker: int, *, fenced: bool = False, shutting_down: bool = False, anew: bool = True, tell: bool = True) -> int:
+        """A broker's registration as the metadata has it from now on; `anew` gives a new broker epoch. Returns the epoch."""
+        epoch = len(self.metadata) if anew else self.epochs[broker]
+        self.epochs[broker] = epoch
+        self.metadata.append(BrokerRegistration(broker, epoch, 0, fenced, shutting_down))
+        if tell:
+            self.tell()
+        return epoch
+
+    def tell(self) -> None:
+        """Let the broker read the metadata log to its end."""
+        self.broker.handle(MetadataFetchResponse(len(self.metadata)), CONTROLLER)
+
+    def partition_is(
+        self,
+        replicas: tuple[int, ...],
+        isr: tuple[int, ...],
+        *,
+        leader: int | None = None,
+        leader_epoch: int = 5,
+        partition_epoch: int = 1,
+        tp: TopicPartition = TP,
+    ) -> None:
+        """The metadata say so of a partition; led by the broker under test unless another is named."""
+        registration = PartitionRegistration(replicas, isr, self.me if leader is None else leader, leader_epoch, partition_epoch)
+        self.metadata.append(PartitionRecord(tp, registration, self.journal.seq))
+        self.tell()
+
+    def configure(self, name: str, value: str, topic: str | None = None) -> None:
+        """A setting changes while the broker runs."""
+        self.metadata.append(ConfigRecord(name, value, topic, None))
+        self.tell()
+
+    def proposal(self) -> AlterPartitionRequest:
+        """Take the one ISR proposal that the broker has sent."""
+        return self.one_sent(AlterPartitionRequest, CONTROLLER)
+
+    def decide(self, request: AlterPartitionRequest, error: str = errors.NONE, *, partition_epoch: int | None = None) -> None:
+        """Answer a proposal: each item committed (by default one partition epoch on), or failed with an error."""
+        items = []
+        for item in request.items:
+            replicas = self.partition(item.tp).replicas
+            epoch = item.partition_epoch + 1 if partition_epoch is None else partition_epoch
+            committed = PartitionRegistration(replicas, item.isr, self.me, item.leader_epoch, epoch)
+            items.append((item.tp, error, committed if error == errors.NONE else None, 0))
+        self.broker.handle(AlterPartitionResponse(request.correlation, errors.NONE, tuple(items)), CONTROLLER)
+
+    # --- followers and clients -------------------------------------------------------------------------------------
+
+    def fetch(
+        self,
+        follower: int,
+        offset: int,
+        *,
+        leader_epoch: int | None = None,
+        last_epoch: int = NO_EPOCH,
+        broker_epoch: int | None = None,
+        tp: TopicPartition = TP,
+    ) -> FetchedPartition:
+        """A follower fetches in a new session and is answered at once."""
+        request = self.fetch_request(follower, offset, leader_epoch=leader_epoch, last_epoch=last_epoch, broker_epoch=broker_epoch, tp=tp)
+        self.broker.handle(request, broker_address(follower))
+        (part,) = self.one_sent(FetchResponse, broker_address(follower)).partitions
+        return part
+
+    def fetch_request(
+        self,
+        follower: int,
+        offset: int,
+        *,
+        leader_epoch: int | None = None,
+        last_epoch: int = NO_EPOCH,
+        broker_epoch: int | None = None,
+        max_wait_ms: int = 0,
+        tp: TopicPartition = TP,
+    ) -> FetchRequest:
+        """A follower's fetch of one partition that opens a session; by default with the epochs that are right now."""
+        self._correlation += 1
+        asked = FetchPartition(tp, offset, self.partition(tp).leader_epoch if leader_epoch is None else leader_epoch, last_epoch, 0)
+        epoch = self.epochs[follower] if broker_epoch is None else broker_epoch
+        return FetchRequest(
+            self._correlation, follower, 0, epoch, True, (asked,), (), max_wait_ms * US_PER_MS, 1, 10_000_000, 1_000_000, 0
+        )  # fmt: skip
+
+    def answered(self, follower: int) -> FetchResponse | None:
+        """The answer to a waiting fetch that has come meanwhile, if any."""
+        answers = self.sent(FetchResponse, broker_address(follower))
+        assert len(answers) <= 1
+        return answers[0] if answers else None
+
+    def produce(self, records: int, acks: int = 1, *, timeout_ms: int = 30_000, tp: TopicPartition = TP) -> ProduceResponse | None:
+        """A producer writes; its answer, or None while it waits (or wants none)."""
+        self._correlation += 1
+        request = ProduceRequest(
+            self._correlation, CLIENT, tp, records, 100 * records, acks, timeout_ms * US_PER_MS, self._correlation, 1
+        )  # fmt: skip
+        self.broker.handle(request, CLIENT)
+        return self.produced()
+
+    def produced(self) -> ProduceResponse | None:
+        """The answer to a produce request that has come meanwhile, if any."""
+        answers = self.sent(ProduceResponse, CLIENT)
+        assert len(answers) <= 1
+        return answers[0] if answers else None
+
+    def consume(self, position: int, *, leader_epoch: int = NO_EPOCH) -> FetchedPartition | None:
+        """A consumer fetches without waiting; None if there is nothing to say."""
+        self._correlation += 1
+        self.broker.handle(ConsumerFetchRequest(self._correlation, CLIENT, ((TP, position, leader_epoch),), 0), CLIENT)
+        parts = self.one_sent(ConsumerFetchResponse, CLIENT).partitions
+        return parts[0] if parts else None
+
+    def list_offsets(self, replica: int = -1, *, leader_epoch: int = NO_EPOCH) -> OffsetsResponse:
+        """ListOffsets of a consumer (-1) or of a broker."""
+        self._correlation += 1
+        sender = CLIENT if replica < 0 else broker_address(replica)
+        self.broker.handle(OffsetsRequest(self._correlation, replica, 0, TP, leader_epoch), sender)
+        return self.one_sent(OffsetsResponse, sender)
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    def partition(self, tp: TopicPartition = TP) -> Partition:
+        """The partition on the broker."""
+        return self.broker.partitions[tp]
+
+    @property
+    def log(self) -> ReplicaLog:
+        """The partition's log."""
+        return self.partition().log
+
+    def remote(self, follower: int) -> Replica:
+        """What the leader knows of a follower."""
+        return self.partition().remotes[follower]
+
+
+class ControllerBench(NodeBench):
+    """The real controller, with registered brokers that the test plays.
+
+    Args:
+        brokers: registered at the start; unfenced unless in `fenced`.
+    """
+
+    def __init__(
+        self,
+        release: Release = CURRENT,
+        *,
+        brokers: Sequence[int] = (0, 1, 2),
+        fenced: Sequence[int] = (),
+        settings: dict[str, object] | None = None,
+    ) -> None:
+        super().__init__(release, settings)
+        racks: dict[int, str | None] = dict.fromkeys(range(10))
+        self.node = self.controller = Controller(
+            self.settings, self.metadata, self.network, self.journal, self.account, racks, seed=0, by_hand=False
+        )
+        self.replication = self.controller.replication
+        for broker in brokers:
+            self.network.alive[broker_address(broker)] = True
+            self.controller.boot_broker(broker, up=broker not in fenced)
+        self.controller.boot()
+
+    def create(self, *replicas: tuple[int, ...], topic: str = "t", **config: str) -> None:
+        """Create a topic with its partitions placed by hand; config names have _ for dots."""
+        spec = TopicSpec(
+            topic,
+            assignment=tuple(PartitionSpec(each) for each in replicas),
+            config=tuple((name.replace("_", "."), value) for name, value in config.items()),
+        )
+        self.replication.create_topic(spec)
+
+    def partition(self, number: int = 0, topic: str = "t") -> PartitionRegistration:
+        """A partition on record."""
+        return self.replication.partitions[TopicPartition(topic, number)]
+
+    def heartbeat(self, broker: int, *, want_shutdown: bool = False, read_to: int | None = None) -> HeartbeatResponse:
+        """A broker's heartbeat, as one that has read the metadata log to its end (or to `read_to`)."""
+        offset = len(self.metadata) if read_to is None else read_to
+        address = broker_address(broker)
+        self.controller.handle(HeartbeatRequest(broker, self.controller.brokers[broker].epoch, offset, want_shutdown), address)
+        return self.one_sent(HeartbeatResponse, address)
+
+    def fence(self, *brokers: int) -> None:
+        """The sessions of those brokers run out."""
+        for broker in brokers:
+            self.controller.fence(broker, by_session=True)
+
+
+def log_of(*epochs: tuple[int, int], leo: int, high_watermark: int = 0, keeps_epochs: bool = True) -> ReplicaLog:
+    """A log with these (epoch, start offset) entries, records up to `leo`, one batch per epoch."""
+    log = ReplicaLog(keeps_epochs=keeps_epochs)
+    if epochs and epochs[0][1]:
+        log.truncate_fully_and_start_at(epochs[0][1])
+    ends = [*(start for _, start in epochs[1:]), leo]
+    for (epoch, start), end in zip(epochs, ends, strict=True):
+        if end > start:
+            log.append_as_leader(Term(epoch, 9), Batch(start, end - start, 100 * (end - start), CLIENT, start, 0))
+        elif keeps_epochs:
+            log.epochs.assign(epoch, start)
+    log.update_high_watermark(high_watermark)
+    return log
