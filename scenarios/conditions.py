@@ -31,7 +31,7 @@ OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 """The comparisons by their signs."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Names:
     """What a script declares, for checking conditions. `topics` gives the number of partitions, -1 when it is not known; None means: anything goes."""
 
@@ -77,7 +77,7 @@ class Names:
 # --- parsed conditions ---------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Condition:
     """Base of all conditions; `text` is how it is written."""
 
@@ -100,7 +100,7 @@ class Condition:
         yield self
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Term:
     """One side of a comparison: a literal, a reading or a count of events."""
 
@@ -112,7 +112,7 @@ class Term:
     words: tuple[str, ...] = ()
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Compare(Condition):
     """Two values compared; `by_size` compares the number of brokers in a list."""
 
@@ -146,7 +146,7 @@ class Compare(Condition):
         return shown if self.right.literal else f"{shown} against {show(self.right.take(moment), self.right.type)}"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Truth(Condition):
     """A reading that is true or false by itself."""
 
@@ -159,7 +159,7 @@ class Truth(Condition):
         return f"{self.term.text} is {show(self.term.take(moment), BOOL)}"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Combined(Condition):
     """Conditions joined by `and`, `or`, or one behind `not`."""
 
@@ -182,7 +182,7 @@ class Combined(Condition):
             yield from one.parts()
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class EventPattern:
     """A kind of event, perhaps with columns that must have given values."""
 
@@ -204,7 +204,7 @@ def _same(got: Any, wanted: Any) -> bool:
     return list(got) == wanted if isinstance(wanted, list) else got == wanted
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Happened(Condition):
     """An event was recorded; with `never`, none was."""
 
@@ -222,7 +222,7 @@ class Happened(Condition):
         return f"none; the last {self.pattern.kind}: {_shown(others[-1])}" if others else f"no {self.pattern.kind} at all"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Order(Condition):
     """Events were recorded in this order, perhaps with others between them."""
 

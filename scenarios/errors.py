@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import attrs
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Place:
     """A place in a file; lines and columns count from 1."""
 

@@ -40,7 +40,7 @@ MAX_BUFFERED: Final = 20_000
 MAX_LINE: Final = 64 * 1024 * 1024
 """Longest line that is read: a header with some hundred thousand partitions."""
 
-_INT: Final = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_INT: Any = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """The numbers of a log fit 64 bits, for whoever reads it."""
 
 _TYPES: Final[dict[str, Any]] = {"int": _INT, "str": str, "bool": bool, "tuple[int, ...]": tuple[_INT, ...]}

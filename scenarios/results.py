@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from core.units import SECOND, format_duration
 from scenarios.runner import Check, Result, State
@@ -88,15 +87,19 @@ def as_junit(results: Sequence[Result]) -> str:
                 continue
             parts.append(opened + ">")
             message = f"expected {check.expected}, got {check.got}" if check.state is State.FAILED else "never checked"
-            parts.append(
-                f"      <failure message={quoteattr(_printable(message))}>{escape(_printable(f'{check.place}: {check.text}: {message}'))}</failure>"
-            )
+            parts.append(f"      <failure message={quoteattr(message)}>{escape(f'{check.place}: {check.text}: {message}')}</failure>")
             parts.append("    </testcase>")
         parts.append("  </testsuite>")
     parts.append("</testsuites>")
     return "\n".join(parts) + "\n"
 
 
-def _printable(text: str) -> str:
-    """A text without the control characters that XML does not allow."""
-    return "".join(char if char.isprintable() else " " for char in text)
+def escape(text: str) -> str:
+    """A text as XML holds it; control characters, which it may not hold, become spaces. (The library's own is slow to import.)"""
+    printable = "".join(char if char.isprintable() else " " for char in text)
+    return printable.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def quoteattr(text: str) -> str:
+    """A text as the value of an XML attribute, with its quotes."""
+    return f'"{escape(text)}"'

@@ -24,7 +24,7 @@ MAX_DEPTH: Final = 24
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Node:
     """A value in a script: where it stands and the path of its field."""
 
@@ -40,7 +40,7 @@ class Node:
         return "a value"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Text(Node):
     """A single value as it was written; `quoted` in YAML quotes or as a block; `inline` on one line, so columns can be counted in it."""
 
@@ -63,7 +63,7 @@ class Text(Node):
         return Place(self.place.source, self.place.line, self.place.column + offset + (1 if self.quoted else 0))
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Items(Node):
     """A list."""
 
@@ -76,7 +76,7 @@ class Items(Node):
         return "a list"
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Fields(Node):
     """A mapping: the values by key in the order written, and the place of each key."""
 
@@ -191,9 +191,8 @@ class _Builder:
         """The node that begins with this event."""
         place = self.place(event)
         if isinstance(event, yaml.AliasEvent):
-            raise ScriptError(
-                place, field, f"the alias *{shortened(event.anchor)} is refused", "scripts have no anchors and aliases; write the value out"
-            )
+            alias = shortened(str(event.anchor))
+            raise ScriptError(place, field, f"the alias *{alias} is refused", "scripts have no anchors and aliases; write the value out")
         if getattr(event, "anchor", None) is not None:
             raise ScriptError(
                 place,
@@ -206,11 +205,14 @@ class _Builder:
         if depth > MAX_DEPTH:
             raise ScriptError(place, field[:60], f"nested deeper than {MAX_DEPTH} levels", "no field of a script is that deep")
         if isinstance(event, yaml.ScalarEvent):
-            same_line = event.start_mark.line == event.end_mark.line
-            return Text(place, field, event.value, quoted=bool(event.style), inline=same_line)
+            return self.text(event, place, field)
         if isinstance(event, yaml.SequenceStartEvent):
             return self.items(place, field, depth)
         return self.fields(place, field, depth)
+
+    def text(self, event: Any, place: Place, field: str) -> Text:
+        same_line = event.start_mark.line == event.end_mark.line
+        return Text(place, field, event.value, quoted=bool(event.style), inline=same_line)
 
     def items(self, place: Place, field: str, depth: int) -> Items:
         nodes: list[Node] = []

@@ -38,7 +38,7 @@ class Moment(Protocol):
         """The recorded events of a kind, oldest first."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Reading:
     """One name of the condition language.
 
