@@ -207,7 +207,7 @@ class Board(Screen[None]):
                     self._seed,
                     self._title,
                     session.course.finished,
-                )  # fmt: skip
+                )
             )
             self.footer.update(self._hints(), self._note)
             if layout.size is SizeClass.MINIMAL:
@@ -289,7 +289,7 @@ class Board(Screen[None]):
             speed=self.session.speed,
             pace=self.pace,
             setting=lambda name, topic: settings.get(name, topic=topic),
-            overridden=lambda name, topic: any(name == own for own, _ in settings.topic_overrides(topic)),
+            overridden=lambda name, topic: any(name == own for t in view.topics if t.name == topic for own, _ in t.config),
         )
 
     def _hints(self) -> tuple[Hint, ...]:

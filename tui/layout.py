@@ -83,13 +83,12 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     account = Region(0, height - 1 - account_rows, width, account_rows)
     room = account.y - y
     if cards:
-        detail = max(8, min(7 + replicas, room // 3))
-        least_events = 6
+        least_detail, most_detail, least_events, most_grid = 4, 7 + replicas, 6, room * 11 // 20
     else:
-        detail = 5 if scenario else 3
-        least_events = 4
-    most = room * 11 // 20 if cards else room
-    grid_rows = max(3, min(2 + partitions, max(5, room - detail - least_events), max(7, most)))
+        least_detail = most_detail = 5 if scenario else 3
+        least_events, most_grid = 4, room
+    grid_rows = max(3, min(2 + partitions, max(5, min(most_grid, room - least_detail - least_events))))
+    detail = max(least_detail, min(most_detail, room - grid_rows - least_events))
     grid = Region(0, y, width, grid_rows)
     y += grid_rows
     events = Region(0, y, width, max(1, account.y - detail - y))

@@ -122,7 +122,7 @@ def _target(scenario: str | None, release: str | None) -> PlayTarget:
 
 def without_fonts(svg: str) -> str:
     """The picture without the fonts Rich loads from elsewhere: every system has a monospaced one."""
-    bare = re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
+    bare = re.sub(r"<!--.*?-->\s*|@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
     return bare.replace("Fira Code", "Fira Code, Menlo, DejaVu Sans Mono, Consolas")
 
 

@@ -12,13 +12,23 @@ from collections import deque
 from functools import lru_cache
 from typing import Final
 
+import attrs
+
+from core.acts import ACTS
 from core.journal.events import DETAIL, KINDS, NORMAL, NOTABLE, EventTuple, explain
+from core.units import SECOND
 
 LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
 """How notable each kind is."""
 
 KEPT: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
 """How many events each ring keeps."""
+
+_REPEATS: Final = "append-refused"
+"""A producer that tries again is refused a hundred times a second; only the first refusal of a series is notable."""
+
+SERIES: Final = 5 * SECOND
+"""Virtual time without a refusal after which a partition's next one begins a new series."""
 
 
 class Ring:
@@ -68,21 +78,32 @@ class Ring:
 class Rings:
     """The three rings; `take` is a journal's sink."""
 
-    __slots__ = ("_all", "_normal", "_notable")
+    __slots__ = ("_all", "_last", "_normal", "_notable")
 
     def __init__(self, kept: dict[int, int] = KEPT) -> None:
         self._all = Ring(kept[DETAIL])
         self._normal = Ring(kept[NORMAL])
         self._notable = Ring(kept[NOTABLE])
+        self._last: dict[tuple[str, int], int] = {}
 
-    def take(self, event: EventTuple) -> None:
-        """Keep an event in every ring it belongs to."""
+    def take(self, event: EventTuple) -> int:
+        """Keep an event in every ring it belongs to; returns its level."""
         self._all.append(event)
         level = LEVEL[event[3]]
         if level >= NORMAL:
             self._normal.append(event)
             if level >= NOTABLE:
+                if event[3] == _REPEATS and not self._first_of_a_series(event):
+                    return NORMAL
                 self._notable.append(event)
+        return level
+
+    def _first_of_a_series(self, refused: EventTuple) -> bool:
+        """Whether the partition has not refused anything for a while."""
+        partition = (refused[5], refused[6])
+        before = self._last.get(partition)
+        self._last[partition] = refused[1]
+        return before is None or refused[1] - before > SERIES
 
     def of(self, level: int) -> Ring:
         """The ring of that level and above."""
@@ -105,14 +126,23 @@ def sentence(event: EventTuple) -> str:
 
 _BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": "", "create-topic": ""}
 
+_SAID_THOUGH_USUAL: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
+
 
 def act_in_words(word: str, args: str) -> str:
     """An act without the braces of its record: `kill b2`, `set min.insync.replicas = 1 for orders`."""
     try:
-        fields = {name: value for name, value in json.loads(args).items() if value not in (None, [], False, "")}
+        fields = {
+            name: value for name, value in json.loads(args).items() if value is not None and value is not False and value not in ([], "")
+        }
     except (ValueError, AttributeError):
         return f"{word} {args}"
     said = [word]
+    if word in _SAID_THOUGH_USUAL:
+        usual = _SAID_THOUGH_USUAL[word]
+        fields = {f.name: f.default for f in attrs.fields(ACTS[word]) if f.name == usual} | fields
+    if word == "acks":
+        said.append(str(fields.pop("acks", "")) + " for")
     if "broker" in fields and word != "set":
         said.append(f"b{fields.pop('broker')}")
     if "follower" in fields:

@@ -21,7 +21,7 @@ from core.journal.events import NOTABLE, EventTuple
 from core.settings import Settings
 from core.units import SECOND
 from core.view import ClusterView
-from tui.ring import LEVEL, Rings, sentence
+from tui.ring import Rings, sentence
 
 SPEEDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 """Virtual seconds per wall second that the speed keys go through."""
@@ -135,8 +135,8 @@ class Session:
         self.speed = 1.0
         self.reached: float | None = None
         self.seeking: str | None = None
-        self._wanted: Callable[[EventTuple], bool] | None = None
-        self._found: EventTuple | None = None
+        self._wanted: Callable[[int], bool] | None = None
+        self._found = False
         self._seek_end = 0
         self._budget = budget
         self._log = log
@@ -146,11 +146,11 @@ class Session:
         self.cluster = self.course.cluster
 
     def _take(self, event: EventTuple) -> None:
-        self.rings.take(event)
+        level = self.rings.take(event)
         if self._log is not None:
             self._log(event)
-        if self._wanted is not None and self._found is None and self._wanted(event):
-            self._found = event
+        if self._wanted is not None and not self._found and self._wanted(level):
+            self._found = True
 
     # --- pace --------------------------------------------------------------------------------------------------
 
@@ -246,15 +246,15 @@ class Session:
 
     def step(self) -> None:
         """Go on to the next event of any kind, and pause there."""
-        self._look_for("the next event", lambda event: True)
+        self._look_for("the next event", lambda level: True)
 
     def step_to_notable(self) -> None:
         """Go on to the next election, ISR change, truncation, error or loss, and pause there."""
-        self._look_for("the next notable event", lambda event: LEVEL[event[3]] >= NOTABLE)
+        self._look_for("the next notable event", lambda level: level >= NOTABLE)
 
-    def _look_for(self, what: str, wanted: Callable[[EventTuple], bool]) -> None:
+    def _look_for(self, what: str, wanted: Callable[[int], bool]) -> None:
         self.pause()
-        self.seeking, self._wanted, self._found = what, wanted, None
+        self.seeking, self._wanted, self._found = what, wanted, False
         self._seek_end = self.cluster.now + SEEK_LIMIT
         self._seek()
 
@@ -262,7 +262,7 @@ class Session:
         """Look on for as long as the budget allows; ends `seeking` when found or when there is nothing to find."""
         end = time.perf_counter() + self._budget
         count = 0
-        while self._found is None:
+        while not self._found:
             due = self.course.next_due()
             if due is None or due > self._seek_end:
                 self.reached = None
@@ -274,7 +274,7 @@ class Session:
         self._stop_seeking()
 
     def _stop_seeking(self) -> None:
-        self.seeking, self._wanted, self._found = None, None, None
+        self.seeking, self._wanted, self._found = None, None, False
 
     # --- acting and looking ------------------------------------------------------------------------------------
 

@@ -34,6 +34,10 @@ def speed_word(speed: float) -> str:
     return "max" if math.isinf(speed) else f"{speed:g}×"
 
 
+def _kept(speed: float) -> str:
+    return f"{speed:,.0f}×" if speed >= 10 else f"{speed:.2g}×"
+
+
 def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
     """The line."""
     row = Row().add(" isrlab ", paint.brand).add(" ", paint.text)
@@ -51,7 +55,9 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
     else:
         row.add(speed_word(clock.speed), paint.strong)
         if clock.reached is not None:
-            row.add(f"  keeps {clock.reached:,.3g}×" if math.isinf(clock.speed) else f"  cannot keep up: {clock.reached:,.3g}×", paint.warn)
+            row.add(
+                f"  keeps {_kept(clock.reached)}" if math.isinf(clock.speed) else f"  cannot keep up: {_kept(clock.reached)}", paint.warn
+            )
     if clock.ended and not clock.playing:
         row.add("  end of the script", paint.muted)
     right = Row()

@@ -1,0 +1,42 @@
+"""Frozen states for widget tests, small enough to be read."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.ids import TopicPartition
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.view import ClusterView, PartitionStatus, PartitionView, ReplicaView
+from tests.tui.fake_cluster import FakeCluster
+
+SPEC = ClusterSpec(
+    brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+    topics=(TopicSpec("orders", partitions=2), TopicSpec("payments", partitions=1)),
+)
+
+
+def cluster(spec: ClusterSpec = SPEC) -> FakeCluster:
+    return FakeCluster(spec)
+
+
+def replica(broker: int, leo: int, hw: int, **changes: object) -> ReplicaView:
+    view = ReplicaView(
+        broker=broker, role="follower", leo=leo, hw=hw, log_start=0, in_isr=True, alive=True, fetch_state="fetching", caught_up_us=0,
+        epochs=((0, 0),), believes_leader=1, believes_epoch=0,
+    )  # fmt: skip
+    return attrs.evolve(view, **changes)
+
+
+def partition(*copies: ReplicaView, **changes: object) -> PartitionView:
+    """A partition led by broker 1 whose ISR is what its copies say."""
+    view = PartitionView(
+        tp=TopicPartition("orders", 0), leader=1, leader_epoch=3, partition_epoch=7, replicas=tuple(c.broker for c in copies),
+        isr=tuple(c.broker for c in copies if c.in_isr), elr=(), last_known_elr=(), adding=(), removing=(), recovering=False, min_isr=2,
+        status=PartitionStatus.HEALTHY, copies=copies, held_by=-1, accepted=0, acked=0, committed=0, lost=0, duplicated=0, diverged=0,
+    )  # fmt: skip
+    return attrs.evolve(view, **changes)
+
+
+def view_of(*partitions: PartitionView) -> ClusterView:
+    """Three healthy brokers with these partitions."""
+    return attrs.evolve(cluster().view(), partitions=partitions)

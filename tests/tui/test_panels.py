@@ -1,0 +1,279 @@
+"""Header, brokers, events, inspector, scenario, account and footer as rendered lines, without an application."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import pytest
+from textual.geometry import Size
+
+from core import acts
+from core.ids import TopicPartition
+from core.journal.events import DETAIL, KINDS, NOTABLE
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.view import BrokerState, PartitionStatus
+from tests.tui.states import cluster, partition, replica, view_of
+from tui.palette import COLOUR
+from tui.panels.account import paint_account
+from tui.panels.brokers import height_for, paint_brokers
+from tui.panels.events import EventLog, glyph_of, paint_event
+from tui.panels.footer import Hint, Note, paint_footer
+from tui.panels.header import Clock, paint_header
+from tui.panels.inspector import held_back, paint_broker, paint_event_detail, paint_partition
+from tui.panels.minimal import paint_minimal
+from tui.panels.scenario import Expected, ScenarioState, Verdict, paint_scenario
+from tui.ring import Ring, Rings, sentence
+
+CLOCK = Clock(12_345_000, True, 1.0, None, None, "4.1", 7, "three brokers")
+
+
+def text(lines) -> str:  # type: ignore[no-untyped-def]
+    return "\n".join(strip.text for strip in lines)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "►  00:12.345  1×"),
+        ({"playing": False}, "‖  00:12.345  paused  1×"),
+        ({"speed": 1000.0, "reached": 212.0}, "1000×  cannot keep up: 212×"),
+        ({"speed": math.inf, "reached": 1234.5}, "max  keeps 1,234×"),
+        ({"playing": False, "seeking": "the next event"}, "looking for the next event"),
+        ({"playing": False, "ended": True}, "end of the script"),
+    ],
+)
+def test_the_clock_is_honest(changes: dict[str, object], said: str) -> None:
+    line = paint_header(attrs.evolve(CLOCK, **changes), COLOUR, 120).text
+    assert said in line
+    assert line.endswith("three brokers  Kafka 4.1  seed 7 ")
+    assert len(line) == 120
+
+
+def test_a_dead_broker_is_told_from_one_that_the_controller_has_fenced() -> None:
+    fake = cluster()
+    fake.do(acts.Kill(2))
+    assert "b2 ✕ dead, not yet noticed" in text(paint_brokers(fake.view(), COLOUR, (120, 4), selected=1, focused=True, cards=True))
+    fake.run_until(10_000_000)
+    lines = text(paint_brokers(fake.view(), COLOUR, (120, 4), selected=1, focused=True, cards=True))
+    assert "b2 ✕ stopped" in lines
+    assert "Brokers 2 of 3 up" in lines
+    assert "►b1" in lines
+
+
+def test_cut_links_stand_at_both_their_ends() -> None:
+    fake = cluster()
+    fake.do(acts.Cut(("b1", "controller")))
+    lines = text(paint_brokers(fake.view(), COLOUR, (120, 4), selected=None, focused=False, cards=True))
+    assert "cut ↔ controller" in lines
+    assert "cut ↔ b1" in lines
+    assert "2 links cut" in lines
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 12, 100])
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_brokers_fit_however_many_there_are(count: int, width: int) -> None:
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(count)), topics=(TopicSpec("t"),))
+    height = height_for(count, width, True)
+    lines = paint_brokers(cluster(spec).view(), COLOUR, (width, height), selected=count - 1, focused=True, cards=True)
+    assert len(lines) == height
+    assert all(len(strip.text) == width for strip in lines)
+    assert f"b{count - 1}" in text(lines), "the selected broker is always shown"
+
+
+def test_every_kind_of_event_has_a_glyph() -> None:
+    assert [kind for kind in KINDS if glyph_of(kind)[0] == "·" and kind != "became-follower"] == []
+    assert all(hasattr(COLOUR, glyph_of(kind)[1]) for kind in KINDS)
+
+
+def test_an_event_line_says_when_what_and_why() -> None:
+    event = (5, 19_000_000, 0, "broker-fenced", 2, 9_100_000, 9_000_000)
+    line = paint_event(event, COLOUR, 110, False, False).text
+    assert line.startswith(" 00:19.000 ○ the controller fenced b2: no heartbeat for 9.1s")
+    assert line.endswith("…")
+    assert len(line) == 110
+
+
+def test_acts_are_told_in_words() -> None:
+    assert sentence((1, 0, 0, "act", "kill", '{"broker": 2}')) == "kill b2"
+    assert sentence((1, 0, 0, "act", "cut", '{"between": ["b1", "b2"], "one_way": true}')) == "cut b1 and b2 (one way)"
+    said = sentence((1, 0, 0, "act", "set", '{"name": "min.insync.replicas", "value": "1", "topic": "orders"}'))
+    assert said == "set min.insync.replicas = 1 for orders"
+    assert (
+        sentence((1, 0, 0, "act", "produce", '{"topic": "orders", "records": 1, "partition": 0}'))
+        == "produce 1 record to orders partition 0"
+    )
+
+
+def fenced(seq: int) -> tuple:  # type: ignore[type-arg]
+    return (seq, seq * 1000, 0, "broker-fenced", seq, 9_000_000, 9_000_000)
+
+
+def test_the_log_follows_until_somebody_goes_up() -> None:
+    ring = Ring(100)
+    log = EventLog(COLOUR, ring, id="events")
+    log.box = Size(60, 4)
+    log.post_message = lambda message: True  # type: ignore[method-assign, assignment]
+    for seq in range(1, 21):
+        ring.append(fenced(seq))
+    log.update()
+    assert "b20" in log.lines[3].text
+    assert "following" in log.lines[0].text
+    log.move(-5)
+    log.update()
+    assert log.selected == fenced(16)
+    ring.append(fenced(21))
+    log.update()
+    assert log.selected == fenced(16), "what comes later does not move the selection"
+    assert "5 later" in log.lines[0].text
+    log.move(100)
+    log.update()
+    assert log.selected is None
+    assert "b21" in log.lines[3].text
+
+
+def test_a_ring_forgets_the_oldest_and_keeps_its_indices() -> None:
+    ring = Ring(10)
+    for seq in range(1, 101):
+        ring.append(fenced(seq))
+    assert (ring.total, ring.first) == (100, 90)
+    assert ring.at(95) == fenced(96)
+    assert ring.index_of(96) == 95
+    assert ring.index_of(3) is None
+    with pytest.raises(IndexError):
+        ring.at(5)
+
+
+def test_notable_events_outlive_the_traffic() -> None:
+    rings = Rings({DETAIL: 5, 1: 5, NOTABLE: 5})
+    rings.take(fenced(1))
+    for seq in range(2, 50):
+        rings.take((seq, seq, 0, "checkpoint", 1, 1))
+    assert rings.of(NOTABLE).at(0) == fenced(1)
+    assert rings.find(1) == fenced(1)
+    assert rings.of(DETAIL).total == 49
+
+
+def test_of_a_series_of_refusals_the_first_is_notable() -> None:
+    rings = Rings()
+    for seq in range(1, 100):
+        rings.take((seq, seq * 10_000, 0, "append-refused", 1, "orders", 0, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
+    rings.take((100, 1_000_000, 0, "append-refused", 1, "orders", 1, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
+    rings.take((101, 20_000_000, 0, "append-refused", 1, "orders", 0, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
+    ring = rings.of(NOTABLE)
+    assert [ring.at(i)[0] for i in range(ring.total)] == [1, 100, 101]
+    assert rings.of(DETAIL).total == 101
+
+
+def test_why_goes_back_through_the_causes() -> None:
+    fake = cluster()
+    rings = Rings()
+    fake.sink = rings.take
+    fake.do(acts.Shutdown(1))
+    elected = next(e for e in (rings.of(NOTABLE).at(i) for i in range(rings.of(NOTABLE).total)) if e[3] == "leader-elected")
+    lines = text(paint_event_detail(elected, rings.find, COLOUR, 90))
+    assert "PartitionChangeBuilder#electLeader" in lines
+    assert "because ○ the controller fenced b1" in lines
+    assert "because ▸ shutdown b1" in lines
+
+
+def test_a_partition_says_why_its_high_watermark_is_held() -> None:
+    p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118, caught_up_us=3_200_000), held_by=2)
+    view = view_of(p)
+    assert held_back(p, view) == "HW held at 118 by b2, last caught up 3.2s ago: 2 records wait."
+    alone = attrs.evolve(p, isr=(1,))
+    assert "ISR [1] is smaller than min.insync.replicas 2" in held_back(alone, view)
+    assert held_back(attrs.evolve(p, leader=-1), view).startswith("Nobody leads")
+    dead = partition(replica(1, 5, 5, alive=False, role="offline"), replica(2, 5, 5))
+    assert "on paper only" in held_back(dead, view)
+
+
+def test_a_partition_in_full_shows_what_each_replica_believes() -> None:
+    p = partition(
+        replica(1, 9, 9, role="leader"), replica(2, 7, 7, role="leader", believes_leader=2, believes_epoch=1, epochs=((0, 0), (1, 5)))
+    )
+    lines = text(paint_partition(p, view_of(p), COLOUR, 110))
+    assert "believes b2 leads (epoch 1)" in lines
+    assert "0@0 1@5" in lines
+    assert "☆●b2" in lines
+    assert "-2" in lines
+
+
+def test_a_broker_in_full() -> None:
+    fake = cluster()
+    fake.do(acts.Cut(("b2", "b3")))
+    lines = text(paint_broker(fake.view().broker(2), fake.view(), COLOUR, 80))
+    assert "links cut: ↔ b3" in lines
+    assert "leads orders-1" in lines
+
+
+SCENARIO = ScenarioState(
+    "loss",
+    "What happens.",
+    (
+        Expected(Verdict.HELD, "acked == 2", "m2 is committed", "2", "2", "line 9"),
+        Expected(Verdict.FAILED, "lost == 0", "nothing is lost", "0", "1", "line 12"),
+        Expected(Verdict.PENDING, "leader(orders-0) == 1", "the follower leads"),
+    ),
+    "fence b2",
+    "m2",
+)
+
+
+def test_a_scenario_shows_expected_and_got_of_what_failed() -> None:
+    lines = text(paint_scenario(SCENARIO, COLOUR, (60, 20)))
+    assert "1 of 3 held, 1 FAILED" in lines
+    assert "✓ m2 is committed" in lines
+    assert "✖ nothing is lost" in lines
+    assert "expected  0" in lines
+    assert "got       1" in lines
+    assert "at        line 12: lost == 0" in lines
+    assert "○ the follower leads" in lines
+    assert "next  fence b2" in lines
+
+
+def test_with_little_room_failures_stay() -> None:
+    lines = text(paint_scenario(SCENARIO, COLOUR, (60, 8)))
+    assert "got       1" in lines
+    assert "m2 is committed" not in lines
+
+
+def test_the_account_shouts_what_is_lost() -> None:
+    fine = view_of(partition(replica(1, 5, 5)))
+    assert "lost 0" in text(paint_account(fine, COLOUR, (120, 3), headline=False))
+    harm = attrs.evolve(fine, lost=12, unclean_elections=1)
+    lines = text(paint_account(harm, COLOUR, (120, 3), headline=False))
+    assert " LOST 12 " in lines
+    assert "unclean elections 1" in lines
+
+
+def test_the_account_counts_as_kafka_topics_does() -> None:
+    under = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False), status=PartitionStatus.UNDER_MIN_ISR)
+    off = attrs.evolve(under, tp=TopicPartition("orders", 1), leader=-1, status=PartitionStatus.OFFLINE)
+    lines = text(paint_account(view_of(under, off), COLOUR, (120, 3), headline=False))
+    assert "offline 1" in lines
+    assert "under min ISR 2" in lines
+    assert "under-replicated 2" in lines
+
+
+def test_the_footer_keeps_help_and_quit() -> None:
+    hints = (
+        *tuple(Hint(f"a{n}", "k", f"action {n}", n % 2 == 0) for n in range(20)),
+        Hint("help", "?", "help", True),
+        Hint("quit", "q", "quit", True),
+    )
+    line = paint_footer(hints, None, COLOUR, 80).text
+    assert "? help" in line
+    assert "q quit" in line
+    assert len(line) == 80
+    assert "b2 is stopped" in paint_footer(hints, Note("b2 is stopped; start it with s", True), COLOUR, 80).text
+
+
+def test_the_minimal_view_is_calm() -> None:
+    fake = cluster()
+    fake.brokers[3] = BrokerState.PAUSED
+    lines = paint_minimal(fake.view(), fenced(1), 1, COLOUR, (50, 10))
+    assert len(lines) == 10
+    assert "‖ b3" in text(lines)
+    assert "✓ 3 healthy" in text(lines)
+    assert "the controller fenced b1" in text(lines)

@@ -1,0 +1,65 @@
+"""Lines are exactly as wide as they should be, whatever stands in them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.style import Style
+
+from tui.palette import COLOUR, to_ascii
+from tui.panels.states import LEGEND
+from tui.rows import Row, clip, fit, rule, short_number, wrap
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Mn", "Me", "Cf", "Zl", "Zp")), max_size=60)
+
+
+@given(st.lists(TEXT, max_size=6), st.integers(1, 100))
+def test_a_strip_has_the_width_it_was_asked_for(texts: list[str], width: int) -> None:
+    row = Row()
+    for text in texts:
+        row.add(text, Style())
+    assert cell_len(row.strip(width).text) == width
+
+
+def test_a_row_that_is_too_long_ends_with_an_ellipsis() -> None:
+    assert Row().add("high watermark", Style()).strip(8).text == "high wa…"
+
+
+@given(TEXT, st.integers(1, 60))
+def test_clip_and_fit(text: str, width: int) -> None:
+    assert cell_len(clip(text, width)) <= width
+    assert cell_len(fit(text, width)) == width
+
+
+@given(st.text("abc défgh…", max_size=200), st.integers(2, 40))
+def test_wrap_keeps_every_letter_and_no_line_is_too_long(text: str, width: int) -> None:
+    lines = wrap(text, width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_wrap_breaks_at_blanks() -> None:
+    assert wrap("b1 leads orders-0 in epoch 4", 12) == ["b1 leads", "orders-0 in", "epoch 4"]
+
+
+def test_a_rule_drops_its_note_before_its_title() -> None:
+    assert rule("Events 3", "notable", 30, COLOUR.title, COLOUR.faint, COLOUR.muted).text == " Events 3 ─────────── notable "
+    assert rule("Events 3", "notable events", 14, COLOUR.title, COLOUR.faint, COLOUR.muted).text == " Events 3 ────"
+
+
+def test_short_numbers() -> None:
+    assert [short_number(n) for n in (0, 950, 12_345, 123_456, 1_230_000, 5_000_000_000)] == ["0", "950", "12,345", "123k", "1.23M", "5G"]
+
+
+@given(TEXT)
+def test_ascii_keeps_the_width(text: str) -> None:
+    plain = to_ascii(text)
+    assert plain.isascii()
+    assert cell_len(plain) == cell_len(text)
+
+
+def test_what_differs_in_the_legend_differs_in_ascii() -> None:
+    glyphs = "★☆●○⊗✕▆▂·"
+    assert len(set(to_ascii(glyphs))) == len(glyphs)
+    assert "committed" in to_ascii(LEGEND)

@@ -1,0 +1,167 @@
+"""The session: pace, budget, steps and acts, with a cluster that is quick to make and with the real one."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from core import acts
+from core.errors import ActRefused
+from core.journal.events import DETAIL, NOTABLE
+from core.release import CURRENT, Release
+from core.units import SECOND
+from scenarios import catalogue
+from scenarios.eventlog import read_events
+from scenarios.play_target import PlayTarget
+from scenarios.runner import Run
+from tests.tui.fake_cluster import FakeCluster
+from tests.tui.states import SPEC
+from tui.session import SPEEDS, FreeCourse, Session
+from tui.target import ScenarioCourse, scenario_state, set_stage
+
+
+def fake_session(**wanted: float) -> Session:
+    return Session(lambda sink: FreeCourse(FakeCluster(SPEC, sink=sink)), **wanted)  # type: ignore[arg-type]
+
+
+def real_session() -> Session:
+    return set_stage(None).session
+
+
+def test_virtual_time_goes_with_the_wall_times_the_speed() -> None:
+    session = fake_session(budget=5.0)
+    for _ in range(10):
+        session.frame(0.05)
+    assert session.cluster.now == SECOND // 2
+    session.set_speed(10)
+    session.frame(0.1)
+    assert session.cluster.now == SECOND // 2 + SECOND
+    session.set_speed(0.1)
+    session.frame(0.1)
+    assert session.cluster.now == SECOND // 2 + SECOND + SECOND // 100
+
+
+def test_paused_nothing_moves() -> None:
+    session = fake_session()
+    session.pause()
+    session.frame(1.0)
+    assert session.cluster.now == 0
+    assert not session.moving
+
+
+def test_a_frame_that_comes_late_is_no_jump() -> None:
+    session = fake_session(budget=5.0)
+    session.frame(3600.0)
+    assert session.cluster.now <= SECOND
+
+
+def test_what_the_budget_does_not_allow_is_said() -> None:
+    session = real_session()
+    session._budget = 0.0002
+    session.set_speed(1000)
+    for _ in range(60):
+        session.frame(0.02)
+    assert session.reached is not None
+    assert session.reached < 900
+    assert session.cluster.now < 60 * 0.02 * 1000 * SECOND
+    session.set_speed(math.inf)
+    for _ in range(60):
+        session.frame(0.02)
+    assert session.reached is not None
+
+
+def test_speeds_go_up_and_down_the_ladder() -> None:
+    session = fake_session()
+    assert [session.faster() for _ in range(20)][-1] == SPEEDS[-1] == 1000
+    assert [session.slower() for _ in range(20)][-1] == SPEEDS[0] == 0.1
+
+
+def test_a_step_goes_to_the_next_event_and_pauses() -> None:
+    session = real_session()
+    before = session.rings.of(DETAIL).total
+    session.step()
+    while session.seeking:
+        session.frame(0.05)
+    assert session.rings.of(DETAIL).total > before
+    assert not session.playing
+    assert not session.moving
+
+
+def test_a_step_to_the_next_notable_event_finds_the_fencing() -> None:
+    session = real_session()
+    session.do(acts.Kill(2))
+    killed = session.rings.of(NOTABLE).total
+    session.step_to_notable()
+    while session.seeking:
+        session.frame(0.05)
+    kinds = [session.rings.of(NOTABLE).at(i)[3] for i in range(killed, session.rings.of(NOTABLE).total)]
+    assert kinds[0] == "broker-fenced"
+    assert 5 * SECOND < session.cluster.now < 12 * SECOND
+
+
+def test_a_step_that_finds_nothing_gives_up() -> None:
+    session = real_session()
+    session._budget = 60.0
+    session.do(acts.StopLoad("load"))
+    session.do(acts.StopLoad("payments-load"))
+    session.step_to_notable()
+    assert not session.seeking
+    assert not session.moving
+
+
+def test_a_refused_act_changes_nothing() -> None:
+    session = real_session()
+    before = session.view()
+    with pytest.raises(ActRefused):
+        session.do(acts.Start(1))
+    assert session.view() == before
+
+
+def test_the_log_has_every_event(tmp_path: Path) -> None:
+    log = tmp_path / "s.jsonl"
+    session = set_stage(PlayTarget(None, None, CURRENT, log=log)).session
+    session.course.advance_to(3 * SECOND)
+    session.do(acts.Kill(1))
+    session.close()
+    problems: list[str] = []
+    reader, events = read_events(log, problems.append)
+    assert problems == []
+    assert reader.end is not None
+    assert len(events) == session.rings.of(DETAIL).total
+    assert events[-1] == session.rings.of(DETAIL).at(len(events) - 1)
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_played_by_steps_a_scenario_makes_the_events_it_makes_headless(name: str) -> None:
+    scenario = catalogue.load(name)
+    release = Release.named(scenario.releases[-1])
+    headless: list[tuple] = []  # type: ignore[type-arg]
+    run = Run(scenario, release, None, headless.append)
+    run.run()
+    stepped: list[tuple] = []  # type: ignore[type-arg]
+    course = ScenarioCourse(Run(scenario, release, None, stepped.append))
+    while not course.finished:
+        course.step()
+    assert stepped == headless[: len(stepped)]
+    assert [(c.text, c.state, c.time) for c in course.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
+    state = scenario_state(course.run)
+    assert state.ended
+    assert {e.verdict for e in state.expectations} <= {"held"}
+
+
+def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None:
+    scenario = catalogue.load("e1-data-loss")
+    session = set_stage(PlayTarget(scenario, scenario.spec, Release.named("0.10.2"))).session
+    for _ in range(19):
+        session.frame(0.05)
+    assert session.rings.of(NOTABLE).index_of(1) is not None
+    acts_done = sum(session.rings.of(DETAIL).at(i)[3] == "act" for i in range(session.rings.of(DETAIL).total))
+    session.frame(0.06)
+    assert sum(session.rings.of(DETAIL).at(i)[3] == "act" for i in range(session.rings.of(DETAIL).total)) == acts_done + 1
+    for _ in range(400):
+        session.frame(0.05)
+    assert session.course.finished
+    assert not session.playing
+    assert session.view().lost == 1
