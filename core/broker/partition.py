@@ -66,9 +66,10 @@ class Partition:
         leader: broker that leads as this one believes; leader_epoch, partition_epoch, replicas likewise.
         isr: the committed ISR (of a follower: empty).
         maximal_isr: with a pending expansion its candidate too; never without those of a pending shrink.
-        pending: "", EXPAND or SHRINK while a change is at the controller.
+        pending: "", EXPAND or SHRINK while a change is at the controller; proposal is that change.
         remotes: the leader's view of the followers.
         leader_epoch_start_offset: the LEO when it became leader in this epoch.
+        under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
         sessions: fetch sessions this partition is in, by follower.
         delayed: acks=all writes that wait, in order of offset.
     """
@@ -76,7 +77,8 @@ class Partition:
     __slots__ = (
         "broker", "consumers", "delayed", "isr", "last_append",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
-        "maximal_isr", "min_isr", "partition_epoch", "pending", "produce_timer_due", "remotes", "replicas", "sessions", "term", "tp",
+        "maximal_isr", "min_isr", "partition_epoch", "pending", "produce_timer_due", "proposal", "remotes", "replicas", "sessions", "term", "tp",
+        "under_min_isr",
     )  # fmt: skip
 
     def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:
@@ -90,6 +92,7 @@ class Partition:
         self.isr: tuple[int, ...] = ()
         self.maximal_isr: tuple[int, ...] = ()
         self.pending = ""
+        self.proposal: AlterPartitionItem | None = None
         self.remotes: dict[int, Replica] = {}
         self.leader_epoch_start_offset = 0
         self.sessions: dict[int, FetchSession] = {}
@@ -97,6 +100,7 @@ class Partition:
         self.consumers: dict[DelayedConsumerFetch, None] = {}
         self.produce_timer_due = -1
         self.min_isr = 1
+        self.under_min_isr = False
         self.term: Term | None = None
         self.last_append = 0
         self.last_high_watermark = 0
@@ -110,6 +114,7 @@ class Partition:
     def refresh_settings(self) -> None:
         """Take min.insync.replicas anew."""
         self.min_isr = self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
+        self._judge_min_isr()
 
     # --- roles -----------------------------------------------------------------------------------------------------
 
@@ -141,6 +146,7 @@ class Partition:
                 replica.reset(now, log.leo, new_leader=not (was_leader and known), in_isr=follower in registration.isr)
         self.isr = self.maximal_isr = registration.isr
         self.pending = ""
+        self._judge_min_isr()
         if new_epoch:
             self._fetches_must_look()
             journal = broker.journal
@@ -214,15 +220,15 @@ class Partition:
             return min(self.min_isr, len(self.remotes) + 1)
         return self.min_isr
 
-    def is_under_min_isr(self) -> bool:
-        """Whether the committed ISR is too small (`Partition#isUnderMinIsr`)."""
-        return self.is_leader and len(self.isr) < self.effective_min_isr()
+    def _judge_min_isr(self) -> None:
+        """Note whether the committed ISR is too small (`Partition#isUnderMinIsr`); called whenever one of the two changes."""
+        self.under_min_isr = self.is_leader and len(self.isr) < self.effective_min_isr()
 
     def append_records_to_leader(self, sender: str, request: ProduceRequest) -> None:
         """A produce request (`Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`): append or refuse, answer or wait."""
         broker, log, journal = self.broker, self.log, self.broker.journal
         tp = self.tp
-        if request.acks == -1 and self.is_under_min_isr():
+        if request.acks == -1 and self.under_min_isr:
             broker.refuse_produce(sender, request, errors.NOT_ENOUGH_REPLICAS, self.isr, self.effective_min_isr())
             return
         assert self.term is not None, "a leader has a term"
@@ -286,7 +292,8 @@ class Partition:
         if error == errors.NONE:
             replica = self.remotes.get(request.follower)
             if replica is None:
-                error = errors.UNKNOWN_LEADER_EPOCH if self.broker.release.fetch_epoch_fencing else errors.NOT_LEADER_OR_FOLLOWER
+                named = self.broker.release.fetch_epoch_fencing and asked.leader_epoch != NO_EPOCH
+                error = errors.UNKNOWN_LEADER_EPOCH if named else errors.NOT_LEADER_OR_FOLLOWER
             elif self.broker.release.broker_epoch_in_isr and self._epoch_is_stale(request):
                 error = errors.NOT_LEADER_OR_FOLLOWER
         diverging = diverging_end = -1
@@ -411,6 +418,7 @@ class Partition:
             broker.broker_epoch if b == broker.id else self.remotes[b].broker_epoch if b in self.remotes else -1 for b in isr
         )
         item = AlterPartitionItem(self.tp, self.leader_epoch, self.partition_epoch, isr, broker_epochs, broker.journal.seq)
+        self.proposal = item
         if not broker.alter_partition.submit(item):
             self._revert()
 
@@ -418,16 +426,21 @@ class Partition:
         self.pending = ""
         self.maximal_isr = self.isr
 
-    def alter_partition_succeeded(self, registration: PartitionRegistration) -> None:
+    def _stands(self, item: AlterPartitionItem) -> bool:
+        """Whether an answer is to the change that is pending, not to one that new metadata have overtaken (`#submitAlterPartition`)."""
+        return bool(self.pending) and item is self.proposal
+
+    def alter_partition_succeeded(self, item: AlterPartitionItem, registration: PartitionRegistration) -> None:
         """The controller committed a proposal (`Partition#handleAlterPartitionUpdate`); stale answers are ignored."""
         if not self.is_leader or registration.leader_epoch != self.leader_epoch or registration.partition_epoch < self.partition_epoch:
             return
-        if registration.partition_epoch == self.partition_epoch and registration.isr == self.isr and not self.pending:
+        if not self._stands(item):
             return
         broker, tp, old = self.broker, self.tp, self.isr
         self.isr = self.maximal_isr = registration.isr
         self.partition_epoch = registration.partition_epoch
         self.pending = ""
+        self._judge_min_isr()
         self.report_isr_change(old)
         self.maybe_increment_leader_hw()
         for session in self.sessions.values():
@@ -449,7 +462,7 @@ class Partition:
 
     def alter_partition_failed(self, item: AlterPartitionItem, error: str) -> None:
         """The controller refused a proposal (`Partition#handleAlterPartitionError`): revert, wait for metadata, or send it again."""
-        if not self.is_leader or item.leader_epoch != self.leader_epoch or not self.pending:
+        if not self.is_leader or item.leader_epoch != self.leader_epoch or not self._stands(item):
             return
         broker, tp = self.broker, self.tp
         broker.journal.emit(events.IsrChangeFailed.kind, broker.id, tp.topic, tp.partition, item.isr, error)
@@ -468,7 +481,7 @@ class Partition:
         """
         broker, log = self.broker, self.log
         release = broker.release
-        if release.strict_min_isr and self.is_under_min_isr():
+        if release.strict_min_isr and self.under_min_isr:
             return False
         candidate, held_by = self.least_leo()
         if candidate <= log.high_watermark:

@@ -158,6 +158,9 @@ class ReplicaManager:
             partition = self.partitions.get(tp)
             if partition is not None and partition.sessions.get(request.follower) is session:
                 del partition.sessions[request.follower]
+                replica = partition.remotes.get(request.follower)
+                if replica is not None:
+                    replica.settle()  # further fetches of this session are no fetches of that partition
         parts: list[FetchedPartition] = []
         total = 0
         at_once = request.max_wait <= 0

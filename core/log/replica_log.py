@@ -16,7 +16,16 @@ from core.log.term import Batch, Term
 
 
 class Stretch(NamedTuple):
-    """Records [start, end) of a term, as a fetch carries them."""
+    """Records [start, end) of a term, as a fetch carries them, and how many bytes they are."""
+
+    start: int
+    end: int
+    term: Term
+    bytes: int
+
+
+class Run(NamedTuple):
+    """Where a log holds records [start, end) of a term."""
 
     start: int
     end: int
@@ -72,35 +81,41 @@ class ReplicaLog:
         """Records from `start` up to `end` within limits, at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
         if max_records:
             end = min(end, start + max_records)
+        if start >= end:
+            return ()
         found: list[Stretch] = []
-        i = bisect_right(self.starts, start) - 1
+        starts = self.starts
+        i = len(starts) - 1 if starts[-1] <= start else bisect_right(starts, start) - 1
         while start < end:
-            stop = min(end, self.starts[i + 1] if i + 1 < len(self.starts) else self.leo)
             term = self.terms[i]
-            upto = term.offset_within(start, stop, max_bytes)
-            if found and max_bytes <= 0:
-                break
-            found.append(Stretch(start, upto, term))
-            max_bytes -= term.bytes_before(upto) - term.bytes_before(start)
-            if upto < stop:
-                break
-            start = stop
             i += 1
+            stop = end if i == len(starts) else min(end, starts[i])
+            floor = term.bytes_before(start)
+            size = term.bytes_before(stop) - floor
+            if size > max_bytes:
+                if found and max_bytes <= 0:
+                    break
+                upto = term.offset_within(start, stop, floor + max_bytes)
+                found.append(Stretch(start, upto, term, term.bytes_before(upto) - floor))
+                break
+            found.append(Stretch(start, stop, term, size))
+            max_bytes -= size
+            start = stop
         return tuple(found)
 
     def bytes_between(self, start: int, end: int) -> int:
         """Bytes of the records in [start, end)."""
         total = 0
-        for stretch in self.runs():
-            low, high = max(start, stretch.start), min(end, stretch.end)
+        for run in self.runs():
+            low, high = max(start, run.start), min(end, run.end)
             if low < high:
-                total += stretch.term.bytes_before(high) - stretch.term.bytes_before(low)
+                total += run.term.bytes_before(high) - run.term.bytes_before(low)
         return total
 
-    def runs(self) -> tuple[Stretch, ...]:
-        """The whole log as stretches, from the log start."""
+    def runs(self) -> tuple[Run, ...]:
+        """The whole log, from the log start."""
         ends = [*self.starts[1:], self.leo] if self.starts else []
-        return tuple(Stretch(start, end, term) for start, end, term in zip(self.starts, ends, self.terms, strict=True) if start < end)
+        return tuple(Run(start, end, term) for start, end, term in zip(self.starts, ends, self.terms, strict=True) if start < end)
 
     def term_at(self, offset: int) -> Term | None:
         """The term of the record at an offset; None where there is no record."""

@@ -53,23 +53,21 @@ class Term:
 
     def bytes_before(self, offset: int) -> int:
         """Bytes of this term's records below an offset; a batch's bytes spread evenly over its records."""
-        if not self.batches or offset <= self.batches[0].base:
-            return 0
-        i = bisect_left(self.ends, offset)
-        if i == len(self.ends):
-            return self.totals[-1]
+        ends = self.ends
+        i = bisect_left(ends, offset)
+        if i == len(ends):
+            return self.totals[-1] if ends else 0
+        if ends[i] == offset:
+            return self.totals[i]
         batch = self.batches[i]
-        return self.totals[i] - batch.bytes + batch.bytes * (offset - batch.base) // batch.records
+        return self.totals[i] - batch.bytes + batch.bytes * max(offset - batch.base, 0) // batch.records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """The largest offset ≤ `end` such that [start, offset) is at most `limit` bytes; at least one record."""
-        if end <= start:
-            return start
-        floor = self.bytes_before(start)
-        if self.bytes_before(end) - floor <= limit:
+        """The largest offset ≤ `end` with at most `limit` bytes of this term below it; at least one record past `start`."""
+        i = bisect_right(self.totals, limit)
+        if i == len(self.totals):
             return end
-        i = bisect_right(self.totals, floor + limit)
         batch = self.batches[i]
         before = self.totals[i] - batch.bytes
-        within = batch.base + (floor + limit - before) * batch.records // max(batch.bytes, 1)
+        within = batch.base + (limit - before) * batch.records // max(batch.bytes, 1)
         return max(start + 1, min(end, within))
