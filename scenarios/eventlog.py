@@ -24,6 +24,7 @@ from core.settings import render_value
 from core.spec import ClusterSpec
 from scenarios.errors import InputError, LogError, ScriptError, did_you_mean
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
+from scenarios.releases import release_named
 
 FORMAT: Final = "event-log"
 """What the header's `isrlab` says."""
@@ -227,7 +228,7 @@ class LogReader:
             raise LogError(self.source, 1, f"version {str(version)[:20]} of the format is not known; this isrlab reads version {VERSION}")
         try:
             header = msgspec.convert(raw, Header)
-            Release.named(header.release)
+            release_named(header.release)
             spec = cluster_from_data(header.cluster, self.source)
         except (msgspec.ValidationError, ValueError) as wrong:
             raise LogError(self.source, 1, f"the header is wrong: {wrong}") from None
@@ -240,7 +241,7 @@ class LogReader:
     @property
     def release(self) -> Release:
         """The release the session ran under."""
-        return Release.named(self.header.release)
+        return release_named(self.header.release)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """The events as the tuples they were recorded as.

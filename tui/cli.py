@@ -152,15 +152,16 @@ def _version() -> str:
 
 def _release(text: str | None) -> Release | None:
     """The release of `--release`."""
-    from core.release import CURRENT, Release
+    from core.release import CURRENT
     from scenarios.errors import InputError
+    from scenarios.releases import release_named
 
     if text is None:
         return None
     if text == "current":
         return CURRENT
     try:
-        return Release.named(text)
+        return release_named(text)
     except ValueError as wrong:
         raise InputError(f"--release: {wrong}") from None
 
@@ -183,8 +184,9 @@ def _seed(text: str | None) -> int | None:
 def _play(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from core.release import CURRENT, Release
+    from core.release import CURRENT
     from scenarios.play_target import PlayTarget
+    from scenarios.releases import release_named
 
     release, seed = _release(arguments.release), _seed(arguments.seed)
     log = None if arguments.log is None else Path(arguments.log)
@@ -203,7 +205,7 @@ def _play(arguments: argparse.Namespace) -> int:
         target = PlayTarget(
             None if scenario.plain else scenario,
             scenario.spec,
-            release or Release.named(scenario.releases[-1]),
+            release or release_named(scenario.releases[-1]),
             scenario.seed if seed is None else seed,
             log,
             scenario.name,
@@ -291,7 +293,7 @@ def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list
             os.makedirs(wanted, exist_ok=True)
         except OSError as wrong:
             raise InputError(f"{wanted}: cannot be made: {wrong.strerror or wrong}") from None
-        return [os.path.join(wanted, f"{scenario.name}-{release.name}.jsonl") for scenario, release in runs]
+        return [os.path.join(wanted, f"{scenario.name}-{release.name}.jsonl".replace(" ", "-")) for scenario, release in runs]
     if len(runs) != 1:
         names = ", ".join(f"{scenario.name} ({release.name})" for scenario, release in runs[:4])
         raise InputError(
@@ -396,13 +398,13 @@ def _described(source: str, at: int | None, release: Release | None) -> Describe
     if (text := _describe_text(source)) is not None:
         imported = _parse_describe(text, source)
         return _described_text(imported, text, at, release)
-    from core.release import Release as Releases
     from scenarios import catalogue
     from scenarios.describe.render import from_view
+    from scenarios.releases import release_named
     from scenarios.runner import Run
 
     scenario = catalogue.load(source)
-    under = release or Releases.named(scenario.releases[-1])
+    under = release or release_named(scenario.releases[-1])
     run = Run(scenario, under)
     if at is None:
         run.run()

@@ -77,7 +77,7 @@ def read_acts(word: str, node: Node) -> tuple[Act, ...]:
     missing = _required(act)
     if node.empty or (node.text == "all" and not missing):
         if missing:
-            raise node.error(f"{word} needs {', '.join(_written(name) for name in missing)}", _example(act))
+            raise node.error(f"{word} needs {', '.join(as_written(name) for name in missing)}", _example(act))
         return (act(),)
     if len(missing) > 1 or not names or _kind(act, names[0]).startswith("tuple"):
         raise node.error(f"{node.what()} is not enough for {word}", _example(act))
@@ -96,7 +96,7 @@ def _listed(act: type[Act], node: Items) -> tuple[Act, ...]:
 
 
 def _from_fields(act: type[Act], node: Fields) -> Act:
-    fields = {_written(field.name): field.name for field in attrs.fields(act)}
+    fields = {as_written(field.name): field.name for field in attrs.fields(act)}
     node.only(*fields)
     values: dict[str, Any] = {}
     for written, name in fields.items():
@@ -113,7 +113,7 @@ def _from_fields(act: type[Act], node: Fields) -> Act:
         values[name] = _value(act, name, value)
     for name in _required(act):
         if name not in values:
-            raise node.error(f"'{_written(name)}' is missing", _example(act))
+            raise node.error(f"'{as_written(name)}' is missing", _example(act))
     return act(**values)
 
 
@@ -220,7 +220,8 @@ def _required(act: type[Act]) -> list[str]:
     return [field.name for field in attrs.fields(act) if field.default is attrs.NOTHING]
 
 
-def _written(name: str) -> str:
+def as_written(name: str) -> str:
+    """A field's name as a script writes it."""
     return name.removesuffix("_ppm").replace("_", "-")
 
 
@@ -238,9 +239,9 @@ def _example(act: type[Act]) -> str:
     if len(required) == 1 and required[0] in _EXAMPLES:
         return f"for example '{act.word}: {_EXAMPLES[required[0]]}'"
     if not required:
-        fields = ", ".join(_written(field.name) for field in attrs.fields(act))
+        fields = ", ".join(as_written(field.name) for field in attrs.fields(act))
         return f"its fields are {fields}"
-    inside = ", ".join(f"{_written(name)}: {_EXAMPLES.get(name, '…')}" for name in required)
+    inside = ", ".join(f"{as_written(name)}: {_EXAMPLES.get(name, '…')}" for name in required)
     return f"for example '{act.word}: {{{inside}}}'"
 
 
@@ -253,7 +254,7 @@ def act_as_data(act: Act) -> dict[str, Any]:
         value = getattr(act, field.name)
         if value == field.default:
             continue
-        written = _written(field.name)
+        written = as_written(field.name)
         if field.name in DURATIONS:
             data[written] = write_duration(value)
         elif field.name.endswith("_ppm"):

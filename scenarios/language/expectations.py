@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from core.ids import TopicPartition
-from core.release import RELEASES, Release
+from core.release import Release
 from scenarios.conditions import Condition, Names, comparison
 from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.condition_parser import parse_condition
@@ -20,6 +20,7 @@ from scenarios.language.nodes import Fields, Items, Node, Text
 from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, WORD, Reading
 from scenarios.language.tokens import ConditionError, Token
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word
+from scenarios.releases import release_named
 
 _PAIR: Final = re.compile(r"(\d{1,18})\s*/\s*(\d{1,18})")
 _OPERATOR: Final = re.compile(r"(==|!=|<=|>=|<|>)")
@@ -35,9 +36,9 @@ class Under:
 
     def includes(self, release: Release) -> bool:
         """Whether it is meant for a release."""
-        if self.before is not None and release.order >= Release.named(self.before).order:
+        if self.before is not None and release.order >= release_named(self.before).order:
             return False
-        if self.since is not None and release.order < Release.named(self.since).order:
+        if self.since is not None and release.order < release_named(self.since).order:
             return False
         return not self.only or release.name in self.only
 
@@ -75,13 +76,13 @@ def read_under(node: Node) -> Under:
 
 
 def read_release(node: Node) -> str:
-    """A release's name."""
+    """A release's name, perhaps without some guards."""
     text = as_text(node, 'write a release, for example "4.1"')
-    if text not in RELEASES:
-        raise node.error(
-            f"unknown release '{text[:40]}'", did_you_mean(text, RELEASES) if text[:1].isdigit() else f"known are {', '.join(RELEASES)}"
-        )
-    return text
+    try:
+        return release_named(text).name
+    except ValueError as wrong:
+        problem, _, remedy = str(wrong).partition("; ")
+        raise node.error(problem, remedy) from None
 
 
 def read_condition(node: Node, names: Names) -> Condition:

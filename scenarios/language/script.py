@@ -34,6 +34,7 @@ from scenarios.language.cluster import read_cluster
 from scenarios.language.expectations import ALWAYS, Expectation, Under, read_condition, read_expectations, read_release, read_under
 from scenarios.language.nodes import Fields, Items, Node, decode, parse, shortened
 from scenarios.language.values import as_duration, as_fields, as_int, as_items, as_text
+from scenarios.releases import release_named
 
 DEFAULT_WITHIN: Final = 60 * SECOND
 """How long an `until` waits when no `within` is written."""
@@ -308,4 +309,4 @@ class _StepReader:
 
 def releases_of(scenario: Scenario, wanted: Release | None) -> tuple[Release, ...]:
     """The releases a scenario is run under: the one wanted, or those it names."""
-    return (wanted,) if wanted is not None else tuple(Release.named(name) for name in scenario.releases)
+    return (wanted,) if wanted is not None else tuple(release_named(name) for name in scenario.releases)

@@ -10,6 +10,7 @@ import pytest
 from core.release import Release
 from scenarios import catalogue, results
 from scenarios.language.script import Scenario, releases_of
+from scenarios.releases import release_named
 from scenarios.runner import run_scenario
 from tui.cli import main
 
@@ -19,7 +20,7 @@ RUNS = [(name, release.name) for name in catalogue.names() for release in releas
 @pytest.mark.parametrize(("name", "release"), RUNS, ids=[f"{name} ({release})" for name, release in RUNS])
 def test_it_holds(name: str, release: str) -> None:
     scenario = catalogue.load(name)
-    result = run_scenario(scenario, Release.named(release))
+    result = run_scenario(scenario, release_named(release))
     assert result.held, "\n".join(results.lines(result))
     assert result.checks
 

@@ -96,6 +96,7 @@ BAD: list[tuple[str, str, str, str]] = [
     ("at-by-hand", "cluster: {brokers: 3, pace: by-hand}\nsteps:\n  - at: 2s\n", "3:5", "'at' at the pace by-hand"),
     ("steps-on-timeline", CLUSTER + "steps:\n  - kill: 2\n", "2:1", "the cluster's pace is timeline"),
     ("release", CLUSTER + 'releases: ["0.10.3"]\n', "2:12", "unknown release '0.10.3'; did you mean '0.10.2'?"),
+    ("guard", CLUSTER + "releases: 4.1 without request-time\n", "2:11", "unknown guard 'request-time'; did you mean 'request-time-leo'?"),
     ("release-twice", CLUSTER + 'releases: ["4.1", "4.1"]\n', "2:19", "release 4.1 stands twice"),
     ("seed", CLUSTER + "seed: -1\n", "2:7", "-1 is out of range"),
     ("condition-word", CLUSTER + "expect: hww(orders-0) == 1\n", "2:9", "unknown word 'hww' (in: hww(orders-0) == 1); did you mean 'hw'?"),
