@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
-EventTuple = tuple  # (int, int, int, str, *columns)
+EventTuple = tuple[Any, ...]  # (int, int, int, str, *columns)
 """A recorded event as a plain tuple."""
 
 DETAIL: Final = 0
