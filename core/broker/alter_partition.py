@@ -86,7 +86,7 @@ class AlterPartitionManager:
                 continue
             journal.cause = cause or arrived
             if registration is not None and error == errors.NONE:
-                partition.alter_partition_succeeded(registration)
+                partition.alter_partition_succeeded(item, registration)
             else:
                 partition.alter_partition_failed(item, error)
         journal.cause = arrived

@@ -18,8 +18,11 @@ RETRY_BACKOFF: Final = 100 * US_PER_MS
 REQUEST_TIMEOUT: Final = 30 * SECOND
 """request.timeout.ms of the Java clients, µs."""
 
+RECONNECT_BACKOFF: Final = 50 * US_PER_MS
+"""reconnect.backoff.ms, µs; doubles with each failure in a row."""
+
 RECONNECT_BACKOFF_MOST: Final = SECOND
-"""reconnect.backoff.max.ms, µs: how long a broker that refused is asked last."""
+"""reconnect.backoff.max.ms, µs."""
 
 
 class Client(Node):
@@ -43,9 +46,24 @@ class Client(Node):
         self._asking = ""
         self._metadata_correlation = 0
         self._wait_armed = False
-        self._avoid: dict[str, int] = {}
+        self._reconnect: dict[str, tuple[int, int]] = {}
         self.handlers |= {MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected}
         self.timers |= {"metadata": self._metadata_due, "metadata-timeout": self._metadata_timed_out}
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle a message; whoever answers is connected again."""
+        if sender in self._reconnect and type(message) is not Disconnected:
+            del self._reconnect[sender]
+        super().handle(message, sender)
+
+    def connect_not_before(self, node: str) -> int:
+        """When a broker whose connection broke is tried again, µs; 0 for one that is connected."""
+        return self._reconnect[node][0] if node in self._reconnect else 0
+
+    def lost_contact(self, node: str) -> None:
+        """A connection broke or was refused: wait longer each time."""
+        backoff = min(2 * self._reconnect[node][1], RECONNECT_BACKOFF_MOST) if node in self._reconnect else RECONNECT_BACKOFF
+        self._reconnect[node] = (self.journal.now + backoff, backoff)
 
     def next_correlation(self) -> int:
         """A number for a request, never used before by this client."""
@@ -66,7 +84,7 @@ class Client(Node):
             return
         now = self.journal.now
         candidates = [self.brokers[(self._next_broker + i) % len(self.brokers)] for i in range(len(self.brokers))]
-        broker = next((b for b in candidates if self._avoid.get(b, -1) <= now), candidates[0])
+        broker = next((b for b in candidates if self.connect_not_before(b) <= now), candidates[0])
         self._next_broker = (self.brokers.index(broker) + 1) % len(self.brokers)
         self._asking = broker
         self._metadata_correlation = self.next_correlation()
@@ -86,7 +104,7 @@ class Client(Node):
     def _metadata_timed_out(self, correlation: object) -> None:
         if self._asking and correlation == self._metadata_correlation:
             self.network.disconnect(self.address, self._asking)
-            self._avoid[self._asking] = self.journal.now + RECONNECT_BACKOFF_MOST
+            self.lost_contact(self._asking)
             self._asking = ""
             self.refresh_metadata()
 
@@ -102,7 +120,7 @@ class Client(Node):
         self.metadata_updated()
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
-        self._avoid[message.node] = self.journal.now + RECONNECT_BACKOFF_MOST
+        self.lost_contact(message.node)
         if self._asking == message.node:
             self._asking = ""
             self.refresh_metadata_soon()

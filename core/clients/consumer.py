@@ -76,7 +76,10 @@ class Consumer(Client):
                     wanted.setdefault(leader, []).append(partition)
         for leader, partitions in wanted.items():
             node = broker_address(leader)
-            if node not in self.in_flight:
+            if self.connect_not_before(node) > self.journal.now:
+                for partition in partitions:
+                    self._back_off(partition)
+            elif node not in self.in_flight:
                 correlation = self.next_correlation()
                 self.in_flight[node] = (correlation, self.journal.now)
                 asked = tuple((TopicPartition(self.topic, p), self.positions[p], self.epoch_of(p)) for p in partitions)
@@ -162,4 +165,5 @@ class Consumer(Client):
         now = self.journal.now
         for node in [node for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= REQUEST_TIMEOUT]:
             self.network.disconnect(self.address, node)
+            self.lost_contact(node)
             self.connection_lost(node)

@@ -65,7 +65,9 @@ class Producer(Client):
         self.queues: dict[int, deque[ProducerBatch]] = {}
         self.in_flight: dict[int, ProducerBatch] = {}
         self._partition_in_flight: dict[int, int] = {}
-        self._waiting: list[tuple[int, int, str]] = []
+        self._waiting: list[tuple[int, int]] = []
+        self._muted: dict[int, int] = {}
+        self._wakes: dict[int, int] = {}
         self.sent = 0
         self.acked = 0
         self.failed = 0
@@ -84,7 +86,7 @@ class Producer(Client):
     def produce(self, records: int, record_bytes: int, partition: int | None) -> None:
         """Send records once; without a partition they are spread over all, an equal batch each."""
         if partition is None and not self.leaders:
-            self._waiting.append((records, record_bytes, ""))
+            self._waiting.append((records, record_bytes))
             self.refresh_metadata()
             return
         if partition is not None:
@@ -150,11 +152,17 @@ class Producer(Client):
             self.refresh_metadata_soon() if self.leaders else self.refresh_metadata()
             return
         journal = self.journal
+        node = broker_address(leader)
+        wait = max(self._muted.get(partition, 0), self.connect_not_before(node))
+        if wait > journal.now:
+            self._wake(partition, wait)
+            return
         arrived = journal.cause
-        while queue and self._partition_in_flight.get(partition, 0) < MAX_IN_FLIGHT:
+        limit = 1 if node in self._reconnect else MAX_IN_FLIGHT
+        while queue and self._partition_in_flight.get(partition, 0) < limit:
             batch = queue.popleft()
             batch.attempt += 1
-            batch.sent_to = broker_address(leader)
+            batch.sent_to = node
             batch.sent_at = journal.now
             batch.correlation = self.next_correlation()
             self.retries += batch.attempt > 1
@@ -212,7 +220,8 @@ class Producer(Client):
             while behind < len(queue) and queue[behind].id < batch.id:
                 behind += 1
             queue.insert(behind, batch)
-            self.timer(RETRY_BACKOFF, "retry", batch.tp.partition)
+            self._muted[batch.tp.partition] = now + RETRY_BACKOFF
+            self._wake(batch.tp.partition, now + RETRY_BACKOFF)
             if error not in (errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND):
                 self.refresh_metadata_soon()
 
@@ -226,14 +235,23 @@ class Producer(Client):
             self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, error, retry,
         )  # fmt: skip
 
-    def _retry_due(self, partition: object) -> None:
-        assert isinstance(partition, int)
-        self._send(partition)
+    def _wake(self, partition: int, time: int) -> None:
+        """Have a partition's batches sent at a time, unless that is arranged for earlier already."""
+        if partition not in self._wakes or time < self._wakes[partition]:
+            self._wakes[partition] = time
+            self.timer(time - self.journal.now, "retry", (partition, time))
+
+    def _retry_due(self, about: object) -> None:
+        assert isinstance(about, tuple)
+        partition, time = about
+        if self._wakes.get(partition) == time:
+            del self._wakes[partition]
+            self._send(partition)
 
     def metadata_updated(self) -> None:
         """Send what waited for a leader."""
         waiting, self._waiting = self._waiting, []
-        for records, record_bytes, _ in waiting:
+        for records, record_bytes in waiting:
             self.produce(records, record_bytes, None)
         self._send_all()
 
@@ -249,7 +267,7 @@ class Producer(Client):
         silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= REQUEST_TIMEOUT}
         for node in silent:
             self.network.disconnect(self.address, node)
-            self._avoid[node] = now + SECOND
+            self.lost_contact(node)
             self.connection_lost(node)
         for queue in self.queues.values():
             while queue and now - queue[0].created >= DELIVERY_TIMEOUT:
@@ -257,5 +275,3 @@ class Producer(Client):
         self._watching = bool(self.in_flight) or any(self.queues.values()) or self.rate > 0
         if self._watching:
             self.timer(SECOND, "watch")
-            if self.queues and not self.in_flight:
-                self._send_all()
