@@ -208,7 +208,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("freeze", ("z",), "freeze/thaw", "Freeze the process as a long GC pause does, or let it go on.", BROKER, _needs_process, build=_freeze, footer=8),
     Action("isolate", ("i",), "isolate", "Cut every link of the broker.", BROKER, _needs_broker, build=_isolate, footer=21),
     Action("cut", ("c",), "cut link", "Cut the link to another node, or heal it.", NETWORK, _needs_broker, ask=questions.cut, footer=9),
-    Action("heal", ("h",), "heal all", "Heal every cut link.", NETWORK, _nothing_to_heal, build=_heal_all, footer=10),
+    Action("heal", ("h",), "heal all", "Heal every cut link.", NETWORK, _nothing_to_heal, build=_heal_all, footer=19),
     Action("unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off: may a replica outside the ISR lead?", CLUSTER, build=_toggle_unclean, footer=11),
     Action("elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition; what it lacks is lost.", CLUSTER, _no_unclean_election, build=_elect_unclean, footer=23),
     Action("elect-preferred", ("e",), "elect preferred", "Give leadership back to the preferred leaders.", CLUSTER, _no_preferred_election, build=_elect_preferred, footer=22),

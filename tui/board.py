@@ -51,6 +51,7 @@ NOTE_SECONDS: Final = 5.0
 
 _LEVELS: Final = (NOTABLE, NORMAL, DETAIL)
 _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home")
+_SHORTER: Final = {"step-notable": "notable", "unclean": "unclean", "cut": "cut"}
 _FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("help", "quit")), key=lambda a: a.footer))
 
 
@@ -315,8 +316,8 @@ class Board(Screen[None]):
             label = "thaw" if situation.broker is not None and situation.broker.state is BrokerState.PAUSED else "freeze"
         elif action.id == "faster":
             return Hint(action.id, "+-", "speed", True)
-        elif action.id == "step-notable":
-            label = "notable"
+        elif action.id in _SHORTER:
+            label = _SHORTER[action.id]
         return Hint(action.id, action.key, label, possible)
 
     # --- messages --------------------------------------------------------------------------------------------------
@@ -497,6 +498,7 @@ class Board(Screen[None]):
             dialogs.Help(
                 self.paint,
                 {a.id: a.refuse(situation) for a in ACTIONS},
+                min(156, self.app.size.width * 92 // 100) - 7,
                 f"Screen {self.app.size.width}×{self.app.size.height}, {size_class(*self.app.size)}.",
             )
         )

@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option as ListOption
 from tui.actions import ACTIONS, MOVES
 from tui.palette import Palette
 from tui.panels.states import LEGEND
+from tui.rows import wrap
 from tui.situation import Option, Question
 
 CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
@@ -110,10 +111,11 @@ class Help(ModalScreen[None]):
         Binding("question_mark,f1", "dismiss", show=False),
     ]
 
-    def __init__(self, paint: Palette, reasons: dict[str, str | None], extra: str) -> None:
+    def __init__(self, paint: Palette, reasons: dict[str, str | None], width: int, extra: str) -> None:
         super().__init__()
         self.paint = paint
         self.reasons = reasons
+        self.width = width
         self.extra = extra
 
     def compose(self) -> ComposeResult:
@@ -135,10 +137,11 @@ class Help(ModalScreen[None]):
             keys = " ".join(dict.fromkeys(_readable(key) for key in action.keys))
             text.append(f"  {keys:<11}", paint.key if reason is None else paint.key_off)
             text.append(f"{action.label:<17}", paint.strong if reason is None else paint.key_off)
-            text.append(action.help, paint.text if reason is None else paint.key_off)
+            said = [(line, paint.text if reason is None else paint.key_off) for line in wrap(action.help, self.width - 30)]
             if reason is not None:
-                text.append(f"\n{'':<30}now: {reason}", paint.muted)
-            text.append("\n")
+                said += [(line, paint.muted) for line in wrap(f"now: {reason}", self.width - 30)]
+            for number, (line, style) in enumerate(said):
+                text.append(("" if number == 0 else " " * 30) + line + "\n", style)
         text.append("\nMoving about\n", paint.title_focused)
         for keys, what in MOVES:
             text.append(f"  {keys:<16}", paint.key).append(f"{what}\n", paint.text)

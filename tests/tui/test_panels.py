@@ -6,6 +6,8 @@ import math
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.geometry import Size
 
 from core import acts
@@ -21,9 +23,11 @@ from tui.panels.events import EventLog, glyph_of, paint_event
 from tui.panels.footer import Hint, Note, paint_footer
 from tui.panels.header import Clock, paint_header
 from tui.panels.inspector import held_back, paint_broker, paint_event_detail, paint_partition
+from tui.panels.lines import changed
 from tui.panels.minimal import paint_minimal
 from tui.panels.scenario import Expected, ScenarioState, Verdict, paint_scenario
 from tui.ring import Ring, Rings, sentence
+from tui.rows import Row
 
 CLOCK = Clock(12_345_000, True, 1.0, None, None, "4.1", 7, "three brokers")
 
@@ -277,3 +281,20 @@ def test_the_minimal_view_is_calm() -> None:
     assert "‖ b3" in text(lines)
     assert "✓ 3 healthy" in text(lines)
     assert "the controller fenced b1" in text(lines)
+
+
+@given(
+    st.lists(st.sampled_from(["ab", "c", "def", "..", "g"]), max_size=8),
+    st.lists(st.sampled_from(["ab", "c", "def", "..", "g"]), max_size=8),
+)
+def test_the_changed_span_covers_every_difference(before: list[str], after: list[str]) -> None:
+    old, new = Row(), Row()
+    for text_of in before:
+        old.add(text_of, COLOUR.text)
+    for text_of in after:
+        new.add(text_of, COLOUR.text)
+    one, other = old.strip(30), new.strip(30)
+    start, end = changed(one, other, 30)
+    assert 0 <= start < end <= 30
+    assert one.text[:start] == other.text[:start]
+    assert one.text[end:] == other.text[end:]

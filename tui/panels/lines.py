@@ -47,7 +47,11 @@ class Lines(Widget):
         if len(old) != len(lines):
             self.refresh()
             return
-        dirty = [Region(0, y, width, 1) for y, line in enumerate(lines) if line is not old[y] and line != old[y]]
+        dirty = []
+        for y, line in enumerate(lines):
+            if line is not old[y] and line != old[y]:
+                start, end = changed(old[y], line, width)
+                dirty.append(Region(start, y, end - start, 1))
         if dirty:
             self.refresh(*dirty)
 
@@ -55,3 +59,21 @@ class Lines(Widget):
         """One row."""
         line = self._lines[y] if y < len(self._lines) else blank(self.box.width)
         return line.apply_style(self.paint.base)
+
+
+def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
+    """The columns, first inclusive to last exclusive, in which two lines of that width differ; a slow link is sent no more."""
+    before, after = list(old), list(new)
+    start = 0
+    shared = 0
+    for one, other in zip(before, after, strict=False):
+        if one != other:
+            break
+        start += other.cell_length
+        shared += 1
+    end = width
+    for one, other in zip(reversed(before[shared:]), reversed(after[shared:]), strict=False):
+        if one != other:
+            break
+        end -= other.cell_length
+    return (start, end) if start < end else (0, width)
