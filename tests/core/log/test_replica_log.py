@@ -16,7 +16,7 @@ def grow(log: ReplicaLog, records: int, term: Term) -> None:
 
 
 def replicate(log: ReplicaLog, start: int, end: int, term: Term) -> None:
-    log.append_as_follower((Stretch(start, end, term),))
+    log.append_as_follower((Stretch(start, end, term, 100 * (end - start)),))
 
 
 # The high watermark
