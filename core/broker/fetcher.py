@@ -47,6 +47,8 @@ class PartitionFetchState:
     leader_epoch: int
     state: str
     asked_epoch: int = NO_EPOCH
+    sent_epoch: int = NO_EPOCH
+    """The leader epoch of the last request that named it; another than `leader_epoch` while that is still under way from a former epoch."""
     delayed_until: int = 0
     out_of_range: bool = False
     checked: bool = False
@@ -147,6 +149,7 @@ class Fetcher:
             if state.delayed_until > now:
                 continue
             if state.state is TRUNCATING:
+                state.sent_epoch = state.leader_epoch
                 asking.append((tp, state.leader_epoch, state.asked_epoch))
             else:
                 lookup = lookup or state
@@ -173,6 +176,7 @@ class Fetcher:
             partition = state.partition
             log = partition.log
             epoch = log.epochs.latest_epoch if broker.release.truncation is Truncation.ON_FETCH else NO_EPOCH
+            state.sent_epoch = state.leader_epoch
             changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, partition.last_append))
         if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
             return False
@@ -312,7 +316,7 @@ class Fetcher:
         if part.error == errors.OFFSET_OUT_OF_RANGE:
             state.out_of_range = True
             self._prepare(state)
-        elif part.error == errors.FENCED_LEADER_EPOCH and state.partition.leader_epoch == state.leader_epoch:
+        elif part.error == errors.FENCED_LEADER_EPOCH and state.sent_epoch == state.leader_epoch:
             self.remove(tp)
             self.broker.failed_partitions[tp] = None
         else:
@@ -326,12 +330,12 @@ class Fetcher:
         broker = self.broker
         for tp, error, epoch, end in response.partitions:
             state = self.states.get(tp)
-            if state is None or state.state is not TRUNCATING:
+            if state is None or state.state is not TRUNCATING or state.sent_epoch != state.leader_epoch:
                 continue
             self._changed(tp)
             if error != errors.NONE:
                 broker.journal.emit(events.FetchFailed.kind, broker.id, tp.topic, tp.partition, self.leader, error)
-                if error == errors.FENCED_LEADER_EPOCH and state.partition.leader_epoch == state.leader_epoch:
+                if error == errors.FENCED_LEADER_EPOCH:
                     self.remove(tp)
                     broker.failed_partitions[tp] = None
                 else:

@@ -1,0 +1,44 @@
+"""Searches random timelines for a broken invariant for as long as one likes: `python -m tests.core.properties.search 2000 4.1`."""
+
+from __future__ import annotations
+
+import sys
+from random import Random
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+
+from core.release import RELEASES, Release
+from core.sim.cluster import Cluster
+from tests.core.properties.invariants import Watch
+from tests.core.properties.timelines import Timeline, heal, play, timelines
+
+
+def watched(timeline: Timeline, release: Release, *, healed: bool = True) -> Cluster:
+    """Play a timeline under watch, then heal it and demand that it becomes whole."""
+    watch = Watch(release)
+    cluster = play(timeline, release, watch.sink, watch.run)
+    watch.look()
+    if healed:
+        heal(cluster, watch.run)
+        watch.whole(cluster)
+    return cluster
+
+
+def search(release: Release, examples: int, seed: int) -> None:
+    """Try that many timelines; the smallest that breaks something is raised."""
+
+    @settings(
+        max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink)
+    )
+    @given(timelines(steps=40))
+    def holds(timeline: Timeline) -> None:
+        watched(timeline, release)
+
+    seeded(seed)(holds)()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:] or list(RELEASES):
+        search(RELEASES[name], int(sys.argv[1]), Random().randrange(2**32))
+        print(f"{name}: {sys.argv[1]} timelines hold")

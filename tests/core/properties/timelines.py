@@ -1,0 +1,162 @@
+"""Random timelines: a small cluster under load, and what befalls it. Data only, so that a failing one can be shown, shrunk and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import attrs
+from hypothesis import strategies as st
+
+from core import acts
+from core.errors import ActRefused
+from core.ids import CONTROLLER, broker_address
+from core.release import CURRENT, Release
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+from core.units import SECOND, US_PER_MS
+from core.view import BrokerState
+
+DEFAULT_LATENCY: Final = 500
+"""One-way latency of a healthy link, µs."""
+
+HEALED_WITHIN: Final = 130 * SECOND
+"""Virtual time after which a healed cluster must be whole: delivery.timeout.ms, and a broker's start with recovery."""
+
+Step = tuple[int, acts.Act]
+"""Wait that many µs, then do this."""
+
+
+@attrs.frozen
+class Timeline:
+    """A cluster of `brokers` with one topic per entry of `partitions`, loads on each, and steps."""
+
+    brokers: int
+    partitions: tuple[int, ...]
+    seed: int
+    latency: int
+    steps: tuple[Step, ...]
+
+    def spec(self, *, min_isr: int = 2) -> ClusterSpec:
+        """The cluster: replication factor 3, no unclean election, brokers slow enough to start that things happen meanwhile."""
+        return ClusterSpec(
+            brokers=tuple(BrokerSpec(broker) for broker in range(1, self.brokers + 1)),
+            topics=tuple(TopicSpec(f"t{number}", count, 3) for number, count in enumerate(self.partitions)),
+            settings=(("min.insync.replicas", min_isr), ("unclean.leader.election.enable", False)),
+            network=NetworkSpec(latency=self.latency),
+        )
+
+    def opening(self) -> tuple[acts.Act, ...]:
+        """Loads with acks=all and consumers on every topic."""
+        opening: list[acts.Act] = []
+        for number in range(len(self.partitions)):
+            opening.append(acts.Load(f"t{number}", 50, every=200 * US_PER_MS, producer=f"load{number}"))
+            opening.append(acts.Consume(f"t{number}", reset="earliest", consumer=f"reader{number}"))
+        return tuple(opening)
+
+
+def _waits() -> st.SearchStrategy[int]:
+    """0 to 40 s: often nothing, a round trip or a moment, seldom long."""
+    return st.one_of(
+        st.sampled_from((0, 300, 1_000, 20 * US_PER_MS)),
+        st.integers(0, 2_000).map(lambda ms: ms * US_PER_MS),
+        st.integers(0, 12_000).map(lambda ms: ms * US_PER_MS),
+        st.integers(0, 40).map(lambda s: s * SECOND),
+    )
+
+
+def _acts(brokers: int, topics: int, min_isrs: tuple[int, ...]) -> st.SearchStrategy[acts.Act]:
+    broker = st.integers(1, brokers)
+    address = broker.map(broker_address)
+    client = st.sampled_from([f"{kind}{number}" for number in range(topics) for kind in ("load", "reader")])
+    topic = st.integers(0, topics - 1)
+    pair = st.one_of(
+        st.tuples(address, address).filter(lambda pair: pair[0] != pair[1]),
+        st.tuples(address, st.just(CONTROLLER)),
+        st.tuples(st.just(CONTROLLER), address),
+        st.tuples(client, address),
+    )
+    return st.one_of(
+        st.builds(acts.Kill, broker),
+        st.builds(acts.Start, broker),
+        st.builds(acts.Shutdown, broker),
+        st.builds(acts.Pause, broker),
+        st.builds(acts.Resume, broker),
+        st.builds(acts.Cut, pair, st.booleans()),
+        st.builds(acts.Isolate, address),
+        st.one_of(st.just(acts.Heal()), st.builds(acts.Heal, pair)),
+        st.builds(
+            acts.Link,
+            pair,
+            latency=st.sampled_from((100, DEFAULT_LATENCY, 20_000, 300_000, 2_000_000)),
+            jitter=st.sampled_from((0, 1_000, 100_000, 1_500_000)),
+            loss_ppm=st.sampled_from((0, 20_000, 300_000)),
+        ),
+        st.builds(acts.Hold, pair),
+        st.builds(acts.Release, pair),
+        st.builds(acts.Elect),
+        st.builds(
+            lambda number, records: acts.Produce(f"t{number}", records, producer=f"burst{number}"), topic, st.sampled_from((1, 30, 4_000))
+        ),
+        st.sampled_from(min_isrs).map(lambda value: acts.Set("min.insync.replicas", str(value))),
+        st.sampled_from((1_000, 5_000, 30_000)).map(lambda value: acts.Set("replica.lag.time.max.ms", str(value))),
+    )
+
+
+@st.composite
+def timelines(draw: Callable, *, steps: int = 30, min_isrs: tuple[int, ...] = (2, 3)) -> Timeline:
+    """Any timeline of at most that many steps, with min.insync.replicas changing among those given."""
+    brokers = draw(st.integers(3, 5))
+    partitions = tuple(draw(st.lists(st.integers(1, 2), min_size=1, max_size=2)))
+    step = st.tuples(_waits(), _acts(brokers, len(partitions), min_isrs))
+    return Timeline(
+        brokers, partitions, draw(st.integers(0, 1_000)), draw(st.sampled_from((DEFAULT_LATENCY, 15_000))),
+        tuple(draw(st.lists(step, min_size=draw(st.sampled_from((1, steps // 2, steps))), max_size=steps))),
+    )  # fmt: skip
+
+
+def play(timeline: Timeline, release: Release, sink: Callable[[tuple], None] | None, run: Callable[[Cluster, int], None]) -> Cluster:
+    """A timeline from its start to its last step; `run` takes the cluster to a time. What is impossible is left out."""
+    cluster = Cluster(timeline.spec(), release, timeline.seed, sink)
+    for act in timeline.opening():
+        cluster.do(act)
+    run(cluster, cluster.now + SECOND)
+    for wait, act in timeline.steps:
+        run(cluster, cluster.now + wait)
+        attempt(cluster, act)
+    return cluster
+
+
+def attempt(cluster: Cluster, act: acts.Act) -> bool:
+    """Do an act if it is possible."""
+    try:
+        cluster.do(act)
+    except ActRefused:
+        return False
+    return True
+
+
+def heal(cluster: Cluster, run: Callable[[Cluster, int], None]) -> None:
+    """Make everything work again, stop the loads, and give it the time it may need."""
+    end = cluster.now + HEALED_WITHIN
+    for src, dst in [direction for direction, link in cluster.network.links.items() if link.held]:
+        cluster.do(acts.Release((src, dst)))
+    for src, dst in list(cluster.network.links):
+        cluster.do(acts.Link((src, dst), latency=DEFAULT_LATENCY, jitter=0, loss_ppm=0))
+    attempt(cluster, acts.Heal())
+    for broker in cluster.brokers:
+        attempt(cluster, acts.Resume(broker))
+    for producer in [name for name in cluster.clients if name.startswith("load")]:
+        cluster.do(acts.StopLoad(producer))
+    while cluster.now < end:
+        for broker in cluster.brokers.values():
+            if broker.state is BrokerState.STOPPED:
+                cluster.do(acts.Start(broker.id))
+        run(cluster, min(end, cluster.now + 5 * SECOND))
+
+
+def events_of(timeline: Timeline, release: Release = CURRENT) -> list[tuple]:
+    """All events of a timeline."""
+    events: list[tuple] = []
+    play(timeline, release, events.append, Cluster.run_until)
+    return events
