@@ -217,7 +217,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("produce", ("p",), "produce", "Produce a burst of records to the selected partition.", CLIENTS, _needs_partition, ask=questions.produce, footer=14),
     Action("load", ("l",), "load", "Change or stop the steady load on the selected partition's topic.", CLIENTS, _needs_partition, ask=questions.load, footer=24),
     Action("by-hand", ("b",), "by hand", "A single fetch, answer, fencing or check of the selected broker, in a cluster that is moved by hand.", CLUSTER, _not_by_hand, ask=questions.by_hand, footer=25),
-    Action("cause", ("backspace", "less_than_sign"), "to its cause", "From the selected event to the event that led to it; again and again.", SCREEN, _no_event, call="to_cause", footer=26),
+    Action("cause", ("backspace", "less_than_sign"), "to its cause", "From the selected event to the event that led to it; again and again.", SCREEN, _no_event, call="to_cause", shown="<", footer=26),
     Action("filter", ("f",), "filter", "Events: notable ones, all without fetches, every one.", SCREEN, call="filter", footer=15),
     Action("follow", ("G", "end"), "follow", "Follow the newest event again.", SCREEN, call="follow", footer=27),
     Action("order", ("o",), "order", "Partitions by name, or the worst first as operators sort them.", SCREEN, call="order", footer=28),

@@ -246,7 +246,7 @@ class Board(Screen[None]):
             return (
                 "Why",
                 paint_event_detail(situation.event, self.session.rings.find, self.paint, width),
-                "⌫ to its cause" if situation.event[2] else "",
+                "< to its cause" if situation.event[2] else "",
             )
         if situation.focus == "brokers" and situation.broker is not None:
             return f"Broker b{situation.broker.id}", paint_broker(situation.broker, self.view, self.paint, width), ""

@@ -19,6 +19,7 @@ from core.release import CURRENT, Release
 from core.units import SECOND
 from scenarios import catalogue
 from scenarios.errors import InputError
+from scenarios.language.script import releases_of
 from scenarios.play_target import PlayTarget
 from tui.app import Playground
 from tui.session import Session
@@ -117,7 +118,7 @@ def _target(scenario: str | None, release: str | None) -> PlayTarget:
     if scenario is None:
         return PlayTarget(None, None, Release.named(release) if release else CURRENT)
     script = catalogue.load(scenario)
-    return PlayTarget(script, script.spec, Release.named(release or script.releases[-1]), script.seed, title=script.name)
+    return PlayTarget(script, script.spec, releases_of(script, Release.named(release) if release else None)[-1], script.seed, title=script.name)
 
 
 def without_fonts(svg: str) -> str:

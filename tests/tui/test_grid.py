@@ -60,7 +60,7 @@ def test_a_row_says_everything() -> None:
     assert "orders-0" in row
     assert "△ under-repl" in row
     assert "L3 P7" in row
-    assert "[1,2] ≥2" in row
+    assert "[1,2]/2" in row
     assert "1180/1200" in row
     assert "1150/1200" in row
     assert "1100/1100" in row

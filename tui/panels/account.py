@@ -36,6 +36,7 @@ def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     ]
     if view.diverged:
         items.append(_alarm("diverged", view.diverged, paint, loud=True))
+    items += client_items(view, paint)
     items.append(
         [
             ("ISR shrinks ", paint.muted),
@@ -44,13 +45,22 @@ def account_items(view: ClusterView, paint: Palette) -> list[Item]:
             (str(view.isr_expands), paint.number),
         ]
     )
-    items += client_items(view, paint)
     return items
 
 
 def client_items(view: ClusterView, paint: Palette) -> list[Item]:
     """A line of text per client."""
     items: list[Item] = []
+    if not view.producers:
+        items.append(
+            [
+                ("nobody produces: ", paint.muted),
+                ("l", paint.key),
+                (" starts a load, ", paint.muted),
+                ("p", paint.key),
+                (" a burst", paint.muted),
+            ]
+        )
     for producer in view.producers:
         acks = "all" if producer.acks < 0 else str(producer.acks)
         item: Item = [(f"{producer.name} ", paint.broker), ("→ ", paint.muted), (producer.topic, paint.partition)]

@@ -64,7 +64,7 @@ class Columns:
         largest = max((copy.leo for p in view.partitions for copy in p.copies), default=0)
         digits = max(3, len(str(largest)))
         replicas = max((len(p.copies) for p in view.partitions), default=0)
-        isr = max((len(",".join(map(str, p.replicas))) for p in view.partitions), default=1) + 6
+        isr = max((len(",".join(map(str, p.replicas))) for p in view.partitions), default=1) + 5
         ids = tuple(broker.id for broker in view.brokers)
         wide = width >= 100
         status, leader, epochs = (13, 6, 9 if width >= 140 else 0) if wide else (2, 0, 0)
@@ -158,7 +158,7 @@ class GridPainter:
         if columns.epochs:
             row.add(fit("epochs", columns.epochs), paint.muted)
         if columns.isr:
-            row.add(fit("ISR ≥min", columns.isr), paint.muted)
+            row.add(fit("ISR/min", columns.isr), paint.muted)
         if columns.brokers:
             for number, view_of in enumerate(view.brokers):
                 row.pad(columns.cells_at + number * columns.cell)
@@ -189,7 +189,7 @@ class GridPainter:
         if columns.isr:
             members = "[" + ",".join(map(str, p.isr)) + "]"
             short = len(p.isr) < len(p.replicas)
-            row.add(members, style if short else paint.text).add(f" ≥{p.min_isr}", paint.muted)
+            row.add(members, style if short else paint.text).add(f"/{p.min_isr}", paint.muted)
         window = Window.of(p)
         by_broker = {copy.broker: copy for copy in p.copies}
         for place in range(columns.places):
@@ -212,7 +212,7 @@ class GridPainter:
         alive = copy.alive
         row.add(COMMITTED * committed, paint.committed if alive else paint.faint)
         row.add(PENDING * pending, paint.pending if alive else paint.faint)
-        row.add(MISSING * missing, paint.missing)
+        row.add((MISSING if window.end else " ") * missing, paint.missing)
         row.add(" ", paint.text)
         if columns.both:
             row.add(str(copy.hw).rjust(columns.digits), paint.number if alive else paint.muted).add("/", paint.muted)
