@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 SHOWN_ROWS: Final = 100
 """Rows of a table printed on the terminal; all of them go into Parquet and JSON."""
 
+BRIEF_BYTES: Final = 32 << 20
+"""Logs smaller than this together are not worth Java's slow compiler."""
+
 AT_ONCE: Final = 3
 """Summaries that are computed at the same time."""
 
@@ -107,10 +110,10 @@ def _summarise(
     logs: list[Log], out: Path | None, master: str | None, limit: int | None, progress: Say, complain: Say
 ) -> tuple[list[Result], int]:
     """Every table of the usable logs, and how many logs turned out unusable."""
-    with spark_session(master) as spark, tempfile.TemporaryDirectory(prefix="isrlab-logs-") as links:
+    size = sum(log.path.stat().st_size for log in logs)
+    with spark_session(master, brief=size < BRIEF_BYTES) as spark, tempfile.TemporaryDirectory(prefix="isrlab-logs-") as links:
         from spark_reports.summaries import COLUMNS, KINDS, SUMMARIES
 
-        size = sum(log.path.stat().st_size for log in logs)
         progress(f"reading {len(logs)} log{'s' if len(logs) > 1 else ''} ({size / 1e6:,.1f} MB) …")
         staging = Path(links) if is_local(master or LOCAL_MASTER) else None
         lines = read_lines(spark, logs, KINDS, COLUMNS, staging).cache()
