@@ -57,7 +57,8 @@ class Release:
         fetch_epoch_fencing: fetches and epoch requests carry the leader epoch and are fenced by it (KIP-320, 2.1).
         isr_eligibility: fenced and shutting-down brokers may not join an ISR (KIP-841, 3.3).
         broker_epoch_in_isr: an ISR change names broker epochs, stale ones are refused (KIP-903, 3.5).
-        bump_epoch_on_shrink: an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
+        bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).
+        bump_epoch_on_removal: a shrink that the controller makes itself does (the ZooKeeper controller's LeaderAndIsr, before 2.8).
         request_time_leo: the leader takes a follower's LEO from what it asks, not from what it was sent (always so in Kafka; B5).
         ignores_diverging_fetch: a fetch that is answered with a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an unclean leader is marked RECOVERING (KIP-704, 3.2).
@@ -82,6 +83,7 @@ class Release:
     isr_eligibility: bool
     broker_epoch_in_isr: bool
     bump_epoch_on_shrink: bool
+    bump_epoch_on_removal: bool
     request_time_leo: bool
     ignores_diverging_fetch: bool
     recovery_state: bool
@@ -174,7 +176,8 @@ def _profile(order: int, name: str) -> Release:
         fetch_epoch_fencing=since("2.1"),
         isr_eligibility=since("3.3"),
         broker_epoch_in_isr=since("3.6"),
-        bump_epoch_on_shrink=not since("3.6"),
+        bump_epoch_on_shrink=since("2.8") and not since("3.6"),
+        bump_epoch_on_removal=not since("2.8"),
         request_time_leo=True,
         ignores_diverging_fetch=True,
         recovery_state=since("3.3"),

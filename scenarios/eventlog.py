@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final
 
-import attrs
 import msgspec
 
 from core.journal.events import KINDS, Event
@@ -74,7 +73,7 @@ def make_header(spec: ClusterSpec, release: Release, seed: int, scenario: str | 
 
 
 def _columns(event: type[Event]) -> list[tuple[str, Any]]:
-    return [(field.name, _TYPES[str(field.type)]) for field in attrs.fields(event)]
+    return [(name, _TYPES[written]) for name, written in event.columns.items()]
 
 
 _writers: dict[str, Callable[..., msgspec.Struct]] = {}

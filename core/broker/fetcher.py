@@ -216,6 +216,13 @@ class Fetcher:
             self._wake_at(later)
         self.maybe_send()
 
+    def end_back_offs(self) -> None:
+        """By hand, whoever has the fetcher take a turn ends every back-off with it."""
+        for tp, state in self.states.items():
+            if state.delayed_until:
+                state.delayed_until = 0
+                self._changed(tp)
+
     def _wake_at(self, time: int) -> None:
         if self.waking_at < 0 or time < self.waking_at:
             self.waking_at = time
@@ -265,7 +272,7 @@ class Fetcher:
         arrived = journal.cause
         for part in response.partitions:
             state = self.states.get(part.tp)
-            if state is None or state.delayed_until or state.state is TRUNCATING:
+            if state is None or state.delayed_until or state.state is TRUNCATING or state.sent_epoch != state.leader_epoch:
                 continue
             journal.cause = part.cause or arrived
             if part.error != errors.NONE:
@@ -316,7 +323,7 @@ class Fetcher:
         if part.error == errors.OFFSET_OUT_OF_RANGE:
             state.out_of_range = True
             self._prepare(state)
-        elif part.error == errors.FENCED_LEADER_EPOCH and state.sent_epoch == state.leader_epoch:
+        elif part.error == errors.FENCED_LEADER_EPOCH:
             self.remove(tp)
             self.broker.failed_partitions[tp] = None
         else:

@@ -138,12 +138,14 @@ class ReplicationControl:
             if not registration.in_controlled_shutdown
         ]
         try:
+            if spec.replication_factor > 0 and len(usable) < len(self.brokers) and all(broker.fenced for broker in usable):
+                raise errors.KafkaError(errors.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced or in controlled shutdown.")
             placed = self._placer.place(spec.partitions, spec.replication_factor, usable)
         except errors.KafkaError as refusal:
             raise errors.KafkaError(
                 refusal.code, f"Unable to replicate the partition {spec.replication_factor} time(s): {refusal.message}"
             ) from None
-        return [self._fresh(tuple(replicas), errors.INVALID_REPLICATION_FACTOR) for replicas in placed]
+        return [self._fresh(tuple(replicas)) for replicas in placed]
 
     def _assigned(self, spec: TopicSpec, number: int) -> PartitionRegistration:
         given = spec.assignment[number]
@@ -154,18 +156,19 @@ class ReplicationControl:
                     f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
                 )
         if given.isr is None and given.leader is None:
-            return self._fresh(given.replicas, errors.INVALID_REPLICA_ASSIGNMENT)
+            if not any(self.is_active(broker) for broker in given.replicas):
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"All brokers specified in the manual partition assignment for partition {number} are fenced or in controlled shutdown.",
+                )
+            return self._fresh(given.replicas)
         isr = given.isr if given.isr is not None else tuple(b for b in given.replicas if self.is_active(b))
         leader = given.leader if given.leader is not None else next((b for b in isr if self.is_active(b)), NO_LEADER)
         return PartitionRegistration(given.replicas, isr, leader, 0, 0, elr=given.elr, last_known_elr=given.last_known_elr)
 
-    def _fresh(self, replicas: tuple[int, ...], refusal: str) -> PartitionRegistration:
+    def _fresh(self, replicas: tuple[int, ...]) -> PartitionRegistration:
         """A new partition: the active replicas are in sync, the first of them leads (`#buildPartitionRegistration`)."""
         isr = tuple(broker for broker in replicas if self.is_active(broker))
-        if not isr:
-            raise errors.KafkaError(
-                refusal, "All brokers specified in the manual partition assignment are fenced or in controlled shutdown."
-            )
         return PartitionRegistration(replicas, isr, isr[0], 0, 0)
 
     # --- changes ---------------------------------------------------------------------------------------------------
@@ -178,6 +181,7 @@ class ReplicationControl:
         election: ElectionMode | None = None,
         target_isr: tuple[int, ...] | None = None,
         target: PartitionReassignmentReplicas | None = None,
+        removal: bool = False,
         recovered: bool = False,
         unclean_shutdown: tuple[int, ...] = (),
         acceptable: Callable[[int], bool] | None = None,
@@ -196,7 +200,7 @@ class ReplicationControl:
             min_isr=self.min_isr(tp),
             elr_enabled=self.release.elr,
             unclean_shutdown=unclean_shutdown,
-            bump_epoch_on_shrink=self.release.bump_epoch_on_shrink,
+            bump_epoch_on_shrink=self.release.bump_epoch_on_shrink or (removal and self.release.bump_epoch_on_removal),
             recovery_state=self.release.recovery_state,
         )
         if change is None:
@@ -266,7 +270,7 @@ class ReplicationControl:
         unclean = (broker,) if unclean_shutdown else ()
         for tp in list(self.in_isr.get(broker, ())):
             isr = tuple(member for member in self.partitions[tp].isr if member != broker)
-            self.change(tp, reason, target_isr=isr, unclean_shutdown=unclean, acceptable=acceptable)
+            self.change(tp, reason, target_isr=isr, removal=True, unclean_shutdown=unclean, acceptable=acceptable)
         if unclean_shutdown:
             for tp, registration in list(self.partitions.items()):
                 if broker in registration.elr:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
 from core.journal.events.base import DETAIL, NORMAL, NOTABLE, Event, EventTuple
 from core.journal.events.brokers import (
     BrokerFenced,
@@ -135,7 +133,7 @@ KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
 
 def column_types(event: type[Event]) -> dict[str, str]:
     """A kind's columns with their types: `int`, `str`, `bool` or `tuple[int, ...]`."""
-    return {field.name: str(field.type) for field in attrs.fields(event)}
+    return dict(event.columns)
 
 
 def decode(event: EventTuple) -> Event:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from core.journal.events.base import DETAIL, NOTABLE, Event, name_of, offsets
 from core.units import format_duration
 
 
-@attrs.frozen
 class BrokerStopped(Event):
     """A broker's process ended; `how`: killed, power-loss or shutdown."""
 
@@ -28,7 +25,6 @@ class BrokerStopped(Event):
         return f"b{self.broker} {tail[self.how]}"
 
 
-@attrs.frozen
 class UnflushedLost(Event):
     """The tail of a log went with the machine's page cache."""
 
@@ -45,7 +41,6 @@ class UnflushedLost(Event):
         return f"b{self.broker} lost {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)}: not flushed when the power went"
 
 
-@attrs.frozen
 class BrokerStarted(Event):
     """A broker's process runs again; `recovery_us` is spent on log recovery when there was no clean-shutdown file."""
 
@@ -62,7 +57,6 @@ class BrokerStarted(Event):
         return f"b{self.broker} starts: no clean-shutdown file, logs recovered in {format_duration(self.recovery_us)}; high watermarks come from the last checkpoint"
 
 
-@attrs.frozen
 class BrokerPaused(Event):
     """A broker's process stands still."""
 
@@ -74,7 +68,6 @@ class BrokerPaused(Event):
         return f"b{self.broker} stands still (as in a long GC pause): it handles and sends nothing, but believes what it believed"
 
 
-@attrs.frozen
 class BrokerResumed(Event):
     """A paused process goes on."""
 
@@ -87,7 +80,6 @@ class BrokerResumed(Event):
         return f"b{self.broker} goes on after {format_duration(self.paused_us)}"
 
 
-@attrs.frozen
 class BrokerRegistered(Event):
     """The controller gave a broker a new epoch; it stays fenced until it has caught up with the metadata."""
 
@@ -100,7 +92,6 @@ class BrokerRegistered(Event):
         return f"the controller registered b{self.broker} with broker epoch {self.broker_epoch}; fenced until it has the metadata"
 
 
-@attrs.frozen
 class RegistrationRefused(Event):
     """The controller refused a registration."""
 
@@ -113,7 +104,6 @@ class RegistrationRefused(Event):
         return f"the controller refused to register b{self.broker}: {self.error} (its former session is still valid); it tries again"
 
 
-@attrs.frozen
 class BrokerFenced(Event):
     """A broker's session expired, or it was fenced by hand."""
 
@@ -133,7 +123,6 @@ class BrokerFenced(Event):
         )
 
 
-@attrs.frozen
 class BrokerUnfenced(Event):
     """A registered broker has caught up with the metadata and may lead again; it re-enters no ISR by this."""
 
@@ -146,7 +135,6 @@ class BrokerUnfenced(Event):
         return f"b{self.broker} is unfenced: it may lead again; into an ISR it comes only by fetching up to the high watermark"
 
 
-@attrs.frozen
 class ShutdownBegun(Event):
     """A broker asked for controlled shutdown."""
 
@@ -159,7 +147,6 @@ class ShutdownBegun(Event):
         return f"b{self.broker} asks for controlled shutdown: it leaves every ISR and its leaderships move first"
 
 
-@attrs.frozen
 class HighWatermarksCheckpointed(Event):
     """A broker wrote `replication-offset-checkpoint`; `partitions` counts those that changed."""
 

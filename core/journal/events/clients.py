@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from core.journal.events.base import DETAIL, NOTABLE, Event, name_of, offsets, records
 from core.units import format_duration
 
 
-@attrs.frozen
 class ProduceAcked(Event):
     """A producer was told that its batch is in; `latency_us` from first send. With acks=0 it tells itself: offsets are -1."""
 
@@ -38,7 +35,6 @@ class ProduceAcked(Event):
         )
 
 
-@attrs.frozen
 class ProduceFailed(Event):
     """A produce attempt failed; `retry` tells whether the producer tries again or gives up."""
 
@@ -58,7 +54,6 @@ class ProduceFailed(Event):
         return what + (": it tries again" if self.retry else ": it gives up")
 
 
-@attrs.frozen
 class Consumed(Event):
     """A consumer was given records: always below the high watermark it was told."""
 
@@ -77,7 +72,6 @@ class Consumed(Event):
         return f"{self.consumer} read {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)} from b{self.broker}, below the high watermark {self.high_watermark}"
 
 
-@attrs.frozen
 class ConsumerReset(Event):
     """A consumer's position was not in the log any more and was reset."""
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from core.journal.events.base import NOTABLE, Event, ids, leader_name, name_of
 
 
-@attrs.frozen
 class TopicCreated(Event):
     """A topic exists; its partitions follow as `partition-changed`."""
 
@@ -25,7 +22,6 @@ class TopicCreated(Event):
         return f"topic {self.topic}: {self.partitions} partitions, replication factor {self.replication_factor}"
 
 
-@attrs.frozen
 class TopicRefused(Event):
     """A topic was refused; nothing was created."""
 
@@ -40,7 +36,6 @@ class TopicRefused(Event):
         return f"topic {self.topic} refused, nothing created: {self.error}: {self.message}"
 
 
-@attrs.frozen
 class PartitionChanged(Event):
     """The controller committed a partition's new state: the whole of it, as `PartitionRegistration` holds it."""
 
@@ -68,7 +63,6 @@ class PartitionChanged(Event):
         )
 
 
-@attrs.frozen
 class LeaderElected(Event):
     """A leader was elected; `election`: clean, unclean, preferred, eligible (from the ELR) or last-known."""
 
@@ -96,7 +90,6 @@ class LeaderElected(Event):
         return f"b{self.leader} leads {name} in epoch {self.leader_epoch} after {leader_name(self.old_leader)}: {how[self.election]} ({self.reason})"
 
 
-@attrs.frozen
 class PartitionOffline(Event):
     """No replica may lead: the partition serves nothing until an ISR (or eligible) member returns."""
 
@@ -117,7 +110,6 @@ class PartitionOffline(Event):
         )
 
 
-@attrs.frozen
 class ElectionRefused(Event):
     """An election that somebody asked for was refused."""
 
@@ -132,7 +124,6 @@ class ElectionRefused(Event):
         return f"{self.election} election of {name_of(self.topic, self.partition)} refused: {self.error}"
 
 
-@attrs.frozen
 class AlterPartitionRefused(Event):
     """The controller refused an ISR that a leader proposed."""
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from core.journal.events.base import NOTABLE, Event, name_of, offsets, records
 
 
-@attrs.frozen
 class RecordsLost(Event):
     """Acknowledged records are not in the log that now counts, the one of leader `broker`."""
 
@@ -31,7 +28,6 @@ class RecordsLost(Event):
         )
 
 
-@attrs.frozen
 class RecordsRecovered(Event):
     """Records counted as lost are in the leader's log again, because a replica that kept them leads."""
 
@@ -53,7 +49,6 @@ class RecordsRecovered(Event):
         )
 
 
-@attrs.frozen
 class RecordsDiverged(Event):
     """Two replicas hold different records at the same offsets and no longer notice."""
 
@@ -74,7 +69,6 @@ class RecordsDiverged(Event):
         )
 
 
-@attrs.frozen
 class RecordsDuplicated(Event):
     """A retried batch was appended although its first attempt is in the log."""
 

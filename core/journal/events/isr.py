@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from core.journal.events.base import NOTABLE, Event, ids, name_of
 from core.units import format_duration
 
 
-@attrs.frozen
 class IsrShrinkProposed(Event):
     """A leader asks the controller to drop followers that have not caught up in time."""
 
@@ -31,7 +28,6 @@ class IsrShrinkProposed(Event):
         )
 
 
-@attrs.frozen
 class IsrExpandProposed(Event):
     """A leader asks the controller to take a follower in that has reached the high watermark."""
 
@@ -52,7 +48,6 @@ class IsrExpandProposed(Event):
         )
 
 
-@attrs.frozen
 class IsrShrunk(Event):
     """The controller committed a smaller ISR that the leader had proposed."""
 
@@ -70,7 +65,6 @@ class IsrShrunk(Event):
         return f"{ids(self.out)} left the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}; the high watermark no longer waits for it"
 
 
-@attrs.frozen
 class IsrExpanded(Event):
     """The controller committed a larger ISR that the leader had proposed."""
 
@@ -88,7 +82,6 @@ class IsrExpanded(Event):
         return f"{ids(self.joined)} joined the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}"
 
 
-@attrs.frozen
 class IsrChangeFailed(Event):
     """A leader's ISR proposal came back with an error."""
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from core.journal.events.base import NOTABLE, Event
 from core.units import format_duration
 
 
-@attrs.frozen
 class LinkCut(Event):
     """Messages from `src` to `dst` are dropped from now on."""
 
@@ -23,7 +20,6 @@ class LinkCut(Event):
         return f"the link {self.src} → {self.dst} is cut"
 
 
-@attrs.frozen
 class LinkHealed(Event):
     """Messages from `src` to `dst` arrive again."""
 
@@ -36,7 +32,6 @@ class LinkHealed(Event):
         return f"the link {self.src} → {self.dst} works again"
 
 
-@attrs.frozen
 class LinkChanged(Event):
     """A link's quality changed."""
 
@@ -56,7 +51,6 @@ class LinkChanged(Event):
         )
 
 
-@attrs.frozen
 class LinkHeld(Event):
     """Messages from `src` to `dst` are held back."""
 
@@ -69,7 +63,6 @@ class LinkHeld(Event):
         return f"messages {self.src} → {self.dst} are held back"
 
 
-@attrs.frozen
 class LinkReleased(Event):
     """Held messages are delivered."""
 

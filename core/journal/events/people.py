@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from core.journal.events.base import NOTABLE, Event
 
 
-@attrs.frozen
 class Acted(Event):
     """Somebody did something; `args` are the act's fields as JSON."""
 
@@ -22,7 +19,6 @@ class Acted(Event):
         return f"You: {self.act} {self.args}" if self.args != "{}" else f"You: {self.act}"
 
 
-@attrs.frozen
 class SettingChanged(Event):
     """A setting has a new value in force; `subject` is the broker or topic, empty for the whole cluster."""
 

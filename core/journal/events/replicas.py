@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from core.journal.events.base import DETAIL, NORMAL, NOTABLE, Event, ids, leader_name, name_of, offsets, records
 
 
-@attrs.frozen
 class BecameLeader(Event):
     """A broker took up leadership: its log is now what counts."""
 
@@ -30,7 +27,6 @@ class BecameLeader(Event):
         )
 
 
-@attrs.frozen
 class BecameFollower(Event):
     """A broker follows a leader; `offset` is its LEO."""
 
@@ -51,7 +47,6 @@ class BecameFollower(Event):
         )
 
 
-@attrs.frozen
 class Appended(Event):
     """A leader appended a produced batch."""
 
@@ -76,7 +71,6 @@ class Appended(Event):
         )
 
 
-@attrs.frozen
 class AppendRefused(Event):
     """A leader (or a broker that is none) refused a produced batch; nothing was appended."""
 
@@ -97,7 +91,6 @@ class AppendRefused(Event):
         return f"b{self.broker} refused {records(self.records)} of {self.producer} for {name_of(self.topic, self.partition)}, nothing appended: {self.error}{why}"
 
 
-@attrs.frozen
 class FollowerFetched(Event):
     """The leader learned how far a follower's log reaches: the offset its fetch asks from."""
 
@@ -115,7 +108,6 @@ class FollowerFetched(Event):
         return f"b{self.follower} asked b{self.broker} for {name_of(self.topic, self.partition)} from offset {self.new_offset}: so it holds all below"
 
 
-@attrs.frozen
 class FollowerAppended(Event):
     """A follower appended what it was handed; `high_watermark` is its own after that."""
 
@@ -137,7 +129,6 @@ class FollowerAppended(Event):
         )
 
 
-@attrs.frozen
 class FollowerHighWatermark(Event):
     """A follower's high watermark moved without new records."""
 
@@ -154,7 +145,6 @@ class FollowerHighWatermark(Event):
         return f"b{self.broker} learned the high watermark of {name_of(self.topic, self.partition)}: {self.old_offset} → {self.new_offset}"
 
 
-@attrs.frozen
 class HighWatermarkAdvanced(Event):
     """A leader's high watermark rose; `held_by` is the replica with the smallest LEO that counts."""
 
@@ -178,7 +168,6 @@ class HighWatermarkAdvanced(Event):
         return f"high watermark of {name_of(self.topic, self.partition)} {self.old_offset} → {self.new_offset} on b{self.broker}: {why}"
 
 
-@attrs.frozen
 class EpochAnswered(Event):
     """A follower asked where its last epoch ends (OffsetsForLeaderEpoch) and was told (`epoch`, `end_offset`)."""
 
@@ -199,7 +188,6 @@ class EpochAnswered(Event):
         )
 
 
-@attrs.frozen
 class Truncated(Event):
     """A replica cut its log to `from_offset`; it reached to `to_offset`. `rule`: high-watermark, leader-epoch, diverging-epoch or out-of-range."""
 
@@ -228,7 +216,6 @@ class Truncated(Event):
         )
 
 
-@attrs.frozen
 class FetchFailed(Event):
     """A follower's fetch came back with an error; it tries again after replica.fetch.backoff.ms, or waits for metadata."""
 
@@ -244,7 +231,6 @@ class FetchFailed(Event):
         return f"b{self.broker} could not fetch {name_of(self.topic, self.partition)} from b{self.leader}: {self.error}"
 
 
-@attrs.frozen
 class FetcherDisconnected(Event):
     """A follower lost the connection to a leader; all partitions of that fetcher back off."""
 
