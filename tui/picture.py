@@ -118,7 +118,9 @@ def _target(scenario: str | None, release: str | None) -> PlayTarget:
     if scenario is None:
         return PlayTarget(None, None, Release.named(release) if release else CURRENT)
     script = catalogue.load(scenario)
-    return PlayTarget(script, script.spec, releases_of(script, Release.named(release) if release else None)[-1], script.seed, title=script.name)
+    return PlayTarget(
+        script, script.spec, releases_of(script, Release.named(release) if release else None)[-1], script.seed, title=script.name
+    )
 
 
 def without_fonts(svg: str) -> str:

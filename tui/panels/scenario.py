@@ -59,7 +59,7 @@ def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) 
     note = f"{held} of {len(state.expectations)} held" + (f", {failed} FAILED" if failed else "") + (" · ended" if state.ended else "")
     lines = [
         rule(
-            f"Scenario {state.name}",
+            "Scenario",
             note,
             width,
             paint.title,
