@@ -491,6 +491,7 @@ def _turn(cluster: Cluster, fetcher: Fetcher, max_wait: int, min_bytes: int, max
     """One turn of a fetcher: what it must ask before it may fetch, then the fetch."""
     if fetcher.in_flight:
         fetcher.abandon()
+    fetcher.end_back_offs()
     for _ in range(64):
         preparing = bool(fetcher.preparing)
         fetcher.send_next(max_wait, min_bytes, max_records)
