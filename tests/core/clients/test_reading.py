@@ -1,0 +1,189 @@
+"""Clients on a running cluster against Kafka's own vectors: UNC (UncleanLeaderElectionTest), HW-13 (LogRecoveryTest); and a consumer alone: CON-05, HW-02."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import acts, errors
+from core.clients.consumer import Consumer
+from core.ids import NO_LEADER, TopicPartition
+from core.journal import events
+from core.messages import (
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    FetchedPartition,
+    MetadataRequest,
+    MetadataResponse,
+    OffsetsRequest,
+    OffsetsResponse,
+)
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.units import SECOND
+from tests.core.node_bench import NodeBench
+
+TP = TopicPartition("t", 0)
+
+
+class Run:
+    """A cluster of two brokers with one partition on both, led by 1."""
+
+    def __init__(self, *, settings: dict | None = None, config: dict[str, str] | None = None) -> None:
+        self.events: list[tuple] = []
+        topic = TopicSpec("t", assignment=(PartitionSpec((1, 2)),), config=tuple((config or {}).items()))
+        spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (topic,), settings=tuple((settings or {}).items()))
+        self.cluster = Cluster(spec, sink=self.events.append)
+
+    def do(self, *them: acts.Act, then: int = 1) -> None:
+        for act in them:
+            self.cluster.do(act)
+        self.cluster.run_until(self.cluster.now + then * SECOND)
+
+    def consumed(self, consumer: str) -> int:
+        """How many records a consumer has read."""
+        return sum(event[9] - event[8] for event in self.events if event[3] == events.Consumed.kind and event[4] == consumer)
+
+    def leader(self) -> int:
+        return self.cluster.partition_view(TP).leader
+
+    def high_watermarks(self) -> list[int]:
+        return [broker.disk.logs[TP].high_watermark for broker in self.cluster.brokers.values()]
+
+    def checkpoints(self) -> list[int]:
+        return [broker.disk.high_watermarks.get(TP, 0) for broker in self.cluster.brokers.values()]
+
+
+def first_and_second(run: Run) -> None:
+    """UNC's start: "first" is on both, "second" on the leader alone, then the leader is gone and the follower is back."""
+    run.do(acts.Produce("t", 1, acks="1"))
+    run.do(acts.Shutdown(2), then=10)
+    run.do(acts.Produce("t", 1, acks="1"))
+    run.do(acts.Consume("t", "early"), then=2)
+    assert run.consumed("early") == 2
+    assert run.cluster.account.elections.get("unclean", 0) == 0
+    run.do(acts.Kill(1), then=15)
+    run.do(acts.Start(2), then=10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "config"),
+    [
+        pytest.param({"unclean.leader.election.enable": "true"}, {}, id="UNC-01"),
+        pytest.param(
+            {"unclean.leader.election.enable": "false"}, {"unclean.leader.election.enable": "true"}, id="UNC-03-topic-over-broker"
+        ),
+    ],
+)
+def test_unc_01_03_an_unclean_leader_goes_on_without_what_it_lacks(settings: dict, config: dict) -> None:
+    run = Run(settings=settings, config=config)
+    first_and_second(run)
+    assert (run.leader(), run.cluster.account.elections["unclean"]) == (2, 1)
+    run.do(acts.Produce("t", 1, acks="1"), acts.Consume("t", "late"), then=3)
+    assert run.consumed("late") == 2
+    log = run.cluster.brokers[2].disk.logs[TP]
+    assert [(piece.start, piece.end, piece.term.leader) for piece in log.runs()] == [(0, 1, 1), (1, 2, 2)], "first, third"
+    assert run.cluster.account.lost == 1
+    run.do(acts.Start(1), then=10)
+    assert run.cluster.brokers[1].disk.logs[TP].runs() == log.runs(), "the old leader cuts off what it alone had"
+
+
+def test_unc_03_a_topic_may_forbid_what_the_broker_allows() -> None:
+    run = Run(settings={"unclean.leader.election.enable": "true"}, config={"unclean.leader.election.enable": "false"})
+    first_and_second(run)
+    assert (run.leader(), run.cluster.account.elections.get("unclean", 0)) == (NO_LEADER, 0)
+    run.do(acts.Start(1), then=10)
+    assert (run.leader(), run.cluster.account.lost) == (1, 0)
+    run.do(acts.Consume("t", "late"), then=3)
+    assert run.consumed("late") == 2
+
+
+def test_unc_03_an_invalid_value_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"unclean\.leader\.election\.enable takes true or false, not 'maybe'"):
+        Run(config={"unclean.leader.election.enable": "maybe"})
+
+
+def test_hw_13_recovery_of_the_high_watermark() -> None:
+    run = Run()
+    run.do(acts.Produce("t", 1), then=2)
+    assert run.high_watermarks() == [1, 1]
+    run.do(acts.Shutdown(1), then=10)
+    assert (run.checkpoints()[0], run.leader()) == (1, 2)
+    run.do(acts.Start(1), then=10)
+    run.do(acts.Shutdown(2), then=10)
+    assert (run.checkpoints()[1], run.leader()) == (1, 1)
+    run.do(acts.Start(2), then=10)
+    run.do(acts.Produce("t", 1), then=3)
+    assert run.high_watermarks() == [2, 2]
+    run.do(acts.Shutdown(2), acts.Shutdown(1), then=10)
+    assert run.checkpoints() == [2, 2]
+
+
+@pytest.mark.parametrize("records", [20, 2])
+def test_hw_13_recovery_after_a_hard_failure(records: int) -> None:
+    run = Run()
+    run.do(acts.Produce("t", records), then=6)
+    run.do(acts.Kill(1), then=15)
+    assert run.leader() == 2
+    run.do(acts.Start(1), then=15)
+    run.do(acts.Produce("t", 2), then=7)
+    assert run.high_watermarks() == run.checkpoints() == [records + 2, records + 2]
+
+
+# A consumer alone; the test plays its brokers
+
+
+class ConsumerBench(NodeBench):
+    """A consumer of t, whose one partition broker 1 leads in epoch 3."""
+
+    def __init__(self, reset: str) -> None:
+        super().__init__()
+        self.network.alive["b1"] = True
+        self.node = self.consumer = Consumer("c", "t", reset, (1,), self.network, self.journal, self.account)
+        self.consumer.start()
+        asked = self.one_sent(MetadataRequest, "b1")
+        self.consumer.handle(MetadataResponse(asked.correlation, "t", ((1, 3),)), "b1")
+
+    def fetches(self) -> tuple[int, int]:
+        """(position, leader epoch) of the fetch it has sent."""
+        self.request = self.one_sent(ConsumerFetchRequest, "b1")
+        ((_, position, epoch),) = self.request.partitions
+        return position, epoch
+
+    def answer(self, error: str) -> None:
+        position = self.request.partitions[0][1]
+        part = FetchedPartition(TP, error, position, (), -1, -1, -1, -1, 0)
+        self.consumer.handle(ConsumerFetchResponse(self.request.correlation, (part,)), "b1")
+
+    def offsets(self, error: str, earliest: int, latest: int) -> None:
+        asked = self.one_sent(OffsetsRequest, "b1")
+        assert (asked.replica, asked.leader_epoch) == (-1, 3)
+        self.consumer.handle(OffsetsResponse(asked.correlation, 0, TP, error, earliest, latest), "b1")
+
+
+@pytest.mark.parametrize(("reset", "position"), [("earliest", 4), ("latest", 9)])
+def test_con_05_out_of_range_resets_by_policy(reset: str, position: int) -> None:
+    bench = ConsumerBench(reset)
+    if reset == "latest":
+        bench.offsets(errors.NONE, 0, 20)
+    assert bench.fetches() == (20 if reset == "latest" else 0, 3)
+    bench.answer(errors.OFFSET_OUT_OF_RANGE)
+    bench.offsets(errors.NONE, 4, 9)
+    assert bench.fetches() == (position, 3)
+    assert [columns[-2:] for columns in bench.told(events.ConsumerReset)] == [(errors.OFFSET_OUT_OF_RANGE, reset)]
+
+
+def test_hw_02_the_earliest_offset_is_taken_while_the_latest_is_not_to_be_had() -> None:
+    bench = ConsumerBench("earliest")
+    bench.fetches()
+    bench.answer(errors.OFFSET_OUT_OF_RANGE)
+    bench.offsets(errors.OFFSET_NOT_AVAILABLE, 4, -1)
+    assert bench.fetches() == (4, 3)
+
+
+def test_hw_02_the_latest_offset_is_asked_for_again() -> None:
+    bench = ConsumerBench("latest")
+    bench.offsets(errors.OFFSET_NOT_AVAILABLE, 4, -1)
+    assert bench.sent(ConsumerFetchRequest) == []
+    bench.run(100)
+    bench.offsets(errors.NONE, 4, 9)
+    assert bench.fetches() == (9, 3)
