@@ -5,7 +5,7 @@
 #   make test [ARGS="…"]     the whole test suite
 #   make lint                format, lint, types, import contracts
 #   make bench               benchmarks
-#   make docs                regenerate the pages that are made from the code
+#   make docs                regenerate the pages and pictures that are made from the code
 #   make lock                resolve the dependencies anew into locks/
 #   make clean               remove the environment and what tools left behind
 #
@@ -48,6 +48,10 @@ bench: $(STAMPS)/test
 
 docs: $(STAMPS)/play
 	@$(BIN)/python -m scenarios.eventlog_doc
+	@$(BIN)/python -m scenarios.script_doc
+	@mkdir -p docs
+	@$(BIN)/python -m tui.picture docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
+	@$(BIN)/python -m tui.picture docs/e1.svg --size 120x36 --scenario e1-data-loss --release 0.10.2 --steps 16
 
 venv: $(STAMPS)/test $(STAMPS)/lint
 

@@ -241,7 +241,7 @@ class Run:
             if step is None:
                 self._advance(self.cluster.now)
             elif step.until is not None:
-                self._advance(self._entered + step.within)
+                self._advance(self._entered + step.within, steps=1)
             else:
                 self._advance(max(self._target(step), self.cluster.now))
         return self.result()

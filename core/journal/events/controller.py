@@ -19,7 +19,8 @@ class TopicCreated(Event):
     replication_factor: int
 
     def sentence(self) -> str:
-        return f"topic {self.topic}: {self.partitions} partitions, replication factor {self.replication_factor}"
+        many = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
+        return f"topic {self.topic}: {many}, replication factor {self.replication_factor}"
 
 
 class TopicRefused(Event):
