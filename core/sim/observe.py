@@ -97,6 +97,7 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
     account = cluster.account.of(tp)
     leads = cluster.brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
+    counts = None if leads is None else leads.disk.logs.get(tp)
     return PartitionView(
         tp=tp,
         leader=registration.leader,
@@ -115,7 +116,7 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
         held_by=leading.least_leo()[1] if leading is not None and leading.is_leader else NO_LEADER,
         accepted=account.accepted,
         acked=account.acked_count,
-        committed=leading.log.high_watermark if leading is not None else 0,
+        committed=0 if counts is None else counts.high_watermark,
         lost=account.lost_count,
         duplicated=account.duplicated,
         diverged=diverged(cluster, tp, registration),

@@ -118,8 +118,8 @@ class BrokerFenced(Event):
         if self.limit_us < 0:
             return f"the controller fenced b{self.broker}: it leaves every ISR, its leaderships are elected anew"
         return (
-            f"the controller fenced b{self.broker}: no heartbeat for {format_duration(self.silent_us)}, more than "
-            f"broker.session.timeout.ms {format_duration(self.limit_us)}; it leaves every ISR, its leaderships are elected anew"
+            f"the controller fenced b{self.broker}: no heartbeat within broker.session.timeout.ms {format_duration(self.limit_us)}; "
+            "it leaves every ISR, its leaderships are elected anew"
         )
 
 
