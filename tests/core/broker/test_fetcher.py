@@ -259,6 +259,14 @@ def test_fol_14_truncates_to_the_leaders_end_of_the_epoch(leader_end: int) -> No
     assert follower.asks().offset == leader_end
 
 
+@pytest.mark.parametrize(("leader_end", "leo"), [(120, 120), (130, 130), (155, 130)])
+def test_fol_14_the_shorter_of_both_ends_of_the_epoch(leader_end: int, leo: int) -> None:
+    follower = Follower(ROUNDS, log_of((4, 0), (5, 130), leo=200), leader_epoch=6)
+    follower.asks_epochs()
+    follower.answer_epochs((4, leader_end))
+    assert (follower.log.leo, follower.state()) == (leo, "fetching")
+
+
 @pytest.mark.parametrize(("leader_end", "leo"), [(156, 156), (202, 200)])
 def test_fol_15_when_the_follower_knows_nothing_of_that_epoch(leader_end: int, leo: int) -> None:
     follower = Follower(ROUNDS, log_of((3, 0), leo=200), leader_epoch=6)

@@ -6,6 +6,7 @@ import pytest
 
 from core import errors
 from core.journal import events
+from core.messages import AlterPartitionRequest
 from core.release import RELEASES
 from tests.core.node_bench import TP, BrokerBench, log_of
 
@@ -52,6 +53,8 @@ def test_hw_03_available_again_once_the_high_watermark_reaches_the_epoch(bench: 
     bench.partition_is((1, 2, 3), (1, 2, 3), leader_epoch=10, partition_epoch=5)
     bench.fetch(2, 5)
     assert (bench.log.high_watermark, bench.list_offsets().error) == (2, errors.OFFSET_NOT_AVAILABLE)
+    bench.fetch(3, 4)
+    assert (bench.log.high_watermark, bench.list_offsets().error) == (4, errors.OFFSET_NOT_AVAILABLE)
     bench.fetch(3, 5)
     assert bench.log.high_watermark == 5
     answer = bench.list_offsets()
@@ -65,6 +68,25 @@ def test_hw_04_follower_within_the_first_batch(bench: BrokerBench) -> None:
     bench.fetch(3, 0)
     bench.fetch(3, 1)
     assert bench.log.high_watermark == 1
+
+
+@pytest.mark.parametrize(("release", "joins_at"), [("1.1", 1), ("2.0", 5), ("4.1", 5)], ids=["HW-04-1.1", "HW-04-2.0", "HW-04-4.1"])
+def test_hw_04_a_follower_joins_at_the_start_of_the_leaders_epoch(release: str, joins_at: int) -> None:
+    """The whole of testFollowerDoesNotJoinISRUntilCaughtUpToOffsetWithinCurrentLeaderEpoch (KAFKA-7128, since 2.0)."""
+    bench = BrokerBench(RELEASES[release])
+    bench.partition_is((1, 2, 3), (1, 3), leader_epoch=8)
+    bench.produce(2)
+    bench.produce(3)
+    bench.fetch(3, 0)
+    bench.fetch(3, 1)
+    assert bench.log.high_watermark == 1
+    bench.partition_is((1, 2, 3), (1, 3), leader=3, leader_epoch=9, partition_epoch=2)
+    bench.partition_is((1, 2, 3), (1, 3), leader_epoch=10, partition_epoch=3)
+    proposed = []
+    for offset in (0, 1, 4, 5):
+        bench.fetch(2, offset)
+        proposed += [offset for request in bench.sent(AlterPartitionRequest) if request.items[0].isr == (1, 2, 3)]
+    assert proposed == [joins_at]
 
 
 def test_hw_07_isr_07_a_shrink_moves_it_only_when_committed(bench: BrokerBench) -> None:

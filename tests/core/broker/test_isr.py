@@ -5,11 +5,16 @@ from __future__ import annotations
 import pytest
 
 from core import errors
+from core.account import Account
 from core.broker.replica import NEVER
+from core.controller.registration import PartitionRegistration
 from core.ids import TopicPartition
 from core.journal import events
+from core.journal.recorder import Journal
 from core.messages import AlterPartitionRequest, AlterPartitionResponse
+from core.sim.observe import status_of
 from core.units import US_PER_MS
+from core.view import PartitionStatus
 from tests.core.node_bench import TP, BrokerBench
 
 
@@ -293,6 +298,24 @@ def test_isr_17_a_partition_dropped_from_a_busy_session_gets_late() -> None:
     bench.wait(1)
     assert bench.partition().out_of_sync_replicas() == (2,)
     assert bench.partition(other).out_of_sync_replicas() == ()
+
+
+@pytest.mark.parametrize(
+    ("isr", "adding", "status"),
+    [
+        ((1, 2), (), PartitionStatus.UNDER_REPLICATED),
+        ((1, 2, 3), (), PartitionStatus.HEALTHY),
+        ((1, 2), (3,), PartitionStatus.HEALTHY),
+    ],
+    ids=["ISR-22-under", "ISR-22-healthy", "ISR-22-adding-does-not-count"],
+)
+def test_isr_22_under_replicated(isr: tuple[int, ...], adding: tuple[int, ...], status: PartitionStatus) -> None:
+    registration = PartitionRegistration((1, 2, 3), isr, 1, 5, 1, adding=adding)
+    assert status_of(registration, 1) is status
+    account = Account(Journal())
+    account.partition_changed(TP, registration)
+    account.journal.now = 7
+    assert account.under_replicated_us(TP) == (7 if status is PartitionStatus.UNDER_REPLICATED else 0)
 
 
 def test_isr_21_under_min_isr() -> None:
