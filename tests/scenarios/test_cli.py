@@ -176,7 +176,8 @@ timeline:
 def test_a_signal_leaves_a_whole_log(number: signal.Signals, code: int, tmp_path: Path) -> None:
     script, log = tmp_path / "s.yaml", tmp_path / "s.jsonl"
     script.write_text(ENDLESS)
-    process = isrlab("run", str(script), "--log", str(log))
+    # A test run in the background may have inherited an ignored SIGINT; at a terminal it is not ignored.
+    process = isrlab("run", str(script), "--log", str(log), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline and (not log.exists() or log.stat().st_size < 10_000):
         time.sleep(0.05)
