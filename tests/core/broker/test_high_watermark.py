@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core import errors
+from core.ids import CONTROLLER
 from core.journal import events
-from core.messages import AlterPartitionRequest
+from core.messages import AlterPartitionRequest, RegistrationRequest, RegistrationResponse
 from core.release import RELEASES
 from tests.core.node_bench import TP, BrokerBench, log_of
 
@@ -142,8 +143,10 @@ def test_hw_11_starts_from_the_checkpoint() -> None:
     bench = BrokerBench(log=log_of((0, 0), leo=6))
     bench.broker.disk.high_watermarks[TP] = 4
     bench.broker.stop("killed")
-    bench.network.alive[bench.broker.address] = True
-    bench.broker.load()
+    bench.broker.start(0, 0)
+    bench.run(1)
+    assert bench.one_sent(RegistrationRequest).clean is False
+    bench.broker.handle(RegistrationResponse(errors.NONE, bench.register(1, tell=False)), CONTROLLER)
     bench.partition_is((1, 2), (1, 2), leader=2)
     assert (bench.log.leo, bench.log.high_watermark) == (6, 4)
 
