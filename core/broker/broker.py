@@ -192,6 +192,7 @@ class Broker(Node):
         self.network.alive[self.address] = True
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         self.load()
+        self._registered_incarnation = self.incarnation  # the controller has noticed nothing
         self.state = BrokerState.RUNNING
         self._apply_metadata(len(self.metadata))
         self._fetch_metadata()
@@ -257,6 +258,8 @@ class Broker(Node):
         self.send(CONTROLLER, MetadataFetchRequest(self.id, self.metadata_offset))
 
     def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
+        if not self.broker_epoch_is_current():
+            return  # an answer to this broker's former process; this one asks once it is registered
         if response.end > self.metadata_offset:
             unregistered = self.metadata_offset <= self.broker_epoch
             self._apply_metadata(response.end)
