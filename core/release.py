@@ -109,6 +109,10 @@ class Release:
         changes: dict[str, Any] = {guard.replace("-", "_"): False for guard in off}
         return attrs.evolve(self, name=self.name + "".join(f" without {guard}" for guard in off), **changes)
 
+    def has(self, guard: str) -> bool:
+        """Whether a guard (one of `GUARDS`) is in force."""
+        return bool(getattr(self, guard.replace("-", "_")))
+
     @staticmethod
     def named(name: str) -> Release:
         """The profile of that name.

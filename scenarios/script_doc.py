@@ -57,7 +57,8 @@ nothing in them is evaluated as code, and YAML's anchors, aliases, tags and merg
 {EXAMPLE}```
 
 **Top level.** `scenario` (its name), `about` (its first sentence is what `isrlab scenarios list` shows), `releases` (it runs under each; without: the
-current one), `seed`, `cluster`, `timeline` or `steps`, `expect` (at the end). A script with a `cluster` only is a cluster to play.
+current one), `without` (guards that every run has switched off), `seed`, `cluster`, `timeline` or `steps`,
+`expect` (at the end). A script with a `cluster` only is a cluster to play.
 
 **cluster.** `brokers` (how many, with ids from 1, or a list: `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`), `topics` by name, `settings` by
 their Kafka names, `network` (`latency`, `jitter`, `loss` of every link), `pace` (`timeline` or `by-hand`), `startup` (from a broker's start to its
@@ -67,7 +68,8 @@ and `config` and `topic-id`.
 
 **Steps.** Each is due `at` a time, after a `wait`, or when `until` holds a condition (`within` a time, 60s without; then it has failed); without any of these
 at once. Then its one act is done, then its `expect` is checked. `note` says what it shows. `under` keeps it to some releases: `{{before: "0.11"}}`,
-`{{since: "2.0"}}`, or a list. At the pace `by-hand` the list is called `steps`, each fetch, answer and fencing is an act, and time moves only by `wait`.
+`{{since: "2.0"}}`, a list, or by the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. At the
+pace `by-hand` the list is called `steps`, each fetch, answer and fencing is an act, and time moves only by `wait`.
 
 **expect.** A condition, a table, or a list of both; `{{expect: ..., under: ..., note: ...}}` in a list keeps some to some releases. A table has partitions
 (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within (`1: 15/4` is LEO/HW on broker 1, or `1: {{leo: 15, epochs: [[0, 0]]}}`), brokers

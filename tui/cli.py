@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
     from core.release import Release
+    from scenarios.comparison import Comparison
     from scenarios.describe.described import DescribeImport
     from scenarios.language.script import Scenario
     from scenarios.logfold import Described
@@ -102,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "scenarios", nargs="*", metavar="SCENARIO", help="scenarios of the library or script files; without: the whole library"
     )
-    _add_run_options(run)
+    _add_run_options(run, several=True)
     run.add_argument("--log", metavar="FILE", help="write the event log there (a directory, ending in '/': a log for each run)")
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
     run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
@@ -141,8 +142,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--release", metavar="R", help="run under this Kafka release, for example 0.10.2")
+def _add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    about = "run under this Kafka release, for example 0.10.2, or '4.1 without GUARD'"
+    if several:
+        parser.add_argument(
+            "--release", metavar="R", action="append", help=f"{about}; twice or more: side by side, with the first difference"
+        )
+    else:
+        parser.add_argument("--release", metavar="R", help=about)
     parser.add_argument("--seed", metavar="N", help="the seed of everything random")
 
 
@@ -229,26 +236,40 @@ def _run(arguments: argparse.Namespace) -> int:
         from scenarios.errors import InputError
         from scenarios.language.script import releases_of
 
-    release, seed = _release(arguments.release), _seed(arguments.seed)
+    wanted = [release for text in arguments.release or () if (release := _release(text)) is not None]
+    seed = _seed(arguments.seed)
+    if len({release.name for release in wanted}) < len(wanted):
+        raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release stands twice; name two different ones")
     scenarios = [catalogue.load(name) for name in arguments.scenarios or catalogue.names()]
     for scenario in scenarios:
         if scenario.plain:
             raise InputError(
                 f"{scenario.source}: nothing to run: the script has neither steps nor expectations; 'isrlab play' plays its cluster"
             )
-    runs = [(scenario, under) for scenario in scenarios for under in releases_of(scenario, release)]
+    runs = [(scenario, under) for scenario in scenarios for under in releases_of(scenario, wanted)]
     logs = _log_paths(arguments.log, runs)
     done: list[Result] = []
+    compared: list[Comparison] = []
     with _ending_on_sigterm():
-        for (scenario, under), log in zip(runs, logs, strict=True):
-            result = _run_one(scenario, under, seed, log)
-            done.append(result)
-            if not arguments.json:
-                print("\n".join(results.lines(result)), flush=True)
+        if len(wanted) > 1:
+            for number, scenario in enumerate(scenarios):
+                compared.append(_compare(scenario, releases_of(scenario, wanted), seed, logs[number * len(wanted) :], quiet=arguments.json))
+                done.extend(outcome.result for outcome in compared[-1].outcomes)
+        else:
+            for (scenario, under), log in zip(runs, logs, strict=True):
+                result = _run_one(scenario, under, seed, log)
+                done.append(result)
+                if not arguments.json:
+                    print("\n".join(results.lines(result)), flush=True)
     if arguments.json:
         import json
 
-        print(json.dumps(results.as_data(done), indent=2))
+        document = results.as_data(done)
+        if compared:
+            from scenarios import comparison
+
+            document["comparisons"] = [comparison.as_data(one) for one in compared]
+        print(json.dumps(document, indent=2))
     elif len(done) > 1:
         print(results.summary(done))
     if arguments.junit is not None:
@@ -280,6 +301,27 @@ def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | 
         result = run.run()
         writer.close(run.cluster.now)
     return result
+
+
+def _compare(scenario: Scenario, releases: Sequence[Release], seed: int | None, logs: Sequence[str | None], *, quiet: bool) -> Comparison:
+    """Run a scenario under several releases, and say what each came to and where they part."""
+    from scenarios import comparison, results
+    from scenarios.eventlog import LogWriter, make_header
+
+    with contextlib.ExitStack() as stack:
+        writers: list[LogWriter | None] = []
+        for release, log in zip(releases, logs, strict=False):
+            header = make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)
+            writers.append(None if log is None else stack.enter_context(LogWriter(log, header)))
+        compared = comparison.compare(scenario, releases, seed, writers)
+        for writer, outcome in zip(writers, compared.outcomes, strict=False):
+            if writer is not None:
+                writer.close(outcome.result.time)
+    if not quiet:
+        for outcome in compared.outcomes:
+            print("\n".join(results.lines(outcome.result)))
+        print("\n".join(comparison.lines(compared)), flush=True)
+    return compared
 
 
 def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list[str | None]:

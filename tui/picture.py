@@ -119,7 +119,7 @@ def _target(scenario: str | None, release: str | None) -> PlayTarget:
         return PlayTarget(None, None, Release.named(release) if release else CURRENT)
     script = catalogue.load(scenario)
     return PlayTarget(
-        script, script.spec, releases_of(script, Release.named(release) if release else None)[-1], script.seed, title=script.name
+        script, script.spec, releases_of(script, (Release.named(release),) if release else ())[-1], script.seed, title=script.name
     )
 
 

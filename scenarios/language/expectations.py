@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from core.ids import TopicPartition
-from core.release import Release
+from core.release import GUARDS, Release
 from scenarios.conditions import Condition, Names, comparison
 from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.condition_parser import parse_condition
@@ -28,17 +28,29 @@ _OPERATOR: Final = re.compile(r"(==|!=|<=|>=|<|>)")
 
 @attrs.frozen
 class Under:
-    """The releases that something is meant for: `before` one (exclusive), `since` one (inclusive), or `only` some."""
+    """The releases that something is meant for.
+
+    Attributes:
+        before, since: those before one (exclusive), from one on (inclusive).
+        only: just these.
+        guarded, unguarded: those in which all of these guards are in force; in which at least one of these is not.
+    """
 
     before: str | None = None
     since: str | None = None
     only: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    unguarded: tuple[str, ...] = ()
 
     def includes(self, release: Release) -> bool:
         """Whether it is meant for a release."""
         if self.before is not None and release.order >= release_named(self.before).order:
             return False
         if self.since is not None and release.order < release_named(self.since).order:
+            return False
+        if not all(release.has(guard) for guard in self.guarded):
+            return False
+        if self.unguarded and all(release.has(guard) for guard in self.unguarded):
             return False
         return not self.only or release.name in self.only
 
@@ -63,16 +75,37 @@ class Expectation:
 
 
 def read_under(node: Node) -> Under:
-    """`under: {before: "0.11"}`, `under: {since: "2.0"}`, `under: ["0.10.2", "4.1"]`."""
+    """`under: {before: "0.11"}`, `under: {since: "2.0"}`, `under: ["0.10.2", "4.1"]`, `under: {without: maximal-isr}`."""
     if isinstance(node, Fields):
-        node.only("before", "since")
-        before, since = node.get("before"), node.get("since")
-        if before is None and since is None:
-            raise node.error("neither 'before' nor 'since'", 'for example {before: "0.11"}')
-        return Under(None if before is None else read_release(before), None if since is None else read_release(since))
+        node.only("before", "since", "with", "without")
+        before, since, guarded, unguarded = (node.get(word) for word in ("before", "since", "with", "without"))
+        if before is None and since is None and guarded is None and unguarded is None:
+            raise node.error("neither 'before' nor 'since', 'with' nor 'without'", 'for example {before: "0.11"}')
+        return Under(
+            None if before is None else read_release(before),
+            None if since is None else read_release(since),
+            guarded=() if guarded is None else read_guards(guarded),
+            unguarded=() if unguarded is None else read_guards(unguarded),
+        )
     if isinstance(node, Items):
         return Under(only=tuple(read_release(item) for item in node))
     return Under(only=(read_release(node),))
+
+
+def read_guards(node: Node) -> tuple[str, ...]:
+    """A guard or a list of guards (`core.release.GUARDS`)."""
+    items = tuple(node) if isinstance(node, Items) else (node,)
+    found: list[str] = []
+    for item in items:
+        guard = as_text(item, "write a guard, for example maximal-isr")
+        if guard not in GUARDS:
+            raise item.error(f"unknown guard '{guard[:40]}'", did_you_mean(guard, GUARDS, f"known are {', '.join(GUARDS)}"))
+        if guard in found:
+            raise item.error(f"guard {guard} stands twice", "once is enough")
+        found.append(guard)
+    if not found:
+        raise node.error("no guard", "for example [maximal-isr]")
+    return tuple(found)
 
 
 def read_release(node: Node) -> str:

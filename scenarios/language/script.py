@@ -3,6 +3,7 @@
 scenario: unclean-election-on       # its name; a script without timeline is a plain cluster to play
 about: what there is to see         # the first sentence is what `scenarios list` shows
 releases: ["0.10.2", "4.1"]         # it runs under each of these; without: the current one
+without: [maximal-isr]              # every run has these guards (core.release.GUARDS) switched off
 seed: 0
 cluster: {...}                      # scenarios.language.cluster
 timeline:                           # or `steps:`, at the pace `by-hand`, where time moves only by `wait`
@@ -16,6 +17,7 @@ expect: [...]                       # at the end
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +33,16 @@ from scenarios.conditions import Condition, Names
 from scenarios.errors import InputError, Place, did_you_mean
 from scenarios.language.acts import read_acts
 from scenarios.language.cluster import read_cluster
-from scenarios.language.expectations import ALWAYS, Expectation, Under, read_condition, read_expectations, read_release, read_under
+from scenarios.language.expectations import (
+    ALWAYS,
+    Expectation,
+    Under,
+    read_condition,
+    read_expectations,
+    read_guards,
+    read_release,
+    read_under,
+)
 from scenarios.language.nodes import Fields, Items, Node, decode, parse, shortened
 from scenarios.language.values import as_duration, as_fields, as_int, as_items, as_text
 from scenarios.releases import release_named
@@ -43,7 +54,7 @@ MAX_SEED: Final = 2**63 - 1
 """Largest seed."""
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note")
-_SCRIPT_WORDS: Final = ("scenario", "about", "releases", "seed", "cluster", "timeline", "steps", "expect")
+_SCRIPT_WORDS: Final = ("scenario", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
 
 
 @attrs.frozen
@@ -75,7 +86,10 @@ class Step:
 
 @attrs.frozen
 class Scenario:
-    """A loaded script; `cluster_place` is where its cluster stands, for errors that only the run can find."""
+    """A loaded script; `cluster_place` is where its cluster stands, for errors that only the run can find.
+
+    `without` are the guards that every run has switched off; the names in `releases` say so already.
+    """
 
     name: str
     about: str
@@ -86,6 +100,7 @@ class Scenario:
     cluster_place: Place
     steps: tuple[Step, ...] = ()
     expects: tuple[Expectation, ...] = ()
+    without: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -130,17 +145,19 @@ def read_script(text: str, source: str) -> Scenario:
     name, about, seed, releases = root.get("scenario"), root.get("about"), root.get("seed"), root.get("releases")
     read_name = Path(source).stem if name is None else _scenario_name(name)
     steps, names = _read_steps(root, spec)
-    expects = root.get("expect")
+    expects, guards = root.get("expect"), root.get("without")
+    without = () if guards is None else read_guards(guards)
     return Scenario(
         name=read_name,
         about="" if about is None else as_text(about),
         source=source,
-        releases=(CURRENT.name,) if releases is None else _releases(releases),
+        releases=tuple(release_without(name, without).name for name in ((CURRENT.name,) if releases is None else _releases(releases))),
         seed=0 if seed is None else as_int(seed, 0, MAX_SEED),
         spec=spec,
         cluster_place=cluster.place,
         steps=steps,
         expects=() if expects is None else read_expectations(expects, names),
+        without=without,
     )
 
 
@@ -307,6 +324,15 @@ class _StepReader:
         )
 
 
-def releases_of(scenario: Scenario, wanted: Release | None) -> tuple[Release, ...]:
-    """The releases a scenario is run under: the one wanted, or those it names."""
-    return (wanted,) if wanted is not None else tuple(release_named(name) for name in scenario.releases)
+def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:
+    """The releases a scenario is run under: those wanted, or those it names; always without the guards it switches off."""
+    if wanted:
+        return tuple(release_without(release.name, scenario.without) for release in wanted)
+    return tuple(release_named(name) for name in scenario.releases)
+
+
+def release_without(name: str, guards: Sequence[str]) -> Release:
+    """A release by name, with more guards switched off than its name says."""
+    release = release_named(name)
+    off = [guard for guard in guards if release.has(guard)]
+    return release.without(off) if off else release

@@ -14,7 +14,7 @@ from scenarios.releases import release_named
 from scenarios.runner import run_scenario
 from tui.cli import main
 
-RUNS = [(name, release.name) for name in catalogue.names() for release in releases_of(catalogue.load(name), None)]
+RUNS = [(name, release.name) for name in catalogue.names() for release in releases_of(catalogue.load(name), ())]
 
 
 @pytest.mark.parametrize(("name", "release"), RUNS, ids=[f"{name} ({release})" for name, release in RUNS])

@@ -175,5 +175,5 @@ def test_json_and_junit_say_the_same() -> None:
 
 def test_releases_of_a_scenario() -> None:
     scenario = catalogue.load("e1-data-loss")
-    assert [release.name for release in releases_of(scenario, None)] == ["0.10.2", "4.1"]
-    assert releases_of(scenario, Release.named("2.0")) == (Release.named("2.0"),)
+    assert [release.name for release in releases_of(scenario, ())] == ["0.10.2", "4.1"]
+    assert releases_of(scenario, (Release.named("2.0"),)) == (Release.named("2.0"),)

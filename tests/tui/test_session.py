@@ -137,7 +137,7 @@ def test_the_log_has_every_event(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", catalogue.names())
 def test_played_by_steps_a_scenario_makes_the_events_it_makes_headless(name: str) -> None:
     scenario = catalogue.load(name)
-    release = releases_of(scenario, None)[-1]
+    release = releases_of(scenario, ())[-1]
     headless: list[tuple] = []  # type: ignore[type-arg]
     run = Run(scenario, release, None, headless.append)
     run.run()
