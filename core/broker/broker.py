@@ -139,6 +139,7 @@ class Broker(Node):
         """The process is started; it will register after its start-up, and after log recovery if it went down unclean."""
         clean = self.disk.clean_shutdown
         self.started_clean = clean
+        self.incarnation += 1
         self.state = BrokerState.STARTING
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0 if clean else recovery)
         self.timer(startup if clean else startup + recovery, "started")

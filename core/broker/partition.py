@@ -147,6 +147,9 @@ class Partition:
         self.isr = self.maximal_isr = registration.isr
         self.pending = ""
         self._judge_min_isr()
+        for follower, session in self.sessions.items():
+            if follower not in self.isr:
+                session.dirty[self.tp] = None  # each of its fetches may bring it back
         if new_epoch:
             self._fetches_must_look()
             journal = broker.journal
@@ -338,7 +341,7 @@ class Partition:
         if asked.offset != old:
             self.maybe_increment_leader_hw()
             journal.cause = arrived
-        if asked.offset >= log.leo and session.follower in self.maximal_isr:
+        if asked.offset >= log.leo:
             replica.session = session
 
     def assume_fetched(self, follower: int, end: int) -> None:

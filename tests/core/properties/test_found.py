@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import attrs
+
 from core import acts
-from core.release import RELEASES
+from core.ids import CONTROLLER, TopicPartition
+from core.release import CURRENT, RELEASES
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.units import SECOND
 from tests.core.properties.search import watched
 from tests.core.properties.timelines import Timeline
 
@@ -16,3 +22,84 @@ def test_a_fetch_of_the_former_epoch_that_is_fenced_is_tried_again() -> None:
     timeline = Timeline(3, (1,), 0, 500, ((0, acts.Kill(1)),))
     for release in ("2.1", "2.8", "3.3"):
         watched(timeline, RELEASES[release])
+
+
+def test_an_answer_to_a_brokers_former_process_is_not_taken_for_its_own() -> None:
+    """b1 dies behind cut links, so the controller still holds its fetch of the metadata, and answers the process that runs by then.
+
+    That one is not registered: it would follow, and send heartbeats with the former process's epoch.
+    """
+    watched(Timeline(3, (1,), 0, 500, ((0, acts.Isolate("b1")), (0, acts.Kill(1)))), CURRENT)
+
+
+def test_a_broker_that_was_down_from_the_start_can_be_started() -> None:
+    spec = Timeline(3, (1,), 0, 500, ()).spec()
+    cluster = Cluster(attrs.evolve(spec, brokers=(*spec.brokers[:2], BrokerSpec(3, up=False))))
+    cluster.do(acts.Start(3))
+    cluster.run_until(10 * SECOND)
+    assert cluster.partition_view(TopicPartition("t0", 0)).isr == (1, 2, 3)
+
+
+def test_a_quiet_follower_that_was_fenced_comes_back_into_the_isr() -> None:
+    """b1 goes on fetching while the controller does not hear of it and fences it: with nothing new to fetch it must be found in sync again."""
+    cluster = Cluster(Timeline(3, (1,), 0, 500, ()).spec())
+    tp = TopicPartition("t0", 0)
+    follower = next(broker for broker in cluster.brokers if broker != cluster.partition_view(tp).leader)
+    link = (f"b{follower}", CONTROLLER)
+    for after, deed in ((0, acts.Produce("t0", 10)), (3, acts.Cut(link)), (15, acts.Heal(link))):
+        cluster.run_until(cluster.now + after * SECOND)
+        if isinstance(deed, acts.Heal):
+            assert follower not in cluster.partition_view(tp).isr
+        cluster.do(deed)
+    cluster.run_until(cluster.now + 10 * SECOND)
+    assert cluster.partition_view(tp).isr == (1, 2, 3)
+
+
+def test_a_quiet_follower_stays_in_the_isr_by_its_fetches() -> None:
+    """Before 2.1 the ISR goes by time alone: a follower that came back and has nothing to fetch is caught up at each of its fetches."""
+    spec = attrs.evolve(Timeline(3, (1,), 0, 15_000, ()).spec(), settings=(("min.insync.replicas", 2), ("replica.lag.time.max.ms", 5_000)))
+    tp = TopicPartition("t0", 0)
+    for release in ("0.9", "2.0"):
+        cluster = Cluster(spec, RELEASES[release])
+        follower = next(broker for broker in cluster.brokers if broker != cluster.partition_view(tp).leader)
+        for after, deed in ((0, acts.Produce("t0", 10)), (3, acts.Kill(follower)), (12, acts.Start(follower))):
+            cluster.run_until(cluster.now + after * SECOND)
+            cluster.do(deed)
+        cluster.run_until(cluster.now + 20 * SECOND)
+        before = cluster.partition_view(tp)
+        cluster.run_until(cluster.now + 100 * SECOND)
+        assert (cluster.partition_view(tp).isr, cluster.partition_view(tp).partition_epoch) == ((1, 2, 3), before.partition_epoch)
+
+
+def test_a_leader_that_missed_anothers_term_trusts_what_it_knew_of_its_followers() -> None:
+    """A hole that Kafka has: the same broker re-elected keeps its followers' LEOs (`Replica#resetReplicaState`), though one may have truncated.
+
+    b1 leads; b3 has fetched offsets 100 to 109 from it, b2 has not. b2 leads for a moment and b3 cuts those off; then b1 leads
+    again and learns of both changes at once, so it was never anything but leader. It believes b3 still has them, commits
+    them with an ISR of [1, 3], acknowledges them, and dies before b3 fetches.
+    """
+    tp = TopicPartition("t", 0)
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        topics=(TopicSpec("t", assignment=(PartitionSpec((2, 1, 3), isr=(1, 2, 3), leader=1),)),),
+        settings=(("min.insync.replicas", 2),),
+    )
+    cluster = Cluster(spec)
+    logs = {broker.id: broker.disk.logs[tp] for broker in cluster.brokers.values()}
+
+    def then(after: int, *deeds: acts.Act) -> None:
+        cluster.run_until(cluster.now + after)
+        for deed in deeds:
+            cluster.do(deed)
+
+    then(0, acts.Produce("t", 100, partition=0))
+    then(2 * SECOND, acts.Cut(("b2", "b1")), acts.Produce("t", 10, partition=0))
+    then(SECOND, acts.Hold((CONTROLLER, "b1")), acts.Set("num.partitions", "2"))
+    then(10_000, acts.Elect())
+    then(SECOND, acts.Shutdown(2))
+    assert (logs[1].leo, logs[3].leo, cluster.account.elections) == (110, 100, {"preferred": 1})
+    then(3 * SECOND, acts.Release((CONTROLLER, "b1")))
+    then(2_100, acts.Kill(1))
+    assert (logs[1].high_watermark, logs[3].leo, cluster.account.acked) == (110, 100, 110)
+    then(30 * SECOND)
+    assert cluster.account.lost == 10
