@@ -248,9 +248,7 @@ class LogReader:
         Raises:
             LogError: a line that is malformed, out of order or after the end.
         """
-        decoders: dict[str, Callable[[bytes], msgspec.Struct]] = {}
-        fields = msgspec.structs.astuple
-        kind_of = msgspec.json.Decoder(_Kind).decode
+        decode = LineDecoder()
         last_seq = last_time = 0
         number = 1
         with self._file:
@@ -265,26 +263,24 @@ class LogReader:
                         if self.end.events != last_seq:
                             raise LogError(self.source, number, f"the log ends with {self.end.events} events, but {last_seq} stand in it")
                         continue
-                    kind = kind_of(line).kind
-                    decode = decoders.get(kind)
-                    if decode is None:
-                        decode = decoders[kind] = _decoder(kind)
-                    event = fields(decode(line))
-                except _UnknownKind as wrong:
-                    raise LogError(
-                        self.source, number, f"unknown kind '{str(wrong)[:40]}'; {did_you_mean(str(wrong), KINDS, 'see EVENTLOG.md')}"
-                    ) from None
+                    event = decode(line)
+                except UnknownKind as wrong:
+                    raise LogError(self.source, number, str(wrong)) from None
                 except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
                     if torn:
                         self.torn = number
                         return
-                    raise LogError(self.source, number, f"this is no event: {_words(wrong)}") from None
+                    raise LogError(self.source, number, f"this is no event: {one_line(wrong)}") from None
                 if event[0] != last_seq + 1:
                     raise LogError(self.source, number, f"event {event[0]} follows event {last_seq}; lines are missing or out of order")
                 if event[1] < last_time:
                     raise LogError(self.source, number, f"event {event[0]} is earlier than the one before; lines are out of order")
                 last_seq, last_time = event[0], event[1]
                 yield event
+
+    def close(self) -> None:
+        """Close the file: for who wants the header only; to go through all events closes it too."""
+        self._file.close()
 
     def problem(self) -> str:
         """What there is to say about how the log ended, after its last event; empty when it ended cleanly."""
@@ -299,20 +295,41 @@ class _Kind(msgspec.Struct):
     kind: str
 
 
-class _UnknownKind(Exception):
-    """A kind that this version of the format does not have."""
+class UnknownKind(Exception):
+    """A kind that this version of the format does not have; the text says what would be right."""
+
+
+class LineDecoder:
+    """Makes of an event's line the tuple it was recorded as.
+
+    Raises:
+        UnknownKind: the line's kind is none.
+        msgspec.DecodeError, UnicodeDecodeError: the line is no event.
+    """
+
+    def __init__(self) -> None:
+        self._decoders: dict[str, Callable[[bytes], msgspec.Struct]] = {}
+        self._kind_of = msgspec.json.Decoder(_Kind).decode
+
+    def __call__(self, line: bytes) -> tuple[Any, ...]:
+        kind = self._kind_of(line).kind
+        decode = self._decoders.get(kind)
+        if decode is None:
+            decode = self._decoders[kind] = _decoder(kind)
+        return msgspec.structs.astuple(decode(line))
 
 
 def _decoder(kind: str) -> Callable[[bytes], msgspec.Struct]:
     event = KINDS.get(kind)
     if event is None:
-        raise _UnknownKind(kind)
+        raise UnknownKind(f"unknown kind '{kind[:40]}'; {did_you_mean(kind, KINDS, 'see EVENTLOG.md')}")
     stamp: list[tuple[str, Any]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
     line = msgspec.defstruct(event.__name__, stamp + _columns(event), forbid_unknown_fields=True, gc=False)
     return msgspec.json.Decoder(line).decode
 
 
-def _words(wrong: Exception) -> str:
+def one_line(wrong: Exception) -> str:
+    """An error's text without line breaks, not too long."""
     return " ".join(str(wrong).split())[:200]
 
 
@@ -325,4 +342,4 @@ def read_events(path: str | Path, report: Callable[[str], None] | None = None) -
     return reader, events
 
 
-__all__ = ["End", "Header", "LogReader", "LogWriter", "make_header", "read_events"]
+__all__ = ["End", "Header", "LineDecoder", "LogReader", "LogWriter", "UnknownKind", "make_header", "one_line", "read_events"]

@@ -132,6 +132,18 @@ def _parser() -> argparse.ArgumentParser:
         describe.add_argument(f"--{name}-partitions", action="store_true", help="as kafka-topics does")
     describe.set_defaults(command=_describe)
 
+    log = commands.add_parser("log", help="check an event log, or write it in another format")
+    log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
+    check = log_commands.add_parser(
+        "check", help="name every line that is wrong: sequence, times, causes, a torn tail; exit 2 if there is one"
+    )
+    check.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
+    check.set_defaults(command=_log_check)
+    export = log_commands.add_parser("export", help="write a session for another program")
+    export.add_argument("log", metavar="LOG")
+    export.add_argument("--perfetto", metavar="FILE", required=True, help="a Chrome trace, for ui.perfetto.dev; '-' is stdout")
+    export.set_defaults(command=_log_export)
+
     report = commands.add_parser("report", help="have Spark summarise event logs")
     report.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
     report.add_argument("-o", "--output", metavar="DIR", help="write each table there as Parquet")
@@ -563,6 +575,68 @@ def _write(path: str | None, text: str) -> None:
         raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
     except ValueError:
         raise InputError(f"{path!r}: is no file name") from None
+
+
+# --- event logs ----------------------------------------------------------------------------------------------------
+
+
+def _log_check(arguments: argparse.Namespace) -> int:
+    from core.units import format_duration
+    from scenarios.errors import InputError
+    from scenarios.logcheck import check_log
+
+    bad = 0
+    for path in _log_files(arguments.logs):
+        try:
+            checked = check_log(path)
+        except OSError as wrong:
+            raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}") from None
+        for problem in checked.problems:
+            complain(problem)
+        if checked.count > len(checked.problems):
+            complain(f"{path}: {checked.count - len(checked.problems):,} more problems")
+        if checked.count:
+            bad += 1
+        else:
+            print(f"{path}: {checked.events:,} events, {format_duration(checked.end_us)}, all in order", flush=True)
+    return BAD_INPUT if bad else HELD
+
+
+def _log_files(paths: Sequence[str]) -> list[str]:
+    """The files meant: a directory stands for its logs."""
+    from scenarios.errors import InputError
+
+    found: list[str] = []
+    for path in paths:
+        if not os.path.isdir(path):
+            found.append(path)
+            continue
+        inside = sorted(name for name in os.listdir(path) if name.endswith(".jsonl"))
+        if not inside:
+            raise InputError(f"{path}: no event log (*.jsonl) in this directory")
+        found.extend(os.path.join(path, name) for name in inside)
+    return found
+
+
+def _log_export(arguments: argparse.Namespace) -> int:
+    from scenarios.errors import InputError
+    from scenarios.eventlog import LogReader
+    from scenarios.perfetto import write_trace
+
+    reader = LogReader(arguments.log)
+    if arguments.perfetto == "-":
+        write_trace(reader, sys.stdout)
+    else:
+        try:
+            with open(arguments.perfetto, "w", encoding="utf-8", newline="\n") as file:
+                write_trace(reader, file)
+        except OSError as wrong:
+            raise InputError(f"{arguments.perfetto}: cannot be written: {wrong.strerror or wrong}") from None
+        except ValueError:
+            raise InputError(f"{arguments.perfetto!r}: is no file name") from None
+    if problem := reader.problem():
+        complain(problem)
+    return HELD
 
 
 # --- report --------------------------------------------------------------------------------------------------------
