@@ -210,7 +210,7 @@ class ReplicaManager:
                 or part.log_start != entry.told_log_start
             ):
                 news.append(part)
-                entry.told_high_watermark = part.high_watermark
+                entry.told_high_watermark = -1 if failed else part.high_watermark
                 entry.told_log_start = part.log_start
             partition = self.partitions.get(tp)
             if partition is None or failed or diverged:

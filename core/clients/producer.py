@@ -221,9 +221,9 @@ class Producer(Client):
                 behind += 1
             queue.insert(behind, batch)
             self._muted[batch.tp.partition] = now + RETRY_BACKOFF
-            self._wake(batch.tp.partition, now + RETRY_BACKOFF)
-            if error not in (errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND):
-                self.refresh_metadata_soon()
+        self._wake(batch.tp.partition, now + RETRY_BACKOFF if retry else now)
+        if error not in (errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND):
+            self.refresh_metadata_soon()
 
     def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
         if not retry:

@@ -9,7 +9,7 @@ from core.ids import CONTROLLER, TopicPartition
 from core.release import CURRENT, RELEASES
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
-from core.units import SECOND
+from core.units import SECOND, US_PER_MS
 from tests.core.properties.search import watched
 from tests.core.properties.timelines import Timeline
 
@@ -69,6 +69,26 @@ def test_a_quiet_follower_stays_in_the_isr_by_its_fetches() -> None:
         before = cluster.partition_view(tp)
         cluster.run_until(cluster.now + 100 * SECOND)
         assert (cluster.partition_view(tp).isr, cluster.partition_view(tp).partition_epoch) == ((1, 2, 3), before.partition_epoch)
+
+
+def test_a_batch_given_up_does_not_hold_up_the_next() -> None:
+    """delivery.timeout.ms is over for a batch while its leader refuses connections: the next one must still find out who leads by then."""
+    spec = attrs.evolve(Timeline(4, (), 0, 500, ()).spec(), topics=(TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),))
+    for moment in range(119_000, 120_000, 50):
+        cluster = Cluster(spec)
+        cluster.do(acts.Kill(2))
+        cluster.do(acts.Kill(3))
+        cluster.run_until(20 * SECOND)
+        cluster.do(acts.Produce("t", 1))
+        cluster.run_until(80 * SECOND)
+        cluster.do(acts.Produce("t", 1))
+        cluster.run_until(20 * SECOND + moment * US_PER_MS)
+        for deed in (acts.Kill(1), acts.Start(1), acts.Start(2), acts.Start(3)):
+            cluster.do(deed)
+        cluster.run_until(cluster.now + 40 * SECOND)
+        producer = cluster.producer("producer")
+        assert producer is not None
+        assert (producer.acked, producer.failed) == (1, 1), f"killed after {moment} ms"
 
 
 def test_a_leader_that_missed_anothers_term_trusts_what_it_knew_of_its_followers() -> None:
