@@ -32,7 +32,7 @@ def bounded(examples: int) -> settings:
     )  # fmt: skip
 
 
-@bounded(30)
+@bounded(25)
 @given(timelines())
 def test_promises_hold_and_a_healed_cluster_becomes_whole(timeline: Timeline) -> None:
     watched(timeline, CURRENT)
@@ -42,7 +42,7 @@ def test_promises_hold_and_a_healed_cluster_becomes_whole(timeline: Timeline) ->
 def test_every_release_keeps_its_promises(release: Release) -> None:
     """What a release promises is less before 2.7: see `Watch`; elections, epochs and watermarks are held to the same rules in all."""
 
-    @bounded(6)
+    @bounded(4)
     @given(timelines(steps=20))
     def holds(timeline: Timeline) -> None:
         watched(timeline, release)
@@ -50,13 +50,13 @@ def test_every_release_keeps_its_promises(release: Release) -> None:
     holds()
 
 
-@bounded(15)
+@bounded(8)
 @given(timelines(steps=20))
 def test_a_timeline_repeats_itself(timeline: Timeline) -> None:
     assert events_of(timeline) == events_of(timeline)
 
 
-@bounded(15)
+@bounded(8)
 @given(timelines(steps=20))
 def test_steps_and_run_until_come_out_the_same(timeline: Timeline) -> None:
     """A run in single steps, with the cluster looked at in between, is the run that goes from time to time at once."""
