@@ -1,11 +1,17 @@
 """The durability account: of every record, exactly, whether it was accepted, acknowledged, duplicated, lost; and when partitions were up.
 
 An observer beside the nodes: it sees all logs, and nothing it knows flows back into the protocol. A record is known by its
-term and offset (`core.log.term`). An acknowledged record is *lost* from the moment a newer leader's log lacks it: from
-then on the committed history goes on without it. Should a replica that kept it lead again, it is counted as recovered.
+term and offset (`core.log.term`). Harm has two grades. A committed record is *exposed* while a replica that may be elected
+lacks it (`core.sim.exposure`). A record that was acknowledged, or that a consumer has read, is *lost* from the moment a
+newer leader's log lacks it: from then on the history goes on without it. Should a replica that kept it lead again, it is
+counted as recovered.
 """
 
 from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import NamedTuple
 
 import attrs
 
@@ -14,9 +20,44 @@ from core.ids import NO_LEADER, TopicPartition
 from core.intervals import Intervals
 from core.journal import events
 from core.journal.recorder import Journal
-from core.log.replica_log import ReplicaLog
+from core.log.replica_log import ReplicaLog, Run, Stretch
 from core.log.term import Term
 from core.messages import ProduceRequest
+
+ACKNOWLEDGED = "acknowledged"
+"""Why a lost record counts: its producer was told that it is in."""
+
+READ = "read"
+"""A consumer has read it, though no producer was told."""
+
+
+class Gone(NamedTuple):
+    """Offsets [start, end) of a term, and the seq of the event that took them."""
+
+    term: Term
+    start: int
+    end: int
+    event: int
+
+
+class Loss(NamedTuple):
+    """Lost offsets [start, end) of one producer: written in leader epoch `epoch`, `grade` says for whom they count.
+
+    `event` is the seq of the event that doomed them: the truncation or the power loss that took them from the log of the
+    leader that went on without them, or, where that log never had them, the election that made it leader.
+    """
+
+    tp: TopicPartition
+    producer: str
+    epoch: int
+    start: int
+    end: int
+    grade: str
+    event: int
+
+
+def _nobody_looks(*_: object) -> None:
+    """An account without a cluster around it."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -25,7 +66,11 @@ class PartitionAccount:
 
     Attributes:
         accepted: records appended by a leader.
-        acked, lost: offsets by term.
+        acked, read, lost, committed: offsets by term; `committed` of the history that counts, as far as it was `fold`ed in.
+        committed_end: where `committed` ends.
+        cuts: what a broker's log has lost by truncation or power loss.
+        dooms: what took the records that were lost when a leader was compared, newest last.
+        elected_by: seq of the event of the newest election.
         acked_count, lost_count, duplicated: totals.
         leader, leader_epoch, log: the newest leadership seen, and the log that counts.
         under_since, offline_since: when the present bad state began, -1 if it is not in it; with the totals before that.
@@ -33,7 +78,14 @@ class PartitionAccount:
 
     accepted: int = 0
     acked: dict[Term, Intervals] = attrs.field(factory=dict)
+    read: dict[Term, Intervals] = attrs.field(factory=dict)
     lost: dict[Term, Intervals] = attrs.field(factory=dict)
+    committed: dict[Term, Intervals] = attrs.field(factory=dict)
+    committed_end: int = 0
+    cuts: dict[int, list[Gone]] = attrs.field(factory=dict)
+    dooms: list[Gone] = attrs.field(factory=list)
+    registered_leader: int = NO_LEADER
+    elected_by: int = 0
     acked_count: int = 0
     lost_count: int = 0
     duplicated: int = 0
@@ -45,6 +97,53 @@ class PartitionAccount:
     offline_since: int = -1
     offline_total: int = 0
 
+    def fold(self) -> None:
+        """Take in what is committed by now: the leader's log below its high watermark."""
+        log = self.log
+        if log is None or log.high_watermark <= log.log_start:
+            return
+        for run in log.runs():
+            if run.start >= log.high_watermark:
+                break
+            held = self.committed.get(run.term)
+            if held is None:
+                held = self.committed[run.term] = Intervals()
+            held.add(run.start, min(run.end, log.high_watermark))
+        self.committed_end = max(self.committed_end, log.high_watermark)
+
+    def seen(self) -> dict[Term, Intervals]:
+        """What somebody outside relies on: acknowledged or read."""
+        both = dict(self.acked)
+        for term, read in self.read.items():
+            acked = both.get(term)
+            both[term] = read if acked is None else acked.union(read)
+        return both
+
+    def lacks(self, log: ReplicaLog | None) -> dict[Term, Intervals]:
+        """The committed records that a log does not hold; what retention has removed is not missed."""
+        mine = self.log
+        if mine is None or not self.committed or mine is log:
+            return {}
+        if log is not None and log.leo >= self.committed_end and log.starts == mine.starts and log.terms == mine.terms:
+            return {}
+        start = max(mine.log_start, 0 if log is None else log.log_start)
+        present = {} if log is None else _present(log)
+        found: dict[Term, Intervals] = {}
+        for term, committed in self.committed.items():
+            missing = committed.minus(present.get(term, Intervals()))
+            if start:
+                missing = missing.minus(Intervals.of([(0, start)]))
+            if missing:
+                found[term] = missing
+        return found
+
+
+def _present(log: ReplicaLog) -> dict[Term, Intervals]:
+    present: dict[Term, Intervals] = {}
+    for run in log.runs():
+        present.setdefault(run.term, Intervals()).add(run.start, run.end)
+    return present
+
 
 class Account:
     """The account of a cluster.
@@ -54,6 +153,8 @@ class Account:
         elections: how many of each kind: clean, unclean, preferred, eligible, last-known.
         shrinks, expands: ISR changes committed for a leader, by broker.
         latencies: acknowledged batches by (topic, acks): produce latency in µs, in order of acknowledgement.
+        look: called when a partition's committed records may have become exposed, or safe.
+        electable_changed: called when other brokers than before may be elected, for whatever partition.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -63,6 +164,8 @@ class Account:
         self.shrinks: dict[int, int] = {}
         self.expands: dict[int, int] = {}
         self.latencies: dict[tuple[str, int], list[int]] = {}
+        self.look: Callable[[TopicPartition], None] = _nobody_looks
+        self.electable_changed: Callable[[], None] = _nobody_looks
         self._open: dict[tuple[str, int], tuple[Term, int]] = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
@@ -86,13 +189,43 @@ class Account:
 
     @property
     def lost(self) -> int:
-        """Acknowledged records that the log that counts lacks now."""
+        """Records acknowledged or read that the log that counts lacks now."""
         return sum(account.lost_count for account in self.partitions.values())
 
     @property
     def duplicated(self) -> int:
         """Records appended again by a retry."""
         return sum(account.duplicated for account in self.partitions.values())
+
+    def losses(self) -> list[Loss]:
+        """What is lost now, by producer and batch, with the event that doomed it; in order of partition and offset."""
+        found: list[Loss] = []
+        for tp, account in self.partitions.items():
+            for term, lost in sorted(account.lost.items(), key=lambda each: (each[0].epoch, each[0].leader)):
+                acked = account.acked.get(term, Intervals())
+                for start, end in lost:
+                    for grade, part in ((READ, Intervals.of([(start, end)]).minus(acked)), (ACKNOWLEDGED, acked.within(start, end))):
+                        for low, high in part:
+                            found.extend(self._by_producer(tp, account, term, low, high, grade))
+        return sorted(found, key=lambda loss: (loss.tp, loss.start, loss.epoch))
+
+    def _by_producer(self, tp: TopicPartition, account: PartitionAccount, term: Term, start: int, end: int, grade: str) -> list[Loss]:
+        found: list[Loss] = []
+        at, i = start, bisect_right(term.ends, start)
+        while at < end and i < len(term.batches):
+            batch, stop = term.batches[i], min(end, term.ends[i])
+            event, until = 0, stop
+            for doom in account.dooms:
+                if doom.term is term and doom.start <= at < doom.end:
+                    event, until = doom.event, min(stop, doom.end)
+            last = found[-1] if found else None
+            if last is not None and last.end == at and last.producer == batch.producer and last.event == event:
+                found[-1] = last._replace(end=until)
+            else:
+                found.append(Loss(tp, batch.producer, term.epoch, at, until, grade, event))
+            at = until
+            i += at >= term.ends[i]
+        return found
 
     def under_replicated_us(self, tp: TopicPartition) -> int:
         """How long a partition has been under-replicated with a leader, until now, µs."""
@@ -132,6 +265,30 @@ class Account:
         if account.log is not None and term.epoch < account.leader_epoch:
             self._compare(tp, account)
 
+    def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
+        """A consumer was given records."""
+        account = self.of(tp)
+        for stretch in stretches:
+            held = account.read.get(stretch.term)
+            if held is None:
+                held = account.read[stretch.term] = Intervals()
+            held.add(stretch.start, stretch.end)
+            log = account.log
+            if log is not None and not log.term_at(stretch.start) is log.term_at(stretch.end - 1) is stretch.term:
+                self._compare(tp, account)
+
+    def cut(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], leo: int, event: int) -> None:
+        """A broker's log was cut to an end by truncation or power loss; `before` is what it held."""
+        cuts = self.of(tp).cuts.setdefault(broker, [])
+        cuts.extend(Gone(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
+        self.look(tp)
+
+    def leadership_ends(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """A leader steps down or dies: what it knows to be committed is kept in mind."""
+        account = self.of(tp)
+        if account.log is log:
+            account.fold()
+
     def settled(self, producer: str, batch_id: int) -> None:
         """A producer will not send a batch again."""
         self._open.pop((producer, batch_id), None)
@@ -140,8 +297,11 @@ class Account:
         """A broker leads: its log is what counts, unless a newer leader is known."""
         account = self.of(tp)
         if leader_epoch >= account.leader_epoch:
+            account.fold()
             account.leader, account.leader_epoch, account.log = broker, leader_epoch, log
-            self._compare(tp, account)
+            if account.committed or account.acked or account.read:
+                self._compare(tp, account)
+                self.look(tp)
 
     def following(self, tp: TopicPartition, broker: int, log: ReplicaLog, leader: int) -> None:
         """A follower takes its first answer from a leader: by now its log should be a prefix of the leader's."""
@@ -177,27 +337,52 @@ class Account:
         elif not offline and account.offline_since >= 0:
             account.offline_total += now - account.offline_since
             account.offline_since = -1
+        if registration.leader != account.registered_leader:
+            account.registered_leader = registration.leader
+            if registration.leader != NO_LEADER:
+                account.elected_by = self.journal.cause
+        if account.log is not None:
+            self.look(tp)
 
     def _compare(self, tp: TopicPartition, account: PartitionAccount) -> None:
-        """Hold what was acknowledged against the log that counts."""
+        """Hold what was acknowledged or read against the log that counts; what that log lacks is no more part of the committed history."""
         log = account.log
         assert log is not None
-        present: dict[Term, Intervals] = {}
-        for run in log.runs():
-            present.setdefault(run.term, Intervals()).add(run.start, run.end)
-        for term, acked in account.acked.items():
-            missing = acked.minus(present.get(term, Intervals()))
+        present = _present(log)
+        for term, relied_on in account.seen().items():
+            missing = relied_on.minus(present.get(term, Intervals()))
             if log.log_start:
                 missing = missing.minus(Intervals.of([(0, log.log_start)]))
             before = account.lost.get(term, Intervals())
-            for kind, intervals in (
-                (events.RecordsLost.kind, missing.minus(before)),
-                (events.RecordsRecovered.kind, before.minus(missing)),
-            ):
-                for start, end in intervals:
-                    self.journal.emit(kind, tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch)
+            for start, end in missing.minus(before):
+                doomed_by = self._doom(account, term, start, end)
+                self.journal.emit(
+                    events.RecordsLost.kind, tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, doomed_by
+                )
+            for start, end in before.minus(missing):
+                self.journal.emit(
+                    events.RecordsRecovered.kind, tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch
+                )
             account.lost_count += missing.count() - before.count()
             if missing:
                 account.lost[term] = missing
             else:
                 account.lost.pop(term, None)
+        account.committed = {
+            term: left
+            for term, committed in account.committed.items()
+            if (left := committed.minus(committed.minus(present.get(term, Intervals()))))
+        }
+        account.committed_end = max((held.ends[-1] for held in account.committed.values()), default=0)
+
+    def _doom(self, account: PartitionAccount, term: Term, start: int, end: int) -> int:
+        """Find, and note, what took newly lost records; returns the event that took the first of them."""
+        account.dooms.append(Gone(term, start, end, account.elected_by))
+        first = account.elected_by
+        for gone in account.cuts.get(account.leader, ()):
+            low, high = max(gone.start, start), min(gone.end, end)
+            if gone.term is term and low < high:
+                account.dooms.append(Gone(term, low, high, gone.event))
+                if low == start:
+                    first = gone.event
+        return first

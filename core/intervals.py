@@ -62,3 +62,14 @@ class Intervals:
                 i += 1
             left.add(start, end)
         return left
+
+    def within(self, start: int, end: int) -> Intervals:
+        """What is here of [start, end)."""
+        return Intervals.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)
+
+    def union(self, other: Intervals) -> Intervals:
+        """What is in either."""
+        both = Intervals(list(self.starts), list(self.ends))
+        for start, end in other:
+            both.add(start, end)
+        return both

@@ -121,6 +121,8 @@ class PartitionView:
     lost: int
     duplicated: int
     diverged: int
+    exposed: int = 0
+    """Committed records that a replica which may be elected lacks."""
 
     @property
     def offline(self) -> bool:
@@ -200,6 +202,7 @@ class ClusterView:
     unclean_elections: int
     isr_shrinks: int
     isr_expands: int
+    exposed: int = 0
 
     def partition(self, tp: TopicPartition) -> PartitionView:
         """One partition.

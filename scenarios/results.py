@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from core.units import SECOND, format_duration
-from scenarios.runner import Check, Result, State
+from scenarios.runner import Check, Harm, Result, State
 
 
 def lines(result: Result) -> Iterator[str]:
@@ -45,11 +45,32 @@ def as_data(results: Iterable[Result]) -> dict[str, Any]:
             "held": result.held,
             "time_us": result.time,
             "events": result.events,
+            "durability": _durability(result.harm),
             "expectations": [_check(check) for check in result.checks],
         }
         for result in results
     ]
     return {"held": all(run["held"] for run in runs), "runs": runs}
+
+
+def _durability(harm: Harm) -> dict[str, Any]:
+    return {
+        "accepted": harm.accepted,
+        "acknowledged": harm.acked,
+        "duplicated": harm.duplicated,
+        "exposed": harm.exposed,
+        "lost": harm.lost,
+        "exposed_offsets": [
+            {"partition": str(tp), "from": start, "to": end} for tp, ranges in harm.exposed_ranges for start, end in ranges
+        ],
+        "lost_offsets": [
+            {
+                "partition": str(loss.tp), "producer": loss.producer, "epoch": loss.epoch, "from": loss.start, "to": loss.end,
+                "grade": loss.grade, "doomed_by": loss.event,
+            }
+            for loss in harm.losses
+        ],
+    }  # fmt: skip
 
 
 def _check(check: Check) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from core.account import Loss
 from core.acts import Act
 from core.errors import ActRefused, KafkaError
 from core.ids import TopicPartition
@@ -53,6 +54,25 @@ class Check:
 
 
 @attrs.frozen
+class Harm:
+    """The durability account at the end of a run.
+
+    Attributes:
+        accepted, acked, duplicated, exposed, lost: records.
+        exposed_ranges: committed offsets that a replica which may be elected lacks, by partition.
+        losses: what is lost, by producer, with the event that doomed it.
+    """
+
+    accepted: int
+    acked: int
+    duplicated: int
+    exposed: int
+    lost: int
+    exposed_ranges: tuple[tuple[TopicPartition, tuple[tuple[int, int], ...]], ...]
+    losses: tuple[Loss, ...]
+
+
+@attrs.frozen
 class Result:
     """What a finished run came to."""
 
@@ -63,6 +83,7 @@ class Result:
     events: int
     time: int
     checks: tuple[Check, ...]
+    harm: Harm
 
     @property
     def held(self) -> bool:
@@ -256,6 +277,20 @@ class Run:
             events=self.cluster.journal.seq,
             time=self.cluster.now,
             checks=tuple(self.expectations),
+            harm=self._harm(),
+        )
+
+    def _harm(self) -> Harm:
+        account, exposure = self.cluster.account, self.cluster.exposure
+        ranges = [(tp, tuple(found)) for tp in account.partitions if (found := exposure.of(tp))]
+        return Harm(
+            accepted=account.accepted,
+            acked=account.acked,
+            duplicated=account.duplicated,
+            exposed=sum(end - start for _, found in ranges for start, end in found),
+            lost=account.lost,
+            exposed_ranges=tuple(ranges),
+            losses=tuple(account.losses()),
         )
 
     # waiting

@@ -170,6 +170,9 @@ class Broker(Node):
             self.disk.checkpoint_high_watermarks()
             self.disk.clean_shutdown = True
         self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
+        for tp, partition in self.partitions.items():
+            if partition.is_leader:
+                self.account.leadership_ends(tp, partition.log)
         self.state = BrokerState.STOPPED
         self.incarnation += 1
         self.replicas.reset()
@@ -180,9 +183,10 @@ class Broker(Node):
         """The page cache is gone: those logs end where they had reached the disk."""
         for tp, offset in keep:
             log = self.disk.logs[tp]
-            old = log.leo
+            old, held = log.leo, log.runs()
             if log.truncate_to(offset):
-                self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, old)
+                lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, old)
+                self.account.cut(tp, self.id, held, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
         """By hand: the process (with `keep`: the machine) restarts between two looks of the controller."""

@@ -388,11 +388,13 @@ class Fetcher:
     def _truncate(self, partition: Partition, target: int, rule: str) -> None:
         log, tp, broker = partition.log, partition.tp, self.broker
         old = log.leo
+        held = log.runs() if target < old else ()
         if log.truncate_to(target):
             broker.disk.changed[tp] = None
             partition.last_append = broker.journal.emit(
                 events.Truncated.kind, broker.id, tp.topic, tp.partition, self.leader, log.leo, old, log.high_watermark, rule
             )
+            broker.account.cut(tp, broker.id, held, log.leo, partition.last_append)
 
 
 def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:

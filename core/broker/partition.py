@@ -8,7 +8,7 @@ come back; every change of the ISR is the controller's to commit.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from core import errors
 from core.broker.fetch_session import FetchSession, SessionPartition
@@ -23,7 +23,6 @@ from core.release import HighWatermarkRule, Truncation
 
 if TYPE_CHECKING:
     from core.broker.broker import Broker
-    from core.broker.consumer_fetch import DelayedConsumerFetch
 
 EXPAND = "expand"
 """A pending ISR change that adds a follower."""
@@ -58,6 +57,16 @@ class DelayedProduce(NamedTuple):
     term: Term
 
 
+class HighWatermarkWaiter(Protocol):
+    """Somebody who waits for the high watermark to move, a consumer's fetch for one (Kafka: the fetch purgatory)."""
+
+    def complete_if_enough(self) -> None:
+        """The high watermark moved."""
+
+    def complete(self) -> None:
+        """This broker's part in the partition changed: wait no longer."""
+
+
 class Partition:
     """One partition on one broker.
 
@@ -72,6 +81,7 @@ class Partition:
         under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
         sessions: fetch sessions this partition is in, by follower.
         delayed: acks=all writes that wait, in order of offset.
+        consumers: who else waits for the high watermark (ordered set).
     """
 
     __slots__ = (
@@ -97,7 +107,7 @@ class Partition:
         self.leader_epoch_start_offset = 0
         self.sessions: dict[int, FetchSession] = {}
         self.delayed: deque[DelayedProduce] = deque()
-        self.consumers: dict[DelayedConsumerFetch, None] = {}
+        self.consumers: dict[HighWatermarkWaiter, None] = {}
         self.produce_timer_due = -1
         self.min_isr = 1
         self.under_min_isr = False
@@ -169,6 +179,8 @@ class Partition:
         if registration.partition_epoch < self.partition_epoch:
             return False
         new_epoch = registration.leader_epoch > self.leader_epoch
+        if self.is_leader:
+            self.broker.account.leadership_ends(self.tp, self.log)
         self._adopt(registration)
         self.isr = self.maximal_isr = ()
         self.pending = ""
@@ -349,7 +361,8 @@ class Partition:
         replica = self.remotes[follower]
         if end > replica.leo:
             replica.leo = end
-            self.maybe_increment_leader_hw()
+            if self.maybe_increment_leader_hw():
+                self.broker.account.look(self.tp)
 
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
@@ -451,6 +464,7 @@ class Partition:
         if self.delayed:
             self.complete_delayed_produce()
         broker.account.isr_changed(broker.id, old, self.isr)
+        broker.account.look(tp)
 
     def report_isr_change(self, old: tuple[int, ...]) -> None:
         """Tell the journal what the committed ISR gained or lost by this leader's proposal."""

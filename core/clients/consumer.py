@@ -102,6 +102,7 @@ class Consumer(Client):
                 end = part.records[-1].end
                 self.read += end - part.offset
                 self.positions[number] = end
+                self.account.consumed(part.tp, part.records)
                 journal.cause = part.cause or arrived
                 journal.emit(
                     events.Consumed.kind,

@@ -112,6 +112,7 @@ class Controller(Node):
     def _put_broker(self, registration: BrokerRegistration) -> None:
         self.brokers[registration.id] = registration
         self.metadata.append(registration)
+        self.replication.account.electable_changed()
 
     # --- registration and heartbeats -------------------------------------------------------------------------------
 
@@ -260,5 +261,7 @@ class Controller(Node):
         self.metadata.append(ConfigRecord(name, render_value(new), topic, broker))
         if name == "broker.session.timeout.ms":
             self.heartbeats.session_timeout_us = self.settings.us(name)
+        if name == "unclean.leader.election.enable":
+            self.replication.account.electable_changed()
         if name == "min.insync.replicas":
             self.replication.min_isr_changed(topic)

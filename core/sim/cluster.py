@@ -23,6 +23,7 @@ from core.node import Node
 from core.release import CURRENT, Release
 from core.settings import Settings, setting_named
 from core.sim import deeds, observe
+from core.sim.exposure import Exposure
 from core.sim.network import Network
 from core.sim.scheduler import Entry, Scheduler
 from core.spec import ClusterSpec, Pace
@@ -40,6 +41,7 @@ class Cluster:
         now: virtual time in µs.
         journal, account, settings: the recorder, the durability account, the controller's settings.
         brokers, controller, clients: the nodes.
+        exposure: who may be elected and lacks committed records.
         paused: nodes that stand still, with what waits for them and since when.
     """
 
@@ -77,6 +79,7 @@ class Cluster:
         self.clients: dict[str, Client] = {}
         self.nodes: dict[str, Node] = {CONTROLLER: self.controller}
         self.paused: dict[str, tuple[int, list[Entry]]] = {}
+        self.exposure = Exposure(self)
         self._build()
 
     @property

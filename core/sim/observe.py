@@ -120,6 +120,7 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
         lost=account.lost_count,
         duplicated=account.duplicated,
         diverged=diverged(cluster, tp, registration),
+        exposed=cluster.exposure.of(tp).count(),
     )
 
 
@@ -192,6 +193,7 @@ def cluster_view(cluster: Cluster) -> ClusterView:
         unclean_elections=account.elections.get("unclean", 0) + account.elections.get("last-known", 0),
         isr_shrinks=sum(account.shrinks.values()),
         isr_expands=sum(account.expands.values()),
+        exposed=sum(view.exposed for view in partitions),
     )
 
 

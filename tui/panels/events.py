@@ -68,6 +68,8 @@ _GLYPHS: Final = {
     "consumed": ("→", "muted"),
     "consumer-reset": ("◄", "warn"),
     "records-lost": ("✖", "alarm"),
+    "records-exposed": ("◬", "warn"),
+    "records-safe": ("✓", "good"),
     "records-recovered": ("✓", "good"),
     "records-diverged": ("≠", "alarm"),
     "records-duplicated": ("≠", "warn"),

@@ -34,7 +34,7 @@ from core.journal.events.controller import (
     TopicCreated,
     TopicRefused,
 )
-from core.journal.events.durability import RecordsDiverged, RecordsDuplicated, RecordsLost, RecordsRecovered
+from core.journal.events.durability import RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsLost, RecordsRecovered, RecordsSafe
 from core.journal.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkProposed, IsrShrunk
 from core.journal.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkReleased
 from core.journal.events.people import Acted, SettingChanged
@@ -102,8 +102,10 @@ __all__ = [
     "ProduceFailed",
     "RecordsDiverged",
     "RecordsDuplicated",
+    "RecordsExposed",
     "RecordsLost",
     "RecordsRecovered",
+    "RecordsSafe",
     "RegistrationRefused",
     "SettingChanged",
     "ShutdownBegun",
@@ -124,6 +126,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     FollowerAppended, FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed,
     FetcherDisconnected, IsrShrinkProposed, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked,
     ProduceFailed, Consumed, ConsumerReset, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
+    RecordsExposed, RecordsSafe,
 )  # fmt: skip
 """Every kind, from what people did to the durability account."""
 

@@ -6,9 +6,21 @@ from typing import ClassVar
 
 from core.journal.events.base import NOTABLE, Event, name_of, offsets, records
 
+CAUGHT_UP = "caught-up"
+"""The broker holds all committed records."""
+
+NOT_ELECTABLE = "not-electable"
+"""It cannot be elected as things are."""
+
+LEADS = "leads"
+"""It was elected: the history goes on with its log."""
+
 
 class RecordsLost(Event):
-    """Acknowledged records are not in the log that now counts, the one of leader `broker`."""
+    """Records that were acknowledged or read are not in the log that now counts, the one of leader `broker`.
+
+    `doomed_by` is the event that took them: a truncation, a power loss, or the election of a leader that never had them.
+    """
 
     kind: ClassVar[str] = "records-lost"
     level: ClassVar[int] = NOTABLE
@@ -20,12 +32,53 @@ class RecordsLost(Event):
     from_offset: int
     to_offset: int
     leader_epoch: int
+    doomed_by: int
 
     def sentence(self) -> str:
         return (
             f"LOST: {records(self.to_offset - self.from_offset)} of {name_of(self.topic, self.partition)}, {offsets(self.from_offset, self.to_offset)} "
-            f"of epoch {self.epoch}, acknowledged, are not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}"
+            f"of epoch {self.epoch}, acknowledged or read, are not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}; "
+            f"event {self.doomed_by} doomed them"
         )
+
+
+class RecordsExposed(Event):
+    """Committed records have begun to hang on luck: `broker` lacks some of [from, to), and it may be elected."""
+
+    kind: ClassVar[str] = "records-exposed"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    broker: int
+    from_offset: int
+    to_offset: int
+    records: int
+
+    def sentence(self) -> str:
+        return (
+            f"EXPOSED: b{self.broker} may be elected leader of {name_of(self.topic, self.partition)} and lacks {records(self.records)} "
+            f"that {'is' if self.records == 1 else 'are'} committed, within {offsets(self.from_offset, self.to_offset)}"
+        )
+
+
+class RecordsSafe(Event):
+    """A broker endangers committed records no more. `why`: it caught up, may not be elected now, or leads, so that they are gone."""
+
+    kind: ClassVar[str] = "records-safe"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    broker: int
+    why: str
+
+    def sentence(self) -> str:
+        name = name_of(self.topic, self.partition)
+        if self.why == LEADS:
+            return f"no longer exposed: b{self.broker} leads {name}, and what it lacked is gone from the history that counts"
+        how = "holds all that is committed" if self.why == CAUGHT_UP else "may not be elected now"
+        return f"safe again: b{self.broker} {how} of {name}"
 
 
 class RecordsRecovered(Event):

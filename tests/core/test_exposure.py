@@ -1,0 +1,159 @@
+"""The two grades of harm: committed records exposed by a replica that may be elected, and lost ones by producer and cause."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import acts
+from core.account import ACKNOWLEDGED, READ
+from core.errors import ActRefused
+from core.ids import TopicPartition
+from core.intervals import Intervals
+from core.release import Release
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
+
+TP = TopicPartition("t", 0)
+
+
+def made(replicas: tuple[int, ...], *, release: str = "4.1", pace: Pace = Pace.BY_HAND, **config: str) -> tuple[Cluster, list[tuple]]:
+    events: list[tuple] = []
+    written = tuple((name.replace("_", "."), value) for name, value in config.items())
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in sorted(replicas)),
+        (TopicSpec("t", assignment=(PartitionSpec(replicas),), config=written),),
+        pace=pace,
+    )
+    return Cluster(spec, Release.named(release), 1, events.append), events
+
+
+def kinds(events: list[tuple], *wanted: str) -> list[tuple]:
+    return [event for event in events if event[3] in wanted]
+
+
+def test_a_truncation_by_high_watermark_exposes_then_loses_and_is_the_doom() -> None:
+    cluster, events = made((2, 1), release="0.10.2")
+    for act in (
+        acts.Produce("t", 1, producer="first"), acts.Fetch(1), acts.Produce("t", 1, producer="second"), acts.Arrive(1), acts.Answer(1),
+        acts.Arrive(1),
+    ):  # fmt: skip
+        cluster.do(act)
+    assert cluster.view().exposed == 0
+    cluster.do(acts.Bounce(1))
+    assert list(cluster.exposure.of(TP)) == [(1, 2)]
+    assert cluster.partition_view(TP).exposed == 1
+    cluster.do(acts.Kill(2))
+    cluster.do(acts.Fence(2))
+    (truncated,) = kinds(events, "truncated")
+    (loss,) = cluster.account.losses()
+    assert loss == (TP, "second", 0, 1, 2, ACKNOWLEDGED, truncated[0])
+    (lost,) = kinds(events, "records-lost")
+    assert lost[-1] == truncated[0]
+    assert [event[3] for event in kinds(events, "records-exposed", "records-safe", "records-lost")] == [
+        "records-exposed", "records-lost", "records-safe",
+    ]  # fmt: skip
+    assert cluster.view().exposed == 0
+
+
+def test_an_unclean_election_is_the_doom_of_what_the_new_leader_never_had() -> None:
+    cluster, events = made((1, 2), unclean_leader_election_enable="true")
+    cluster.do(acts.Produce("t", 5, producer="early"))
+    for _ in range(2):
+        cluster.do(acts.Fetch(2))
+    cluster.run_until(60_000_000)
+    cluster.do(acts.Produce("t", 3, acks="1", producer="late"))
+    cluster.do(acts.Fetch(2, records=1))
+    cluster.run_until(120_000_000)
+    cluster.do(acts.CheckIsr(1))
+    assert list(cluster.exposure.of(TP)) == [(6, 8)], "alone in the ISR, 1 commits what 2 lacks, and 2 may be elected"
+    cluster.do(acts.Kill(1))
+    cluster.do(acts.Fence(1))
+    (elected,) = kinds(events, "leader-elected")
+    assert [(loss.producer, loss.start, loss.end, loss.event) for loss in cluster.account.losses()] == [("late", 6, 8, elected[0])]
+
+
+def test_without_unclean_election_a_laggard_outside_the_isr_exposes_nothing() -> None:
+    cluster, events = made((1, 2), unclean_leader_election_enable="false")
+    cluster.run_until(60_000_000)
+    cluster.do(acts.Produce("t", 3, acks="1"))
+    cluster.do(acts.CheckIsr(1))
+    assert cluster.partition_view(TP).isr == (1,)
+    assert cluster.partition_view(TP).committed == 3
+    assert cluster.view().exposed == 0
+    assert not kinds(events, "records-exposed")
+    cluster.do(acts.Set("unclean.leader.election.enable", "true", topic="t"))
+    assert cluster.view().exposed == 3, "from now on 2 may be elected"
+    assert len(kinds(events, "records-exposed")) == 1
+    cluster.do(acts.Set("unclean.leader.election.enable", "false", topic="t"))
+    (safe,) = kinds(events, "records-safe")
+    assert safe[-1] == "not-electable"
+
+
+def test_what_a_consumer_has_read_counts_as_lost_without_an_acknowledgement() -> None:
+    cluster, _ = made((1, 2), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
+    cluster.do(acts.Consume("t"))
+    cluster.do(acts.Cut(("b1", "b2")))
+    cluster.do(acts.Produce("t", 4, acks="0"))
+    cluster.run_until(60_000_000)
+    assert cluster.view().exposed == 4
+    cluster.do(acts.Kill(1))
+    cluster.run_until(90_000_000)
+    assert cluster.account.acked == 0
+    assert [(loss.start, loss.end, loss.grade) for loss in cluster.account.losses()] == [(0, 4, READ)]
+    assert cluster.account.lost == 4
+
+
+def cut(one: int, other: int) -> acts.Cut:
+    return acts.Cut((f"b{one}", f"b{other}"))
+
+
+def test_exposure_is_what_counting_every_offset_gives() -> None:
+    """Random days with unclean election on: the intervals agree with a count of each offset, and the journal with both."""
+    seen = 0
+    for seed in range(8):
+        cluster, events = made((1, 2, 3), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
+        rng = random.Random(f"{seed}:exposure")
+        cluster.do(acts.Load("t", rate=50, acks=rng.choice(["1", "all"])))
+        for _ in range(30):
+            cluster.run_until(cluster.now + rng.randrange(500_000, 20_000_000))
+            act = rng.choice([acts.Kill(1), acts.Kill(2), acts.Start(1), acts.Start(2), cut(1, 3), cut(2, 3), cut(1, 2), acts.Heal()])
+            with contextlib.suppress(ActRefused):
+                cluster.do(act)
+            account = cluster.account.of(TP)
+            exposed = set()
+            account.fold()
+            for term, held in account.committed.items():
+                for start, end in held:
+                    for offset in range(start, end):
+                        for _, log in cluster.exposure.electable(TP):
+                            if log is None or log.term_at(offset) is not term:
+                                exposed.add(offset)
+            found = {offset for start, end in cluster.exposure.of(TP) for offset in range(start, end)}
+            assert found == exposed
+            seen += bool(found)
+        told = kinds(events, "records-exposed", "records-safe")
+        open_now: dict[int, bool] = {}
+        for event in told:
+            assert open_now.get(event[6], False) is (event[3] == "records-safe"), "exposed and safe take turns"
+            open_now[event[6]] = event[3] == "records-exposed"
+    assert seen > 5, "a test in which nothing is ever exposed shows nothing"
+
+
+PIECES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)))
+
+
+@given(PIECES, PIECES, st.integers(0, 40), st.integers(0, 40))
+def test_intervals_are_sets(one: list[tuple[int, int]], two: list[tuple[int, int]], start: int, end: int) -> None:
+    def offsets(found: Intervals) -> set[int]:
+        return {offset for low, high in found for offset in range(low, high)}
+
+    a = Intervals.of((low, low + size) for low, size in one)
+    b = Intervals.of((low, low + size) for low, size in two)
+    assert offsets(a.union(b)) == offsets(a) | offsets(b)
+    assert a.union(b).count() == len(offsets(a) | offsets(b))
+    assert offsets(a.minus(b)) == offsets(a) - offsets(b)
+    assert offsets(a.within(start, end)) == {offset for offset in offsets(a) if start <= offset < end}
