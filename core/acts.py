@@ -218,6 +218,8 @@ class Produce(Act):
     bytes: int = 100
     """Bytes of one record."""
     producer: str = "producer"
+    idempotence: bool = False
+    """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
 
 
 @attrs.frozen
@@ -232,6 +234,8 @@ class Load(Act):
     every: int = 50_000
     bytes: int = 100
     producer: str = "load"
+    idempotence: bool = False
+    """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
 
 
 @attrs.frozen

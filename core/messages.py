@@ -129,7 +129,10 @@ class MetadataResponse(NamedTuple):
 
 
 class ProduceRequest(NamedTuple):
-    """One batch for one partition. `batch_id` and `attempt` tell a retry from a new batch for the durability account."""
+    """One batch for one partition. `batch_id` and `attempt` tell a retry from a new batch for the durability account.
+
+    What a broker tells a retry by is the idempotent producer's id, epoch and first sequence number; -1 without idempotence.
+    """
 
     correlation: int
     producer: str
@@ -140,6 +143,9 @@ class ProduceRequest(NamedTuple):
     timeout: int
     batch_id: int
     attempt: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    first_sequence: int = -1
 
 
 class ProduceResponse(NamedTuple):
@@ -150,6 +156,20 @@ class ProduceResponse(NamedTuple):
     error: str
     base: int
     term: Term | None
+
+
+class InitProducerIdRequest(NamedTuple):
+    """An idempotent producer asks any broker for a producer id; `producer` is its name, for the journal."""
+
+    correlation: int
+    producer: str
+
+
+class InitProducerIdResponse(NamedTuple):
+    """A producer id nobody else has; its epoch begins with 0."""
+
+    correlation: int
+    producer_id: int
 
 
 class ConsumerFetchRequest(NamedTuple):
@@ -214,6 +234,19 @@ class MetadataFetchResponse(NamedTuple):
     """The committed metadata log reaches to `end` (exclusive)."""
 
     end: int
+
+
+class AllocateProducerIdsRequest(NamedTuple):
+    """A broker asks for a block of producer ids."""
+
+    broker: int
+
+
+class AllocateProducerIdsResponse(NamedTuple):
+    """`size` ids from `start` on."""
+
+    start: int
+    size: int
 
 
 class AlterPartitionItem(NamedTuple):

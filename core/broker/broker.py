@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from core import errors
 from core.broker.alter_partition import AlterPartitionManager
 from core.broker.disk import Disk
+from core.broker.producer_ids import ProducerIds
 from core.broker.replica_manager import ReplicaManager
 from core.controller.metadata_log import MetadataLog
 from core.ids import CONTROLLER, TopicPartition, broker_address
@@ -79,6 +80,7 @@ class Broker(Node):
         self._correlation = 0
         self.alter_partition = AlterPartitionManager(self)
         self.replicas = ReplicaManager(self)
+        self.producer_ids = ProducerIds(self)
         self.partitions = self.replicas.partitions
         self.failed_partitions = self.replicas.failed_partitions
         self.complete_fetch = self.replicas.complete_fetch
@@ -176,6 +178,7 @@ class Broker(Node):
         self.state = BrokerState.STOPPED
         self.incarnation += 1
         self.replicas.reset()
+        self.producer_ids.reset()
         self.alter_partition.reset()
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 

@@ -16,6 +16,7 @@ from core.broker.replica import Replica
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.journal import events
+from core.log.producer_state import ProducerStateManager
 from core.log.replica_log import ReplicaLog
 from core.log.term import Batch, Term
 from core.messages import AlterPartitionItem, FetchedPartition, FetchRequest, ProduceRequest
@@ -81,13 +82,14 @@ class Partition:
         under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
         sessions: fetch sessions this partition is in, by follower.
         delayed: acks=all writes that wait, in order of offset.
+        producers: of a leader that idempotent producers write to: their state, made from the log when it is first needed.
         consumers: who else waits for the high watermark (ordered set).
     """
 
     __slots__ = (
         "broker", "consumers", "delayed", "isr", "last_append",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
-        "maximal_isr", "min_isr", "partition_epoch", "pending", "produce_timer_due", "proposal", "remotes", "replicas", "sessions", "term", "tp",
+        "maximal_isr", "min_isr", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal", "remotes", "replicas", "sessions", "term", "tp",
         "under_min_isr",
     )  # fmt: skip
 
@@ -109,6 +111,7 @@ class Partition:
         self.delayed: deque[DelayedProduce] = deque()
         self.consumers: dict[HighWatermarkWaiter, None] = {}
         self.produce_timer_due = -1
+        self.producers: ProducerStateManager | None = None
         self.min_isr = 1
         self.under_min_isr = False
         self.term: Term | None = None
@@ -142,6 +145,7 @@ class Partition:
             if log.keeps_epochs:
                 log.epochs.assign(self.leader_epoch, log.leo)
             self.term = Term(self.leader_epoch, me)
+            self.producers = None
         for follower in list(self.remotes):
             if follower not in registration.replicas:
                 del self.remotes[follower]
@@ -186,6 +190,7 @@ class Partition:
         self.pending = ""
         self.remotes.clear()
         self.term = None
+        self.producers = None
         if new_epoch:
             broker, log = self.broker, self.log
             broker.journal.emit(
@@ -246,13 +251,21 @@ class Partition:
         if request.acks == -1 and self.under_min_isr:
             broker.refuse_produce(sender, request, errors.NOT_ENOUGH_REPLICAS, self.isr, self.effective_min_isr())
             return
+        if request.producer_id >= 0 and not self._takes_sequence(sender, request):
+            return
         assert self.term is not None, "a leader has a term"
         base = log.leo
         for replica in self.remotes.values():
             if replica.session is not None:
                 replica.settle()
         term = self.term
-        log.append_as_leader(term, Batch(base, request.records, request.bytes, request.producer, request.batch_id, journal.now))
+        batch = Batch(
+            base, request.records, request.bytes, request.producer, request.batch_id, journal.now,
+            request.producer_id, request.producer_epoch, request.first_sequence,
+        )  # fmt: skip
+        log.append_as_leader(term, batch)
+        if self.producers is not None and request.producer_id >= 0:
+            self.producers.update(batch)
         arrived = journal.cause
         journal.cause = self.last_append = journal.emit(
             events.Appended.kind,
@@ -274,6 +287,41 @@ class Partition:
             if session.parked is not None:
                 broker.complete_fetch_if_enough(session)
         journal.cause = arrived
+
+    def _takes_sequence(self, sender: str, request: ProduceRequest) -> bool:
+        """Whether an idempotent producer's batch is to be appended (`UnifiedLog#analyzeAndValidateProducerState`).
+
+        A duplicate is answered with its first offsets, for acks=all once they are committed; one out of turn is refused.
+        """
+        broker, log, now = self.broker, self.log, self.broker.journal.now
+        if self.producers is None:
+            self.producers = ProducerStateManager.of_log(log, now)
+        producers = self.producers
+        producers.remove_expired_if_due(now)
+        known = producers.duplicate(request.producer_id, request.producer_epoch, request.first_sequence, request.records)
+        if known is None:
+            error = producers.validate(request.producer_id, request.producer_epoch, request.first_sequence)
+            if error != errors.NONE:
+                broker.refuse_produce(sender, request, error, self.isr, self.effective_min_isr())
+            return error == errors.NONE
+        base, end = known.first_offset, known.last_offset + 1
+        broker.journal.emit(
+            events.DuplicateDropped.kind, broker.id, self.tp.topic, self.tp.partition, request.producer, base, end, request.first_sequence
+        )
+        term = log.term_at(base)
+        if request.acks != -1 or end <= log.high_watermark:
+            broker.answer_produce(sender, request, errors.NONE, base, term)
+            return False
+        assert term is not None, "the state holds what the log holds"
+        waiting = DelayedProduce(end, now + request.timeout, sender, request, base, term)
+        at = len(self.delayed)
+        while at and self.delayed[at - 1].required_offset > end:
+            at -= 1
+        self.delayed.insert(at, waiting)
+        if self.produce_timer_due < 0:
+            self.produce_timer_due = waiting.deadline
+            broker.timer(request.timeout, "produce-expiry", self.tp)
+        return False
 
     def complete_delayed_produce(self) -> None:
         """Answer the writes that the high watermark has reached (`Partition#checkEnoughReplicasReachOffset`)."""

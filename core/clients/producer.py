@@ -1,6 +1,7 @@
 """A producer (Kafka: `KafkaProducer`, `Sender`): batches, acks, retries until delivery.timeout.ms, in order per partition.
 
-Not idempotent: a retry of a batch whose first attempt did arrive is written twice, and counted as duplicated.
+Without idempotence a retry of a batch whose first attempt did arrive is written twice, and counted as duplicated. With it the
+producer gets an id from a broker and numbers its records by partition, so that leaders know a retry (`core.log.producer_state`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from core.clients.client import REQUEST_TIMEOUT, RETRY_BACKOFF, Client
 from core.ids import NO_LEADER, TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
-from core.messages import ProduceRequest, ProduceResponse
+from core.log.producer_state import increment_sequence
+from core.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from core.sim.network import Network
 from core.units import SECOND
 
@@ -42,6 +44,8 @@ class ProducerBatch:
     correlation: int = 0
     sent_to: str = ""
     sent_at: int = 0
+    producer_epoch: int = -1
+    sequence: int = -1
 
 
 class Producer(Client):
@@ -51,6 +55,7 @@ class Producer(Client):
         acks: of batches made from now on: 0, 1, or -1 for all.
         rate, every, record_bytes: of the steady load; rate 0 when there is none.
         queues: batches not yet sent, by partition; in_flight: those sent, by correlation.
+        idempotent, producer_id: enable.idempotence, and the id given, -1 before.
         sent, acked, failed, retries: records made, acknowledged, given up; attempts after the first.
     """
 
@@ -68,6 +73,11 @@ class Producer(Client):
         self._waiting: list[tuple[int, int]] = []
         self._muted: dict[int, int] = {}
         self._wakes: dict[int, int] = {}
+        self.idempotent = False
+        self.producer_id = -1
+        self._epochs: dict[int, int] = {}
+        self._next_sequence: dict[int, int] = {}
+        self._id_asked = 0
         self.sent = 0
         self.acked = 0
         self.failed = 0
@@ -78,7 +88,7 @@ class Producer(Client):
         self._next_partition = 0
         self._load = 0
         self._watching = False
-        self.handlers |= {ProduceResponse: self._answered}
+        self.handlers |= {ProduceResponse: self._answered, InitProducerIdResponse: self._id_given}
         self.timers |= {"load": self._load_tick, "retry": self._retry_due, "watch": self._watch}
 
     # --- making records --------------------------------------------------------------------------------------------
@@ -157,6 +167,9 @@ class Producer(Client):
         if wait > journal.now:
             self._wake(partition, wait)
             return
+        if self.idempotent and self.producer_id < 0:
+            self._ask_id(node)
+            return
         arrived = journal.cause
         limit = 1 if node in self._reconnect else MAX_IN_FLIGHT
         while queue and self._partition_in_flight.get(partition, 0) < limit:
@@ -167,9 +180,12 @@ class Producer(Client):
             batch.correlation = self.next_correlation()
             self.retries += batch.attempt > 1
             journal.cause = batch.cause or arrived
+            if self.idempotent and batch.sequence < 0:
+                self._number(batch, partition)
             request = ProduceRequest(
-                batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, REQUEST_TIMEOUT, batch.id, batch.attempt
-            )
+                batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, REQUEST_TIMEOUT, batch.id, batch.attempt,
+                self.producer_id, batch.producer_epoch, batch.sequence,
+            )  # fmt: skip
             self.send(batch.sent_to, request)
             if batch.acks == 0:
                 self._acknowledged(batch, -1, -1)
@@ -177,6 +193,53 @@ class Producer(Client):
                 self.in_flight[batch.correlation] = batch
                 self._partition_in_flight[partition] = self._partition_in_flight.get(partition, 0) + 1
         journal.cause = arrived
+
+    # --- idempotence -----------------------------------------------------------------------------------------------
+
+    def _ask_id(self, node: str) -> None:
+        """Ask a broker for a producer id; once a request timeout (InitProducerId)."""
+        if not self._id_asked or self.journal.now - self._id_asked >= REQUEST_TIMEOUT:
+            self._id_asked = max(self.journal.now, 1)
+            self.send(node, InitProducerIdRequest(self.next_correlation(), self.name))
+
+    def _id_given(self, response: InitProducerIdResponse, _: str) -> None:
+        if self.producer_id < 0:
+            self.producer_id = response.producer_id
+            self._send_all()
+
+    def _number(self, batch: ProducerBatch, partition: int) -> None:
+        """Give a batch the next sequence numbers of its partition (`RecordAccumulator#drain`)."""
+        batch.producer_epoch = self._epochs.get(partition, 0)
+        batch.sequence = self._next_sequence.get(partition, 0)
+        self._next_sequence[partition] = increment_sequence(batch.sequence, batch.count)
+
+    def _is_first(self, batch: ProducerBatch) -> bool:
+        """Whether nothing before a batch of its partition is still to be answered (`TransactionManager#isNextSequence`)."""
+        partition = batch.tp.partition
+        others = [one for one in self.in_flight.values() if one.tp.partition == partition]
+        return all(one.id > batch.id for one in (*others, *self.queues.get(partition, ())))
+
+    def _begin_epoch(self, batch: ProducerBatch, error: str) -> None:
+        """What became of a batch is not known, so its numbers cannot be used again: a new epoch (`#bumpIdempotentEpochAndResetIdIfNeeded`)."""
+        partition = batch.tp.partition
+        if batch.producer_epoch != self._epochs.get(partition, 0):
+            return
+        epoch = self._epochs[partition] = batch.producer_epoch + 1
+        self._next_sequence[partition] = 0
+        for waiting in self.queues.get(partition, ()):
+            waiting.sequence = -1
+        self.journal.emit(events.ProducerEpochBumped.kind, self.name, batch.tp.topic, partition, self.producer_id, epoch, error)
+
+    def _retries(self, batch: ProducerBatch, error: str) -> bool:
+        """Whether another attempt makes sense (`Sender#canRetry`, `TransactionManager#canRetry`)."""
+        if error in errors.RETRIABLE:
+            return True
+        if not self.idempotent or error not in (errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.INVALID_PRODUCER_EPOCH):
+            return False
+        if batch.producer_epoch != self._epochs.get(batch.tp.partition, 0):
+            batch.sequence = -1
+            return True
+        return error == errors.OUT_OF_ORDER_SEQUENCE_NUMBER and not self._is_first(batch)
 
     # --- answers ---------------------------------------------------------------------------------------------------
 
@@ -212,7 +275,7 @@ class Producer(Client):
     def _failed(self, batch: ProducerBatch, error: str) -> None:
         """Try again after retry.backoff.ms, unless the error is final or delivery.timeout.ms is over (`Sender#canRetry`)."""
         now = self.journal.now
-        retry = error in errors.RETRIABLE and now + RETRY_BACKOFF - batch.created < DELIVERY_TIMEOUT
+        retry = self._retries(batch, error) and now + RETRY_BACKOFF - batch.created < DELIVERY_TIMEOUT
         self._report_failure(batch, error, retry=retry)
         if retry:
             queue = self.queues.setdefault(batch.tp.partition, deque())
@@ -228,6 +291,8 @@ class Producer(Client):
     def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
         if not retry:
             self.failed += batch.count
+            if self.idempotent and batch.sequence >= 0:
+                self._begin_epoch(batch, error)
             self.account.settled(self.name, batch.id)
         journal = self.journal
         batch.cause = journal.emit(
@@ -257,6 +322,7 @@ class Producer(Client):
 
     def connection_lost(self, node: str) -> None:
         """Requests to that broker fail with NETWORK_EXCEPTION."""
+        self._id_asked = 0
         for batch in [batch for batch in self.in_flight.values() if batch.sent_to == node]:
             self._take(batch.correlation)
             self._failed(batch, errors.NETWORK_EXCEPTION)

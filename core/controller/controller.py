@@ -11,6 +11,7 @@ import attrs
 
 from core import errors
 from core.account import Account
+from core.broker.producer_ids import BLOCK_SIZE
 from core.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
 from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog
 from core.controller.replication_control import ReplicationControl
@@ -18,6 +19,8 @@ from core.ids import CONTROLLER, NO_EPOCH, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
 from core.messages import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     Disconnected,
@@ -68,6 +71,7 @@ class Controller(Node):
         self.heartbeats = BrokerHeartbeatManager(settings.us("broker.session.timeout.ms"))
         self.replication = ReplicationControl(settings, metadata, journal, account, self.brokers, racks, seed)
         self.last_contact: dict[int, int] = {}
+        self.next_producer_id = 0
         self._parked: dict[int, int] = {}
         self._check_due = -1
         self.handlers |= {
@@ -75,6 +79,7 @@ class Controller(Node):
             HeartbeatRequest: self._heartbeat,
             AlterPartitionRequest: self._alter_partition,
             MetadataFetchRequest: self._metadata_fetch,
+            AllocateProducerIdsRequest: self._allocate_producer_ids,
             Disconnected: self._disconnected,
         }
         self.timers |= {"session-check": self._session_check, "balance": self._balance, "unclean": self._unclean}
@@ -238,6 +243,11 @@ class Controller(Node):
 
     def _metadata_fetch(self, request: MetadataFetchRequest, sender: str) -> None:
         self._parked[request.broker] = request.offset
+
+    def _allocate_producer_ids(self, request: AllocateProducerIdsRequest, sender: str) -> None:
+        """A broker gets the next block of producer ids (`ProducerIdControlManager#generateNextProducerId`)."""
+        start, self.next_producer_id = self.next_producer_id, self.next_producer_id + BLOCK_SIZE
+        self.reply(sender, AllocateProducerIdsResponse(start, BLOCK_SIZE))
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         for broker in list(self._parked):

@@ -14,7 +14,10 @@ import attrs
 
 
 class Batch(NamedTuple):
-    """A produced batch: `records` of them from `base` on, `bytes` in all, who produced it and when (µs)."""
+    """A produced batch: `records` of them from `base` on, `bytes` in all, who produced it and when (µs).
+
+    An idempotent producer's batch carries its producer id, epoch and first sequence number; others -1.
+    """
 
     base: int
     records: int
@@ -22,6 +25,9 @@ class Batch(NamedTuple):
     producer: str
     batch_id: int
     timestamp: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    first_sequence: int = -1
 
 
 @attrs.define(slots=True, eq=False, repr=False)
@@ -50,6 +56,11 @@ class Term:
         self.batches.append(batch)
         self.ends.append(batch.base + batch.records)
         self.totals.append((self.totals[-1] if self.totals else 0) + batch.bytes)
+
+    def batches_within(self, start: int, end: int) -> list[Batch]:
+        """The batches with records in [start, end), in offset order."""
+        first, last = bisect_right(self.ends, start), bisect_left(self.ends, end)
+        return self.batches[first : last + 1]
 
     def bytes_before(self, offset: int) -> int:
         """Bytes of this term's records below an offset; a batch's bytes spread evenly over its records."""

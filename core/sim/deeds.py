@@ -360,7 +360,17 @@ def _check_reassignment(cluster: Cluster, tp: TopicPartition, replicas: tuple[in
 # --- clients -------------------------------------------------------------------------------------------------------
 
 
-def _producer(cluster: Cluster, name: str, topic: str, acks_value: int) -> Producer:
+def _check_idempotence(cluster: Cluster, act: acts.Produce | acts.Load, acks_value: int) -> None:
+    """Kafka's rule (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`), and that a producer is one or the other for life."""
+    known = cluster.producer(act.producer)
+    idempotent = act.idempotence if known is None else known.idempotent
+    if idempotent and acks_value != -1:
+        raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
+    if known is not None and act.idempotence and not known.idempotent:
+        raise ActRefused(f"producer {act.producer} is there already, without idempotence; give the idempotent one another name")
+
+
+def _producer(cluster: Cluster, name: str, topic: str, acks_value: int, *, idempotent: bool = False) -> Producer:
     """The producer of that name on that topic, made if there is none.
 
     Raises:
@@ -369,6 +379,7 @@ def _producer(cluster: Cluster, name: str, topic: str, acks_value: int) -> Produ
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+        producer.idempotent = idempotent
         cluster.add_client(producer)
         return producer
     assert isinstance(known, Producer)
@@ -391,6 +402,7 @@ def _check_client(cluster: Cluster, name: str, topic: str, kind: type, what: str
 def _produce(cluster: Cluster, act: acts.Produce) -> Doing:
     acks_value = _acks(act.acks)
     _check_client(cluster, act.producer, act.topic, Producer, "producer")
+    _check_idempotence(cluster, act, acks_value)
     if act.records < 1:
         raise ActRefused(f"produce at least 1 record, not {act.records}")
     if act.bytes < 1:
@@ -400,7 +412,7 @@ def _produce(cluster: Cluster, act: acts.Produce) -> Doing:
         raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
 
     def doing() -> None:
-        producer = _producer(cluster, act.producer, act.topic, acks_value)
+        producer = _producer(cluster, act.producer, act.topic, acks_value, idempotent=act.idempotence)
         producer.acks = acks_value
         if cluster.by_hand:
             producer.leaders = list(cluster.metadata.leaders(act.topic, len(cluster.metadata)))
@@ -412,11 +424,12 @@ def _produce(cluster: Cluster, act: acts.Produce) -> Doing:
 def _load(cluster: Cluster, act: acts.Load) -> Doing:
     acks_value = _acks(act.acks)
     _check_client(cluster, act.producer, act.topic, Producer, "producer")
+    _check_idempotence(cluster, act, acks_value)
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval and a record size of at least 1")
 
     def doing() -> None:
-        producer = _producer(cluster, act.producer, act.topic, acks_value)
+        producer = _producer(cluster, act.producer, act.topic, acks_value, idempotent=act.idempotence)
         producer.acks = acks_value
         producer.start_load(act.rate, act.every, act.bytes)
 
@@ -437,6 +450,8 @@ def _stop_load(cluster: Cluster, act: acts.StopLoad) -> Doing:
 
 def _change_acks(cluster: Cluster, act: acts.Acks) -> Doing:
     producer, value = _existing_producer(cluster, act.producer), _acks(act.acks)
+    if producer.idempotent and value != -1:
+        raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
 
     def doing() -> None:
         producer.acks = value

@@ -24,7 +24,15 @@ from core.journal.events.brokers import (
     ShutdownBegun,
     UnflushedLost,
 )
-from core.journal.events.clients import Consumed, ConsumerReset, ProduceAcked, ProduceFailed
+from core.journal.events.clients import (
+    Consumed,
+    ConsumerReset,
+    DuplicateDropped,
+    ProduceAcked,
+    ProduceFailed,
+    ProducerEpochBumped,
+    ProducerIdGiven,
+)
 from core.journal.events.controller import (
     AlterPartitionRefused,
     ElectionRefused,
@@ -74,6 +82,7 @@ __all__ = [
     "BrokerUnfenced",
     "Consumed",
     "ConsumerReset",
+    "DuplicateDropped",
     "ElectionRefused",
     "EpochAnswered",
     "Event",
@@ -100,6 +109,8 @@ __all__ = [
     "PartitionOffline",
     "ProduceAcked",
     "ProduceFailed",
+    "ProducerEpochBumped",
+    "ProducerIdGiven",
     "RecordsDiverged",
     "RecordsDuplicated",
     "RecordsExposed",
@@ -125,7 +136,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched,
     FollowerAppended, FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed,
     FetcherDisconnected, IsrShrinkProposed, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked,
-    ProduceFailed, Consumed, ConsumerReset, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
+    ProduceFailed, Consumed, ConsumerReset, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
     RecordsExposed, RecordsSafe,
 )  # fmt: skip
 """Every kind, from what people did to the durability account."""

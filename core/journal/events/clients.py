@@ -54,6 +54,57 @@ class ProduceFailed(Event):
         return what + (": it tries again" if self.retry else ": it gives up")
 
 
+class ProducerIdGiven(Event):
+    """A broker gave an idempotent producer its id; its epoch begins with 0."""
+
+    kind: ClassVar[str] = "producer-id-given"
+    source: ClassVar[str] = "RPCProducerIdManager#generateProducerId"
+    broker: int
+    producer: str
+    producer_id: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} gave {self.producer} the producer id {self.producer_id}: each of its batches now carries a sequence number"
+
+
+class DuplicateDropped(Event):
+    """A leader recognised an idempotent producer's retry: nothing is appended, the offsets of the first time are the answer."""
+
+    kind: ClassVar[str] = "duplicate-dropped"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ProducerStateEntry#findDuplicateBatch"
+    broker: int
+    topic: str
+    partition: int
+    producer: str
+    from_offset: int
+    to_offset: int
+    sequence: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} knows sequence {self.sequence} of {self.producer} already: it is at {offsets(self.from_offset, self.to_offset)} "
+            f"of {name_of(self.topic, self.partition)}, and is not appended again"
+        )
+
+
+class ProducerEpochBumped(Event):
+    """An idempotent producer cannot tell what became of a batch, and begins a new epoch with sequence 0 in that partition."""
+
+    kind: ClassVar[str] = "producer-epoch-bumped"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "TransactionManager#requestIdempotentEpochBumpForPartition"
+    producer: str
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    error: str
+
+    def sentence(self) -> str:
+        return f"{self.producer} gave a batch of {name_of(self.topic, self.partition)} up ({self.error}) and goes on in producer epoch {self.producer_epoch} from sequence 0"
+
+
 class Consumed(Event):
     """A consumer was given records: always below the high watermark it was told."""
 
