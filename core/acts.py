@@ -138,11 +138,12 @@ class Hold(Act):
 
 @attrs.frozen
 class Release(Act):
-    """Deliver the messages that `hold` held back."""
+    """Deliver the messages that `hold` held back; with `messages` only the oldest so many, and the rest is held on."""
 
     word: ClassVar[str] = "release"
     does: ClassVar[str] = "deliver held messages"
     between: tuple[str, str]
+    messages: int | None = None
 
 
 # --- administration ------------------------------------------------------------------------------------------------
@@ -207,7 +208,10 @@ class CancelReassignment(Act):
 
 @attrs.frozen
 class Produce(Act):
-    """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions."""
+    """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions.
+
+    By hand `to` names the broker that the producer still believes to be the leader.
+    """
 
     word: ClassVar[str] = "produce"
     does: ClassVar[str] = "produce a burst of records"
@@ -220,6 +224,7 @@ class Produce(Act):
     producer: str = "producer"
     idempotence: bool = False
     """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
+    to: int | None = None
 
 
 @attrs.frozen

@@ -55,14 +55,22 @@ class Release:
             (KAFKA-7128, 2.0).
         shrink_spares_equal_leo: a follower whose LEO equals the leader's is never removed (KAFKA-7152, 2.1).
         fetch_epoch_fencing: fetches and epoch requests carry the leader epoch and are fenced by it (KIP-320, 2.1).
+        truncation_epoch_fencing: questions for truncation points and log bounds carry the leader epoch and are fenced by it (KIP-320, 2.1).
+        hw_same_epoch: only fetches of the leader's own epoch count for the high watermark and the ISR; fenced fetches make sure of
+            that, this is the rule by itself (KIP-320, 2.1).
+        truncate_on_epoch_change: a follower truncates anew in every leader epoch, also under the leader it had (KAFKA-7164, 2.1).
         isr_eligibility: fenced and shutting-down brokers may not join an ISR (KIP-841, 3.3).
         broker_epoch_in_isr: an ISR change names broker epochs, stale ones are refused (KIP-903, 3.5).
+        partition_epoch_check: an ISR change made from an older state of the partition is refused (KIP-497; ZooKeeper's version before).
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).
         bump_epoch_on_removal: a shrink that the controller makes itself does (the ZooKeeper controller's LeaderAndIsr, before 2.8).
         request_time_leo: the leader takes a follower's LEO from what it asks, not from what it was sent (always so in Kafka; B5).
         ignores_diverging_fetch: a fetch that is answered with a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an unclean leader is marked RECOVERING (KIP-704, 3.2).
         elr: eligible leader replicas are kept (KIP-966; on for new clusters from 4.1).
+        unclean_broker_leaves_elr: a broker that registers after an unclean shutdown is eligible no more (KIP-966, with ELR).
+        elect_from_isr: whoever leads without loss comes from the ISR or ELR. Off, as no Kafka ever did: the longest log leads, the
+            one with the higher last epoch of two that are equally long.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: it prints Elr and LastKnownElr (3.8).
         describe_spaced: it prints `Topic: t` in the headline, `Topic:t` before 2.2.
@@ -80,14 +88,20 @@ class Release:
     expand_needs_epoch_start: bool
     shrink_spares_equal_leo: bool
     fetch_epoch_fencing: bool
+    truncation_epoch_fencing: bool
+    hw_same_epoch: bool
+    truncate_on_epoch_change: bool
     isr_eligibility: bool
     broker_epoch_in_isr: bool
+    partition_epoch_check: bool
     bump_epoch_on_shrink: bool
     bump_epoch_on_removal: bool
     request_time_leo: bool
     ignores_diverging_fetch: bool
     recovery_state: bool
     elr: bool
+    unclean_broker_leaves_elr: bool
+    elect_from_isr: bool
     describe_topic_id: bool
     describe_elr: bool
     describe_spaced: bool
@@ -136,11 +150,17 @@ GUARDS: Final = (
     "expand-needs-epoch-start",
     "shrink-spares-equal-leo",
     "fetch-epoch-fencing",
+    "truncation-epoch-fencing",
+    "hw-same-epoch",
+    "truncate-on-epoch-change",
     "isr-eligibility",
     "broker-epoch-in-isr",
+    "partition-epoch-check",
     "request-time-leo",
     "ignores-diverging-fetch",
     "elr",
+    "unclean-broker-leaves-elr",
+    "elect-from-isr",
 )
 """The rules that can be switched off one by one, to see what each is for; the words are the fields' names with dashes."""
 
@@ -178,14 +198,20 @@ def _profile(order: int, name: str) -> Release:
         expand_needs_epoch_start=since("2.0"),
         shrink_spares_equal_leo=since("2.1"),
         fetch_epoch_fencing=since("2.1"),
+        truncation_epoch_fencing=since("2.1"),
+        hw_same_epoch=since("2.1"),
+        truncate_on_epoch_change=since("2.1"),
         isr_eligibility=since("3.3"),
         broker_epoch_in_isr=since("3.6"),
+        partition_epoch_check=True,
         bump_epoch_on_shrink=since("2.8") and not since("3.6"),
         bump_epoch_on_removal=not since("2.8"),
         request_time_leo=True,
         ignores_diverging_fetch=True,
         recovery_state=since("3.3"),
         elr=since("4.1"),
+        unclean_broker_leaves_elr=since("4.1"),
+        elect_from_isr=True,
         describe_topic_id=since("2.8"),
         describe_elr=since("3.9"),
         describe_spaced=since("2.4"),

@@ -105,6 +105,14 @@ class Fetcher:
         self._changed(partition.tp)
         self.maybe_send()
 
+    def next_epoch(self, tp: TopicPartition, leader_epoch: int) -> None:
+        """Fetch on from the same leader in its next epoch, without truncating."""
+        state = self.states[tp]
+        state.leader_epoch = leader_epoch
+        state.checked = False
+        self._changed(tp)
+        self.maybe_send()
+
     def remove(self, tp: TopicPartition) -> None:
         """Follow a partition no more."""
         if self.states.pop(tp, None) is not None:

@@ -96,7 +96,12 @@ class ReplicaManager:
         if registration.leader == broker.id:
             self._unfollow(tp)
             partition.make_leader(registration)
-        elif partition.make_follower(registration):
+            return
+        before = partition.leader
+        if partition.make_follower(registration):
+            same = registration.leader == before != NO_LEADER
+            if same and not broker.release.truncate_on_epoch_change and self._follow_on(tp, registration.leader_epoch):
+                return
             self._unfollow(tp)
             self.failed_partitions.pop(tp, None)
             if registration.leader != NO_LEADER:
@@ -119,6 +124,17 @@ class ReplicaManager:
         if fetcher is None:
             fetcher = self.fetchers[key] = Fetcher(self.broker, *key)
         return fetcher
+
+    def _follow_on(self, tp: TopicPartition, leader_epoch: int) -> bool:
+        """The same leader in a new epoch, for a broker that truncates only under another leader (before KAFKA-7164): fetch on.
+
+        False if no fetcher is at it.
+        """
+        for fetcher in self.fetchers.values():
+            if tp in fetcher.states:
+                fetcher.next_epoch(tp, leader_epoch)
+                return True
+        return False
 
     def _unfollow(self, tp: TopicPartition) -> None:
         for fetcher in self.fetchers.values():
@@ -164,6 +180,8 @@ class ReplicaManager:
         parts: list[FetchedPartition] = []
         total = 0
         at_once = request.max_wait <= 0
+        release = self.broker.release
+        other_epochs = not release.fetch_epoch_fencing and release.hw_same_epoch
         for tp in list(session.dirty):
             entry = session.partitions[tp]
             partition = self.partitions.get(tp)
@@ -173,8 +191,10 @@ class ReplicaManager:
                 continue
             partition.sessions[request.follower] = session
             part = partition.read_for_follower(entry, request, request.max_bytes - total)
-            diverges = part.diverging_epoch != NO_EPOCH and self.broker.release.ignores_diverging_fetch
-            if part.error == errors.NONE and not diverges:
+            ignored = part.diverging_epoch != NO_EPOCH and release.ignores_diverging_fetch
+            if other_epochs and entry.asked.leader_epoch != partition.leader_epoch:
+                ignored = True
+            if part.error == errors.NONE and not ignored:
                 partition.update_follower_fetch_state(entry, session, request.broker_epoch)
             if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
                 at_once = True
@@ -287,7 +307,7 @@ class ReplicaManager:
     def _epochs(self, request: EpochsRequest, sender: str) -> None:
         """OffsetsForLeaderEpoch (`Partition#lastOffsetForLeaderEpoch`)."""
         answers = []
-        fenced = self.broker.release.fetch_epoch_fencing
+        fenced = self.broker.release.truncation_epoch_fencing
         for tp, leader_epoch, asked in request.partitions:
             partition = self.partitions.get(tp)
             error = (
@@ -302,7 +322,7 @@ class ReplicaManager:
     def _offsets(self, request: OffsetsRequest, sender: str) -> None:
         """ListOffsets (`Partition#fetchOffsetForTimestamp`): clients wait while a new leader's HW is behind its epoch start (KIP-207)."""
         partition = self.partitions.get(request.tp)
-        fenced = self.broker.release.fetch_epoch_fencing
+        fenced = self.broker.release.truncation_epoch_fencing
         error = (
             errors.NOT_LEADER_OR_FOLLOWER
             if partition is None

@@ -135,7 +135,8 @@ class Controller(Node):
         registration = BrokerRegistration(broker, len(self.metadata), request.incarnation)
         journal.cause = journal.emit(events.BrokerRegistered.kind, broker, registration.epoch)
         self._put_broker(registration)
-        unclean = self.settings.release.elr and not request.clean
+        release = self.settings.release
+        unclean = release.elr and release.unclean_broker_leaves_elr and not request.clean
         self.replication.leave_isrs(broker, f"b{broker} registered anew", unclean_shutdown=unclean)
         self.heartbeats.remove(broker)
         self.heartbeats.touch(broker, True, -1, journal.now)

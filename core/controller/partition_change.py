@@ -92,13 +92,20 @@ def elect_leader(
     acceptable: Callable[[int], bool],
     election: ElectionMode,
     last_known_leader: bool,
+    longest_log: Callable[[int], tuple[int, int]] | None = None,
 ) -> ElectionResult:
     """Who leads, given the target replicas, ISR and ELR (Kafka: `PartitionChangeBuilder#electLeader`).
 
     Args:
         acceptable: whether a broker is active and its log directory online.
         last_known_leader: whether the last known leader may be elected at all (ELR is kept).
+        longest_log: a replica's (log end, last epoch), if the longest log is to lead whoever is in sync.
     """
+    if longest_log is not None and not acceptable(partition.leader):
+        living = [replica for replica in replicas if acceptable(replica)]
+        if living:
+            longest = max(living, key=longest_log)
+            return ElectionResult(longest, "clean" if longest in isr else "unclean")
     preferred = replicas[0] if election is ElectionMode.PREFERRED and replicas else NO_LEADER
     candidates = (preferred, partition.leader, *replicas) if preferred != NO_LEADER else (partition.leader, *replicas)
     for replica in candidates:
@@ -147,6 +154,7 @@ def build_partition_change(
     bump_epoch_on_shrink: bool,
     recovery_state: bool = True,
     use_last_known_leader: bool = True,
+    longest_log: Callable[[int], tuple[int, int]] | None = None,
 ) -> PartitionChange | None:
     """The record that takes a partition to its target, or None if nothing changes (Kafka: `PartitionChangeBuilder#build`).
 
@@ -161,6 +169,7 @@ def build_partition_change(
         unclean_shutdown: brokers that came back without a clean shutdown; they leave the ELR.
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
         recovery_state: an unclean election marks the leader RECOVERING (KIP-704, from 3.2).
+        longest_log: elect by the length of the logs (guard `elect-from-isr` off); see `elect_leader`.
         use_last_known_leader: lastKnownElr holds just the last known leader, which may be elected when all else is gone.
     """
     isr = partition.isr if target_isr is None else target_isr
@@ -184,6 +193,7 @@ def build_partition_change(
         acceptable=acceptable,
         election=election,
         last_known_leader=elr_enabled and use_last_known_leader,
+        longest_log=longest_log,
     )
     record_leader: int | None = None
     record_isr: tuple[int, ...] | None = None

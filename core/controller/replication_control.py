@@ -19,7 +19,7 @@ from core.controller.partition_change import ElectionMode, build_partition_chang
 from core.controller.placement import StripedReplicaPlacer, UsableBroker
 from core.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.controller.registration import PartitionRegistration
-from core.ids import NO_LEADER, TopicPartition
+from core.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from core.journal import events
 from core.journal.recorder import Journal
 from core.messages import AlterPartitionItem
@@ -51,6 +51,7 @@ class ReplicationControl:
         topics: by name.
         in_isr: for each broker the partitions whose ISR it is in (ordered sets).
         led: for each broker how many partitions it leads; `hosted` likewise how many replicas it has.
+        log_ends: tells a replica's log end and last epoch; asked only where the longest log leads (guard `elect-from-isr` off).
         leaderless, unbalanced: partitions without a leader; with another leader than the preferred one.
     """
 
@@ -78,6 +79,7 @@ class ReplicationControl:
         self.hosted: dict[int, int] = {}
         self.leaderless: dict[TopicPartition, None] = {}
         self.unbalanced: dict[TopicPartition, None] = {}
+        self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
         self._placer = StripedReplicaPlacer(random.Random(f"{seed}:placement"))
         self._ids = random.Random(f"{seed}:topic-ids")
 
@@ -202,6 +204,7 @@ class ReplicationControl:
             unclean_shutdown=unclean_shutdown,
             bump_epoch_on_shrink=self.release.bump_epoch_on_shrink or (removal and self.release.bump_epoch_on_removal),
             recovery_state=self.release.recovery_state,
+            longest_log=None if self.release.elect_from_isr else lambda replica: self.log_ends(replica, tp),
         )
         if change is None:
             return False
@@ -304,7 +307,7 @@ class ReplicationControl:
             return errors.FENCED_LEADER_EPOCH
         if broker != current.leader:
             return errors.INVALID_REQUEST
-        if item.partition_epoch < current.partition_epoch:
+        if item.partition_epoch < current.partition_epoch and self.release.partition_epoch_check:
             return errors.INVALID_UPDATE_VERSION
         if len(set(item.isr)) != len(item.isr) or not set(item.isr) <= set(current.replicas) or current.leader not in item.isr:
             return errors.INVALID_REQUEST
@@ -415,6 +418,11 @@ class ReplicationControl:
             for tp, registration in list(self.partitions.items()):
                 if registration.elr and (topic is None or topic == tp.topic):
                     self.change(tp, "min.insync.replicas changed")
+
+
+def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
+    """Nobody has told how long the logs are."""
+    return (0, NO_EPOCH)
 
 
 def _keep(index: dict[TopicPartition, None], tp: TopicPartition, wanted: bool) -> None:

@@ -113,9 +113,15 @@ class Cluster:
             phase = 1 + phases.randrange(broker.heartbeat_interval)
             if each.up:
                 broker.boot(epochs[each.id], phase)
+        controller.replication.log_ends = self._log_end
         controller.boot()
         if self.by_hand:
             self.settle()
+
+    def _log_end(self, broker: int, tp: TopicPartition) -> tuple[int, int]:
+        """A replica's log end and last epoch, as an all-knowing controller would elect by (guard `elect-from-isr` off)."""
+        log = self.brokers[broker].disk.logs.get(tp)
+        return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
 
     # --- time ------------------------------------------------------------------------------------------------------
 

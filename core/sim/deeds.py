@@ -37,11 +37,14 @@ Doing = Callable[[], None]
 def carry_out(cluster: Cluster, act: acts.Act) -> int:
     """Check an act, record it, do it; returns the seq of its event.
 
+    Whatever else is due at this very moment comes first: so an act's time alone says where in a run it stands.
+
     Raises:
         ActRefused: it is impossible as things stand.
     """
     if act.by_hand and not cluster.by_hand:
         raise ActRefused(f"{act.word} needs a cluster with pace: by-hand")
+    cluster.settle()
     prepare = _DEEDS[type(act)]
     doing = prepare(cluster, act)
     journal = cluster.journal
@@ -272,9 +275,15 @@ def _release(cluster: Cluster, act: acts.Release) -> Doing:
     link = cluster.network.links.get(direction)
     if link is None or not link.held:
         raise ActRefused(f"messages {direction[0]} → {direction[1]} are not held")
+    if act.messages is not None and not 1 <= act.messages <= len(link.waiting):
+        raise ActRefused(
+            f"{len(link.waiting)} messages {direction[0]} → {direction[1]} are held; release 1 to so many, or leave 'messages' out"
+        )
+    if act.messages is not None and link.cut:
+        raise ActRefused(f"the link {direction[0]} → {direction[1]} is cut, too; heal it first")
 
     def doing() -> None:
-        count = cluster.network.release(direction, cluster.now)
+        count = cluster.network.release(direction, cluster.now, act.messages)
         cluster.journal.emit(events.LinkReleased.kind, *direction, count)
 
     return doing
@@ -411,11 +420,18 @@ def _produce(cluster: Cluster, act: acts.Produce) -> Doing:
     if act.partition is not None and not 0 <= act.partition < len(partitions):
         raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
 
+    if act.to is not None:
+        if not cluster.by_hand:
+            raise ActRefused("produce to a named broker needs a cluster with pace: by-hand; elsewhere producers find the leader themselves")
+        _running(cluster, act.to)
+
     def doing() -> None:
         producer = _producer(cluster, act.producer, act.topic, acks_value, idempotent=act.idempotence)
         producer.acks = acks_value
         if cluster.by_hand:
             producer.leaders = list(cluster.metadata.leaders(act.topic, len(cluster.metadata)))
+        if act.to is not None:
+            producer.leaders = [(act.to, epoch) for _, epoch in producer.leaders]
         producer.produce(act.records, act.bytes, act.partition)
 
     return doing

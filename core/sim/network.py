@@ -141,11 +141,21 @@ class Network:
         before, link.held = link.held, True
         return not before
 
-    def release(self, direction: Direction, now: int) -> int:
-        """Let held messages go; returns how many there were, -1 if none were held back."""
+    def release(self, direction: Direction, now: int, messages: int | None = None) -> int:
+        """Let held messages go; with `messages` only the oldest so many, and the rest is held on.
+
+        Returns how many there were, -1 if none were held back.
+        """
         link = self.links.get(direction)
         if link is None or not link.held:
             return -1
+        if messages is not None:
+            going, link.waiting = link.waiting[:messages], link.waiting[messages:]
+            sender, node = direction
+            for ticket, message, cause in going:
+                if self.is_open(sender, node, ticket):
+                    self._transmit(sender, node, link, ticket, message, now, cause)
+            return len(going)
         link.held = False
         count = len(link.waiting)
         self._deliver_waiting(direction, link, now)

@@ -39,7 +39,7 @@ from scenarios.language.values import (
 DURATIONS: Final = frozenset({"latency", "jitter", "every"})
 """Fields of acts that are times in µs and are written as durations."""
 
-BROKERS: Final = frozenset({"broker", "follower", "leader"})
+BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
 """Fields of acts that name a broker by its number."""
 
 CLIENTS: Final = frozenset({"producer", "consumer"})
@@ -52,7 +52,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Fields of acts that are one of a few words."""
 
-LEAST: Final[dict[str, int]] = {"records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1}
+LEAST: Final[dict[str, int]] = {"records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1, "messages": 1}
 """Fields of acts that are counts of at least one."""
 
 MAX_RECORD_BYTES: Final = 2**31 - 1

@@ -260,7 +260,7 @@ class _StepReader:
             self._check_partition(act.partition, names, self._inside(value, "partition"))
         for tp, _offset in getattr(act, "keep", ()):
             self._check_partition(tp, names, self._inside(value, "keep"))
-        for field in ("broker", "follower", "leader"):
+        for field in ("broker", "follower", "leader", "to"):
             broker = getattr(act, field, None)
             if isinstance(broker, int) and broker not in names.brokers:
                 known = ", ".join(map(str, sorted(names.brokers)[:12]))
