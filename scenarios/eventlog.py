@@ -88,6 +88,14 @@ def _writer(kind: str) -> Callable[..., msgspec.Struct]:
     return made
 
 
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def encode_event(event: tuple[Any, ...]) -> bytes:
+    """An event as its line of the log, without the line's end."""
+    return _encode((_writers.get(event[3]) or _writer(event[3]))(*event))
+
+
 class LogWriter:
     """Writes a session's log; call it with each event tuple.
 

@@ -144,6 +144,10 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--perfetto", metavar="FILE", required=True, help="a Chrome trace, for ui.perfetto.dev; '-' is stdout")
     export.set_defaults(command=_log_export)
 
+    replaying = commands.add_parser("replay", help="play event logs again and hold every event against them: exit 1 if one differs")
+    replaying.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
+    replaying.set_defaults(command=_replay)
+
     report = commands.add_parser("report", help="have Spark summarise event logs")
     report.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
     report.add_argument("-o", "--output", metavar="DIR", help="write each table there as Parquet")
@@ -600,6 +604,17 @@ def _log_check(arguments: argparse.Namespace) -> int:
         else:
             print(f"{path}: {checked.events:,} events, {format_duration(checked.end_us)}, all in order", flush=True)
     return BAD_INPUT if bad else HELD
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from scenarios.replay import lines_of, replay
+
+    same = True
+    for path in _log_files(arguments.logs):
+        replayed = replay(path)
+        same = same and replayed.same
+        print("\n".join(lines_of(replayed)), flush=True)
+    return HELD if same else FAILED
 
 
 def _log_files(paths: Sequence[str]) -> list[str]:
