@@ -172,6 +172,16 @@ _ALL: Final = (
     Setting(
         "controlled.shutdown.enable", "boolean", True, "broker", False, "Does a broker that is stopped hand its leaderships over first?"
     ),
+    Setting(
+        "num.network.threads",
+        "int",
+        3,
+        "broker",
+        True,
+        "Threads that read requests and write responses (NetworkProcessorAvgIdlePercent).",
+        least=1,
+    ),
+    Setting("num.io.threads", "int", 8, "broker", True, "Threads that work requests off (RequestHandlerAvgIdlePercent).", least=1),
     Setting("message.max.bytes", "int", 1_048_588, "topic", True, "Largest record batch a broker takes."),
 )
 

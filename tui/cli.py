@@ -132,6 +132,14 @@ def _parser() -> argparse.ArgumentParser:
         describe.add_argument(f"--{name}-partitions", action="store_true", help="as kafka-topics does")
     describe.set_defaults(command=_describe)
 
+    metrics = commands.add_parser("metrics", help="print Kafka's metrics under their JMX names, for any moment of a log or a scenario")
+    metrics.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
+    metrics.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
+    metrics.add_argument("--broker", metavar="N", help="this broker's only")
+    metrics.add_argument("--name", metavar="PATTERN", help="those with this in their name, or that match this shell pattern as a whole")
+    _add_run_options(metrics)
+    metrics.set_defaults(command=_metrics)
+
     log = commands.add_parser("log", help="check an event log, or write it in another format")
     log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     check = log_commands.add_parser(
@@ -438,6 +446,49 @@ def _describe(arguments: argparse.Namespace) -> int:
     except ValueError as wrong:
         raise InputError(f"{arguments.source}: {wrong}") from None
     sys.stdout.write(text)
+    return HELD
+
+
+def _time(text: str | None) -> int | None:
+    """The virtual time of `--at`."""
+    from core.units import parse_duration
+    from scenarios.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as wrong:
+        raise InputError(f"--at: {wrong}") from None
+
+
+def _metrics(arguments: argparse.Namespace) -> int:
+    from scenarios import metrics
+    from scenarios.errors import InputError
+
+    at = _time(arguments.at)
+    number = arguments.broker
+    if number is not None and not (number.isascii() and number.isdecimal() and len(number) < 11):
+        raise InputError(f"--broker: '{number[:40]}' is no broker; write its number, for example 2")
+    if _looks_like_log(arguments.source):
+        from scenarios.eventlog import LogReader
+
+        reader = LogReader(arguments.source)
+        samples = metrics.of_log(reader, at)
+        if problem := reader.problem():
+            complain(problem)
+    else:
+        from scenarios import catalogue
+        from scenarios.releases import release_named
+
+        scenario = catalogue.load(arguments.source)
+        release = _release(arguments.release) or release_named(scenario.releases[-1])
+        samples = metrics.of_scenario(scenario, release, _seed(arguments.seed), at)
+    found = list(metrics.lines(samples, None if number is None else int(number), arguments.name))
+    if not found:
+        complain("no metric is called so there")
+        return FAILED
+    print("\n".join(found))
     return HELD
 
 

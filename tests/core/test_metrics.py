@@ -1,0 +1,130 @@
+"""Kafka's metrics: meters tick as Kafka's do, MBeans count what the log tells, the request queue saturates."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from core import acts
+from core.metrics.meter import Meter
+from core.metrics.observer import CONTROLLER, MetricsObserver, Sample
+from core.metrics.request_queue import ThreadPool
+from core.release import CURRENT
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from tui.cli import main
+
+SECOND = 1_000_000
+MANAGER = "kafka.server:type=ReplicaManager,name="
+TOPICS = "kafka.server:type=BrokerTopicMetrics,name="
+
+
+def test_a_meter_ticks_every_five_seconds_and_forgets_exponentially() -> None:
+    meter = Meter(0)
+    meter.mark(1 * SECOND, 10)
+    assert dict(meter.attributes(4 * SECOND)) == {
+        "Count": 10, "OneMinuteRate": 0, "FiveMinuteRate": 0, "FifteenMinuteRate": 0, "MeanRate": 2.5,
+    }  # fmt: skip
+    assert dict(meter.attributes(5 * SECOND))["OneMinuteRate"] == 2.0, "the first tick sets the rate"
+    rates = dict(meter.attributes(65 * SECOND))
+    assert rates["OneMinuteRate"] == pytest.approx(2 * math.exp(-1))
+    assert rates["FiveMinuteRate"] == pytest.approx(2 * math.exp(-1 / 5))
+    assert rates["Count"] == 10
+    assert dict(meter.attributes(100_000 * SECOND))["OneMinuteRate"] == pytest.approx(0)
+
+
+def test_threads_saturate_and_work_waits() -> None:
+    pool = ThreadPool(2, 0)
+    pool.work(0, 5 * 10**9)
+    pool.advance(5 * SECOND)
+    assert (pool.idle, pool.backlog) == (0.5, 0)
+    pool.work(6 * SECOND, 15 * 10**9)
+    pool.advance(10 * SECOND)
+    assert (pool.idle, pool.backlog) == (0.0, 5 * 10**9)
+    pool.advance(15 * SECOND)
+    assert (pool.idle, pool.backlog) == (0.5, 0)
+    assert 0.4 < pool.idle_rate(15 * SECOND) < 0.6
+
+
+def seen() -> tuple[Cluster, MetricsObserver]:
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((2, 3, 1))), config=(("min.insync.replicas", "2"),)),),
+    )
+    observer = MetricsObserver(spec, CURRENT)
+    return Cluster(spec, sink=observer.take), observer
+
+
+def value(samples: list[Sample], name: str, broker: int, attribute: str = "Value") -> float:
+    (found,) = [dict(sample.attributes)[attribute] for sample in samples if sample.name == name and sample.broker == broker]
+    return found
+
+
+def test_the_mbeans_count_what_happens() -> None:
+    cluster, observer = seen()
+    cluster.do(acts.Produce("t", 100, partition=0, bytes=50))
+    cluster.run_until(20 * SECOND)
+    samples = observer.samples(cluster.now)
+    assert value(samples, TOPICS + "MessagesInPerSec", 1, "Count") == 100
+    assert value(samples, TOPICS + "MessagesInPerSec,topic=t", 1, "Count") == 100
+    assert value(samples, TOPICS + "BytesInPerSec", 1, "Count") == 5_000
+    assert value(samples, TOPICS + "ReplicationBytesInPerSec", 2, "Count") == 5_000
+    assert value(samples, TOPICS + "ReplicationBytesOutPerSec", 1, "Count") == 10_000
+    assert [value(samples, MANAGER + "LeaderCount", broker) for broker in (1, 2, 3)] == [1, 1, 0]
+    assert value(samples, MANAGER + "PartitionCount", 3) == 2
+    cluster.do(acts.Kill(3))
+    cluster.run_until(40 * SECOND)
+    samples = observer.samples(cluster.now)
+    assert value(samples, MANAGER + "UnderReplicatedPartitions", 1) == 1
+    assert value(samples, MANAGER + "AtMinIsrPartitionCount", 2) == 1
+    assert value(samples, MANAGER + "UnderMinIsrPartitionCount", 2) == 0
+    assert value(samples, "kafka.controller:type=KafkaController,name=FencedBrokerCount", CONTROLLER) == 1
+    assert value(samples, "kafka.controller:type=KafkaController,name=TimedOutBrokerHeartbeatCount", CONTROLLER) == 1
+    assert not [sample for sample in samples if sample.broker == 3], "a process that is gone has no MBeans"
+
+
+def test_gauges_are_those_of_the_view_after_any_failure() -> None:
+    cluster, observer = seen()
+    cluster.do(acts.Load("t", rate=50))
+    for act in (acts.Kill(1), acts.Kill(2), acts.Start(1), acts.Start(2), acts.Kill(3)):
+        cluster.run_until(cluster.now + 15 * SECOND)
+        cluster.do(act)
+        cluster.run_until(cluster.now + 15 * SECOND)
+        view, samples = cluster.view(), observer.samples(cluster.now)
+        up = [broker.id for broker in view.brokers if str(broker.state) != "stopped"]
+        for broker in up:
+            assert value(samples, MANAGER + "LeaderCount", broker) == view.broker(broker).leaders
+        led = [one for one in view.partitions if one.leader in up]
+        assert sum(value(samples, MANAGER + "UnderMinIsrPartitionCount", broker) for broker in up) == sum(
+            len(one.isr) < one.min_isr for one in led
+        )
+        assert value(samples, "kafka.controller:type=KafkaController,name=OfflinePartitionsCount", CONTROLLER) == sum(
+            one.offline for one in view.partitions
+        )
+        shrinks = sum(value(samples, MANAGER + "IsrShrinksPerSec", broker, "Count") for broker in up)
+        assert shrinks <= view.isr_shrinks
+
+
+def test_a_busy_broker_has_less_idle_threads() -> None:
+    cluster, observer = seen()
+    cluster.do(acts.Load("t", rate=200_000, every=1_000, bytes=1_000))
+    cluster.run_until(30 * SECOND)
+    samples = observer.samples(cluster.now)
+    name = "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent"
+    assert value(samples, name, 1) < 0.9 < value(samples, name, 3) <= 1
+
+
+def test_a_log_and_its_scenario_have_the_same_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(tmp_path / "s.jsonl")
+    assert main(["run", "c1-stopped-follower", "--log", log]) == 0
+    capsys.readouterr()
+    assert main(["metrics", log, "--at", "8s"]) == 0
+    of_log = capsys.readouterr().out
+    assert main(["metrics", "c1-stopped-follower", "--at", "8s"]) == 0
+    assert capsys.readouterr().out == of_log
+    assert main(["metrics", log, "--name", "isrshrinks", "--broker", "1"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("kafka.server:type=ReplicaManager,name=IsrShrinksPerSec\tbroker=1\tCount=")
+    assert main(["metrics", log, "--name", "nothing"]) == 1
