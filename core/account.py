@@ -351,9 +351,9 @@ class Account:
         present = _present(log)
         for term, relied_on in account.seen().items():
             missing = relied_on.minus(present.get(term, Intervals()))
-            if log.log_start:
-                missing = missing.minus(Intervals.of([(0, log.log_start)]))
             before = account.lost.get(term, Intervals())
+            if log.log_start:  # deleted on purpose; what was lost before that stays lost
+                missing = missing.minus(Intervals.of([(0, log.log_start)]).minus(before))
             for start, end in missing.minus(before):
                 doomed_by = self._doom(account, term, start, end)
                 self.journal.emit(

@@ -37,15 +37,18 @@ class Kill(Act):
 
 @attrs.frozen
 class PowerLoss(Act):
-    """The broker's machine loses power: what was not flushed is gone.
+    """The broker's machine loses power: of what lies above a log's recovery point, some or all is gone.
 
-    `keep` says, per partition, the offset up to which the log had reached the disk; other partitions keep everything.
+    `unflushed` says how much of that tail had reached the disk by itself: `drawn` (for each log, from the seed), `lost`
+    (nothing) or `kept` (all). `keep` says instead, per partition, the offset up to which the log had reached the disk;
+    other partitions keep everything.
     """
 
     word: ClassVar[str] = "power-loss"
     does: ClassVar[str] = "a broker's machine loses power; the unflushed tail of its logs is gone"
     broker: int
     keep: tuple[tuple[TopicPartition, int], ...] = ()
+    unflushed: str = "drawn"
 
 
 @attrs.frozen
@@ -82,6 +85,51 @@ class Resume(Act):
     word: ClassVar[str] = "resume"
     does: ClassVar[str] = "let a paused broker go on"
     broker: int
+
+
+# --- disks ---------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class FailDir(Act):
+    """A log directory of a broker fails (a disk dies): its replicas go offline; without another directory the broker halts."""
+
+    word: ClassVar[str] = "fail-dir"
+    does: ClassVar[str] = "a log directory of a broker fails"
+    broker: int
+    dir: int = 1
+
+
+@attrs.frozen
+class RepairDir(Act):
+    """A failed log directory is replaced, by an empty one or (`empty: false`) with what was in it; the broker takes it up when it starts."""
+
+    word: ClassVar[str] = "repair-dir"
+    does: ClassVar[str] = "replace a failed log directory; the broker finds it at its next start"
+    broker: int
+    dir: int = 1
+    empty: bool = True
+
+
+@attrs.frozen
+class MoveReplica(Act):
+    """Move a replica to another log directory of its broker (`kafka-reassign-partitions` with log_dirs): a copy catches up, then takes over."""
+
+    word: ClassVar[str] = "move-replica"
+    does: ClassVar[str] = "move a replica to another log directory of its broker"
+    partition: TopicPartition
+    broker: int
+    dir: int
+
+
+@attrs.frozen
+class SlowDisk(Act):
+    """A broker's disk takes `delay` for each write, one after another: of followers' fetchers and of producers' batches; 0 ends it."""
+
+    word: ClassVar[str] = "slow-disk"
+    does: ClassVar[str] = "make each write of a broker's disk take time, or (0) no longer"
+    broker: int
+    delay: int
 
 
 # --- network -------------------------------------------------------------------------------------------------------
@@ -201,6 +249,16 @@ class CancelReassignment(Act):
     word: ClassVar[str] = "cancel-reassignment"
     does: ClassVar[str] = "give a running reassignment up"
     partition: TopicPartition
+
+
+@attrs.frozen
+class DeleteRecords(Act):
+    """`kafka-delete-records`: the records of a partition below an offset may no longer be read; without one, all below the high watermark."""
+
+    word: ClassVar[str] = "delete-records"
+    does: ClassVar[str] = "delete a partition's records below an offset"
+    partition: TopicPartition
+    offset: int | None = None
 
 
 # --- clients -------------------------------------------------------------------------------------------------------
@@ -378,8 +436,8 @@ class CheckIsr(Act):
 ACTS: Final[dict[str, type[Act]]] = {
     act.word: act
     for act in (
-        Kill, PowerLoss, Shutdown, Start, Pause, Resume, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, Elect, Reassign, CancelReassignment,
-        Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
+        Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, Elect, Reassign, CancelReassignment,
+        DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip
 """Every act by its script word."""

@@ -192,11 +192,12 @@ class ConsumerFetchResponse(NamedTuple):
 
 
 class RegistrationRequest(NamedTuple):
-    """A broker process registers: a new incarnation each start; `clean` if it found its clean-shutdown file."""
+    """A broker process registers: a new incarnation each start; `clean` if it found its clean-shutdown file; its log directories that work."""
 
     broker: int
     incarnation: int
     clean: bool
+    directories: tuple[str, ...] = ()
 
 
 class RegistrationResponse(NamedTuple):
@@ -207,20 +208,30 @@ class RegistrationResponse(NamedTuple):
 
 
 class HeartbeatRequest(NamedTuple):
-    """A broker lives, knows the metadata up to an offset, and perhaps wants to shut down."""
+    """A broker lives, knows the metadata up to an offset, and perhaps wants to shut down; its log directories that failed (KIP-858)."""
 
     broker: int
     broker_epoch: int
     metadata_offset: int
     want_shutdown: bool
+    offline_dirs: tuple[str, ...] = ()
 
 
 class HeartbeatResponse(NamedTuple):
-    """Whether the broker is fenced, and whether it may end now."""
+    """Whether the broker is fenced, and whether it may end now; the failed directories that its heartbeat named."""
 
     error: str
     fenced: bool
     may_shut_down: bool
+    offline_dirs: tuple[str, ...] = ()
+
+
+class AssignReplicasToDirsRequest(NamedTuple):
+    """A broker with several log directories tells in which each of some replicas is."""
+
+    broker: int
+    broker_epoch: int
+    assignments: tuple[tuple[TopicPartition, str], ...]
 
 
 class MetadataFetchRequest(NamedTuple):

@@ -67,6 +67,8 @@ class Release:
         request_time_leo: the leader takes a follower's LEO from what it asks, not from what it was sent (always so in Kafka; B5).
         ignores_diverging_fetch: a fetch that is answered with a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an unclean leader is marked RECOVERING (KIP-704, 3.2).
+        survives_failed_dir: a broker whose log directory fails serves on from the others (KIP-112, 1.0); not in KRaft before
+            3.7, where a broker could have but one (KIP-858).
         elr: eligible leader replicas are kept (KIP-966; on for new clusters from 4.1).
         unclean_broker_leaves_elr: a broker that registers after an unclean shutdown is eligible no more (KIP-966, with ELR).
         elect_from_isr: whoever leads without loss comes from the ISR or ELR. Off, as no Kafka ever did: the longest log leads, the
@@ -99,6 +101,7 @@ class Release:
     request_time_leo: bool
     ignores_diverging_fetch: bool
     recovery_state: bool
+    survives_failed_dir: bool
     elr: bool
     unclean_broker_leaves_elr: bool
     elect_from_isr: bool
@@ -209,6 +212,7 @@ def _profile(order: int, name: str) -> Release:
         request_time_leo=True,
         ignores_diverging_fetch=True,
         recovery_state=since("3.3"),
+        survives_failed_dir=since("3.7") or (since("1.1") and not since("3.3")),
         elr=since("4.1"),
         unclean_broker_leaves_elr=since("4.1"),
         elect_from_isr=True,

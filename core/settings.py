@@ -37,6 +37,7 @@ class Setting:
         meaning: one sentence for the people who turn it.
         least, most: inclusive bounds of an int.
         older_defaults: `(release, default)` pairs: the default in that release and before.
+        synonym: of a topic setting, the broker setting that holds where the topic has none of its own.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Setting:
     least: int = 0
     most: int = MAX_INT
     older_defaults: tuple[tuple[str, Value], ...] = ()
+    synonym: str = ""
 
     def default_in(self, release: Release) -> Value:
         """The default that a release ships with."""
@@ -76,6 +78,9 @@ class Setting:
             raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {value}")
         return value
 
+
+_LONGEST_MS: Final = 3_650 * 86_400_000
+"""Ten years, the longest time the laboratory's clock measures."""
 
 _ALL: Final = (
     Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas an acks=all write needs.", least=1),
@@ -183,7 +188,103 @@ _ALL: Final = (
     ),
     Setting("num.io.threads", "int", 8, "broker", True, "Threads that work requests off (RequestHandlerAvgIdlePercent).", least=1),
     Setting("message.max.bytes", "int", 1_048_588, "topic", True, "Largest record batch a broker takes."),
-)
+    Setting("log.segment.bytes", "int", 1_073_741_824, "broker", True, "A segment is closed before it grows larger.", least=14),
+    Setting("segment.bytes", "int", 1_073_741_824, "topic", True, "log.segment.bytes of a topic.", least=14, synonym="log.segment.bytes"),
+    Setting(
+        "log.roll.ms", "long", 604_800_000, "broker", True, "A segment is closed when its first batch is older.", least=1, most=_LONGEST_MS
+    ),
+    Setting("segment.ms", "long", 604_800_000, "topic", True, "log.roll.ms of a topic.", least=1, most=_LONGEST_MS, synonym="log.roll.ms"),
+    Setting(
+        "log.flush.interval.messages",
+        "long",
+        MAX_LONG,
+        "broker",
+        True,
+        "A log is flushed to disk when so many records are not; by default only when a segment is closed.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "flush.messages",
+        "long",
+        MAX_LONG,
+        "topic",
+        True,
+        "log.flush.interval.messages of a topic.",
+        least=1,
+        most=MAX_LONG,
+        synonym="log.flush.interval.messages",
+    ),
+    Setting(
+        "log.retention.ms",
+        "long",
+        604_800_000,
+        "broker",
+        True,
+        "Segments whose youngest record is older are deleted; -1: never.",
+        least=-1,
+        most=_LONGEST_MS,
+    ),
+    Setting(
+        "retention.ms",
+        "long",
+        604_800_000,
+        "topic",
+        True,
+        "log.retention.ms of a topic.",
+        least=-1,
+        most=_LONGEST_MS,
+        synonym="log.retention.ms",
+    ),
+    Setting(
+        "log.retention.bytes",
+        "long",
+        -1,
+        "broker",
+        True,
+        "The oldest segments are deleted while the log is at least this large without them; -1: never.",
+        least=-1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "retention.bytes",
+        "long",
+        -1,
+        "topic",
+        True,
+        "log.retention.bytes of a topic.",
+        least=-1,
+        most=MAX_LONG,
+        synonym="log.retention.bytes",
+    ),
+    Setting(
+        "log.retention.check.interval.ms", "long", 300_000, "broker", False, "How often logs are looked through for old segments.", least=1,
+        most=_LONGEST_MS,
+    ),
+    Setting(
+        "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False, "How often a broker writes the recovery points to disk.",
+        least=1,
+    ),
+    Setting(
+        "log.flush.start.offset.checkpoint.interval.ms", "int", 60_000, "broker", False, "How often a broker writes the log start offsets to disk.",
+        least=1,
+    ),
+    Setting(
+        "num.recovery.threads.per.data.dir",
+        "int",
+        2,
+        "broker",
+        True,
+        "Threads that load and recover the logs of one log directory at the start, and flush them at shutdown.",
+        least=1,
+        most=1_000,
+        older_defaults=(("3.9", 1),),
+    ),
+    Setting(
+        "log.dir.failure.timeout.ms", "long", 30_000, "broker", False,
+        "A broker that cannot tell the controller of a failed log directory for this long halts.", least=1, most=_LONGEST_MS,
+    ),
+)  # fmt: skip
 
 SETTINGS: Final[Mapping[str, Setting]] = {setting.name: setting for setting in _ALL}
 """Every known setting by its Kafka name."""
@@ -228,6 +329,9 @@ class Settings:
             raise ValueError(f"{name} is no topic setting; set it for a broker or for the whole cluster")
         if broker is not None and setting.scope == "controller":
             raise ValueError(f"{name} is a setting of the controller; set it for the whole cluster")
+        if setting.synonym and topic is None:
+            setting = SETTINGS[setting.synonym]
+            name = setting.name
         old = self.get(name, broker=broker, topic=topic)
         if topic is not None:
             self._topic.setdefault(topic, {})[name] = value
@@ -243,6 +347,7 @@ class Settings:
             override = self._topic.get(topic)
             if override is not None and name in override:
                 return override[name]
+        name = SETTINGS[name].synonym or name
         if broker is not None:
             own = self._broker.get(broker)
             if own is not None and name in own:

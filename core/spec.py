@@ -19,6 +19,10 @@ MAX_BROKER_ID: Final = 2**31 - 1
 """Largest broker id Kafka takes."""
 
 
+MAX_LOG_DIRS: Final = 100
+"""Most log directories of a broker."""
+
+
 class Pace(enum.StrEnum):
     """How a cluster moves."""
 
@@ -30,12 +34,13 @@ class Pace(enum.StrEnum):
 
 @attrs.frozen
 class BrokerSpec:
-    """A broker: id, rack if known, whether its process runs at the start, its own settings."""
+    """A broker: id, rack if known, whether its process runs at the start, its own settings, how many log directories it has."""
 
     id: int
     rack: str | None = None
     up: bool = True
     settings: tuple[tuple[str, Value], ...] = ()
+    log_dirs: int = 1
 
 
 @attrs.frozen
@@ -84,6 +89,7 @@ class ClusterSpec:
         pace: timeline or by hand.
         startup: µs from a broker's start to its registration.
         recovery: µs more when it finds no clean-shutdown file and must recover its logs.
+        disk_speed: bytes per second that one thread reads from a disk: a recovery thread, or a move to another log directory.
     """
 
     brokers: tuple[BrokerSpec, ...]
@@ -93,6 +99,7 @@ class ClusterSpec:
     pace: Pace = Pace.TIMELINE
     startup: int = 2 * SECOND
     recovery: int = 1_500 * US_PER_MS
+    disk_speed: int = 200_000_000
 
     def check(self) -> None:
         """Refuse what cannot be a cluster.
@@ -107,6 +114,11 @@ class ClusterSpec:
             if not 0 <= broker <= MAX_BROKER_ID:
                 raise ValueError(f"broker id {broker} is out of range; use 0 to {MAX_BROKER_ID}")
         _refuse_twice("broker", ids)
+        for each in self.brokers:
+            if not 1 <= each.log_dirs <= MAX_LOG_DIRS:
+                raise ValueError(f"broker {each.id} has {each.log_dirs} log directories; use 1 to {MAX_LOG_DIRS}")
+        if self.disk_speed < 1:
+            raise ValueError("a disk reads at least 1 byte per second")
         _refuse_twice("topic", [topic.name for topic in self.topics])
         for topic in self.topics:
             for number, partition in enumerate(topic.assignment):

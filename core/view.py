@@ -58,6 +58,9 @@ class BrokerView:
     metadata_offset: int
     silent_us: int
     """Since its last heartbeat reached the controller."""
+    log_dirs: int = 1
+    failed_dirs: tuple[int, ...] = ()
+    """Its log directories, numbered from 1, that do not work."""
 
 
 @attrs.frozen
@@ -66,7 +69,7 @@ class ReplicaView:
 
     Attributes:
         broker: where it is.
-        role: `leader`, `follower` or `offline` (no process), as that broker itself believes.
+        role: `leader`, `follower` or `offline` (no process, or its log directory failed), as that broker itself believes.
         leo, hw, log_start: offsets.
         in_isr: a member of the controller's ISR.
         alive: its broker's process runs (perhaps paused).
@@ -74,6 +77,8 @@ class ReplicaView:
         caught_up_us: how long ago the leader saw it caught up; -1 when no leader knows.
         epochs: the leader-epoch cache as (epoch, start offset).
         believes_leader, believes_epoch: the leader and leader epoch this broker last heard of.
+        dir: the log directory it is in, from 1; dir_online whether that works.
+        moving_to: the directory that it is being copied to, 0 if it stays, and how far the copy is.
     """
 
     broker: int
@@ -88,6 +93,10 @@ class ReplicaView:
     epochs: tuple[tuple[int, int], ...]
     believes_leader: int
     believes_epoch: int
+    dir: int = 1
+    dir_online: bool = True
+    moving_to: int = 0
+    future_leo: int = -1
 
 
 @attrs.frozen

@@ -5,17 +5,20 @@ What it serves is in `replica_manager`; what it follows in `fetcher`; what survi
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Final
 
 from core import errors
 from core.broker.alter_partition import AlterPartitionManager
-from core.broker.disk import Disk
+from core.broker.directories import Directories
+from core.broker.disk import DRAWN, Disk
 from core.broker.producer_ids import ProducerIds
 from core.broker.replica_manager import ReplicaManager
 from core.controller.metadata_log import MetadataLog
 from core.ids import CONTROLLER, TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
+from core.log.log_config import LogConfig
 from core.messages import (
     Disconnected,
     HeartbeatRequest,
@@ -34,6 +37,9 @@ from core.view import BrokerState
 
 if TYPE_CHECKING:
     from core.account import Account
+
+INITIAL_TASK_DELAY: Final = 30 * SECOND
+"""log.initial.task.delay.ms, µs: how long after its start a broker first looks after its logs."""
 
 REGISTRATION_RETRY: Final = SECOND
 """µs until a refused or unanswered registration is tried again."""
@@ -70,7 +76,8 @@ class Broker(Node):
         self.metadata = metadata
         self.account = account
         self.by_hand = by_hand
-        self.disk = Disk()
+        self.disk = Disk.of(spec.id, spec.log_dirs)
+        self.log_configs: dict[str, LogConfig] = {}
         self.state = BrokerState.STOPPED
         self.fenced = True
         self.broker_epoch = -1
@@ -81,6 +88,7 @@ class Broker(Node):
         self.alter_partition = AlterPartitionManager(self)
         self.replicas = ReplicaManager(self)
         self.producer_ids = ProducerIds(self)
+        self.directories = Directories(self)
         self.partitions = self.replicas.partitions
         self.failed_partitions = self.replicas.failed_partitions
         self.complete_fetch = self.replicas.complete_fetch
@@ -99,6 +107,9 @@ class Broker(Node):
             "heartbeat": self._heartbeat_due,
             "isr-expiration": self._isr_expiration,
             "checkpoint": self._checkpoint_due,
+            "log-checkpoint": self._log_checkpoint_due,
+            "log-start-checkpoint": self._log_start_checkpoint_due,
+            "retention": self._retention_due,
         }
         self.refresh_settings()
 
@@ -122,8 +133,29 @@ class Broker(Node):
         self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)
         self.request_timeout = self.fetch_timeout
         self.consumer_fetch_bytes = 1_048_576
+        self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
+        self.log_start_interval = settings.us("log.flush.start.offset.checkpoint.interval.ms", broker=me)
+        self.retention_interval = settings.us("log.retention.check.interval.ms", broker=me)
+        self._refresh_log_configs()
         for partition in self.partitions.values():
             partition.refresh_settings()
+
+    def _refresh_log_configs(self) -> None:
+        """Logs roll, flush and retain by what holds now; segments up to here are those of the former settings."""
+        former = self.log_configs
+        self.log_configs = {topic: LogConfig.of(self.settings, self.id, topic) for topic in former}
+        other = [topic for topic, config in self.log_configs.items() if config != former[topic]]
+        if other:
+            for tp, log in self.disk.logs.items():
+                if tp.topic in other:
+                    log.configure(self.log_configs[tp.topic])
+
+    def log_config(self, topic: str) -> LogConfig:
+        """The settings of a topic's logs."""
+        config = self.log_configs.get(topic)
+        if config is None:
+            config = self.log_configs[topic] = LogConfig.of(self.settings, self.id, topic)
+        return config
 
     # --- life of the process ---------------------------------------------------------------------------------------
 
@@ -137,20 +169,33 @@ class Broker(Node):
         self._apply_metadata(len(self.metadata))
         self._fetch_metadata()
 
-    def start(self, startup: int, recovery: int) -> None:
-        """The process is started; it will register after its start-up, and after log recovery if it went down unclean."""
+    def start(self, startup: int, recovery: int, disk_speed: int) -> None:
+        """The process is started; it will register after its start-up, and after log recovery if it went down unclean.
+
+        Args:
+            startup, recovery: µs that a start takes, and a recovery in any case.
+            disk_speed: bytes per second that a recovery thread reads; 0: by hand nothing takes time.
+        """
+        self.disk.mount_repaired()
         clean = self.disk.clean_shutdown
         self.started_clean = clean
         self.incarnation += 1
         self.state = BrokerState.STARTING
-        self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0 if clean else recovery)
-        self.timer(startup if clean else startup + recovery, "started")
+        threads = self.settings.integer("num.recovery.threads.per.data.dir", broker=self.id)
+        recoveries = [] if clean or not disk_speed else self.disk.recovery(threads, disk_speed)
+        spent = 0 if clean else recovery + max([each.duration for each in recoveries], default=0)
+        self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, spent)
+        for each in recoveries:
+            if each.logs:
+                self.journal.emit(events.LogsRecovered.kind, self.id, *each)
+        self.timer(startup + spent, "started")
 
     def _started(self, _: object) -> None:
         self.network.alive[self.address] = True
         self.load()
         self._arm_timers(0)
         self._register(None)
+        self.directories.resume_moves()
 
     def load(self) -> None:
         """Open the logs: high watermarks from the checkpoint; the clean-shutdown file is deleted."""
@@ -165,12 +210,14 @@ class Broker(Node):
                 self.timer(heartbeat_phase, "heartbeat")
             self.timer(self.lag_max // 2, "isr-expiration")
             self.timer(self.checkpoint_interval, "checkpoint")
+            self.timer(INITIAL_TASK_DELAY, "log-checkpoint")
+            self.timer(INITIAL_TASK_DELAY, "log-start-checkpoint")
+            self.timer(INITIAL_TASK_DELAY, "retention")
 
     def stop(self, how: str) -> None:
-        """The process ends: `killed`, `power-loss` or `shutdown` (which writes the checkpoint and the clean marker)."""
+        """The process ends: `killed`, `power-loss`, `halted`, or `shutdown` (which flushes and writes the checkpoints and the clean marker)."""
         if how == "shutdown":
-            self.disk.checkpoint_high_watermarks()
-            self.disk.clean_shutdown = True
+            self.disk.close()
         self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
         for tp, partition in self.partitions.items():
             if partition.is_leader:
@@ -179,22 +226,21 @@ class Broker(Node):
         self.incarnation += 1
         self.replicas.reset()
         self.producer_ids.reset()
+        self.directories.reset()
         self.alter_partition.reset()
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
-    def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
-        """The page cache is gone: those logs end where they had reached the disk."""
-        for tp, offset in keep:
-            log = self.disk.logs[tp]
-            old, held = log.leo, log.runs()
-            if log.truncate_to(offset):
-                lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, old)
-                self.account.cut(tp, self.id, held, offset, lost)
+    def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...], how: str = DRAWN, draw: random.Random | None = None) -> None:
+        """The page cache is gone: logs end where they had reached the disk (`Disk#lose_unflushed`)."""
+        for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
+            lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
+            self.account.cut(tp, self.id, held, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
         """By hand: the process (with `keep`: the machine) restarts between two looks of the controller."""
         self.stop("power-loss" if keep else "shutdown" if clean else "killed")
-        self.lose_unflushed(keep)
+        if keep:
+            self.lose_unflushed(keep)
         clean = clean and not keep
         self.started_clean = clean
         self.network.alive[self.address] = True
@@ -212,14 +258,14 @@ class Broker(Node):
             return
         self.want_shutdown = True
         self.state = BrokerState.STOPPING
-        self._send_heartbeat()
+        self.send_heartbeat()
 
     # --- the controller --------------------------------------------------------------------------------------------
 
     def _register(self, _: object) -> None:
         if self.broker_epoch_is_current():
             return
-        self.send(CONTROLLER, RegistrationRequest(self.id, self.incarnation, self.started_clean))
+        self.send(CONTROLLER, RegistrationRequest(self.id, self.incarnation, self.started_clean, self.directories.online_ids()))
         if not self.by_hand:
             self.timer(REGISTRATION_RETRY, "register")
 
@@ -240,15 +286,21 @@ class Broker(Node):
 
     def _heartbeat_due(self, _: object) -> None:
         self.timer(self.heartbeat_interval, "heartbeat")
-        self._send_heartbeat()
+        self.send_heartbeat()
 
-    def _send_heartbeat(self) -> None:
-        self.send(CONTROLLER, HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown))
+    def send_heartbeat(self) -> None:
+        """Tell the controller that this broker lives, and which of its directories do not."""
+        self.send(
+            CONTROLLER,
+            HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids()),
+        )
 
     def _heartbeat_answered(self, response: HeartbeatResponse, _: str) -> None:
         if response.error == errors.STALE_BROKER_EPOCH:
             return
         self.fenced = response.fenced
+        if response.offline_dirs:
+            self.directories.reported(response.offline_dirs)
         if response.may_shut_down and self.state is BrokerState.STOPPING:
             self.stop("shutdown")
         elif not response.fenced and self.state is BrokerState.STARTING:
@@ -272,7 +324,7 @@ class Broker(Node):
             unregistered = self.metadata_offset <= self.broker_epoch
             self._apply_metadata(response.end)
             if unregistered and self.metadata_offset > self.broker_epoch:
-                self._send_heartbeat()
+                self.send_heartbeat()
         self._fetch_metadata()
 
     def _apply_metadata(self, end: int) -> None:
@@ -289,6 +341,7 @@ class Broker(Node):
                 self.replicas.apply(tp, registration)
         journal.cause = arrived
         self.replicas.shut_down_idle_fetchers()
+        self.directories.tell_assignments()
 
     def known_broker_epoch(self, broker: int) -> int:
         """A broker's epoch as far as this broker's metadata reach; -1 unknown."""
@@ -322,6 +375,21 @@ class Broker(Node):
         count = self.disk.checkpoint_high_watermarks()
         if count:
             self.journal.emit(events.HighWatermarksCheckpointed.kind, self.id, count)
+
+    def _log_checkpoint_due(self, _: object) -> None:
+        self.timer(self.recovery_point_interval, "log-checkpoint")
+        count = len(self.disk.touched)
+        if count:
+            self.disk.checkpoint_recovery_points()
+            self.journal.emit(events.RecoveryPointsCheckpointed.kind, self.id, count)
+
+    def _log_start_checkpoint_due(self, _: object) -> None:
+        self.timer(self.log_start_interval, "log-start-checkpoint")
+        self.disk.checkpoint_log_starts()
+
+    def _retention_due(self, _: object) -> None:
+        self.timer(self.retention_interval, "retention")
+        self.replicas.delete_old_segments()
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         if message.node == CONTROLLER:

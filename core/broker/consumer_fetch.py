@@ -62,7 +62,7 @@ def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_
     """One partition's part of a consumer's fetch (`UnifiedLog#read` bounded by `FetchIsolation`): nothing at or above the HW."""
     partition = broker.partitions.get(tp)
     if partition is None:
-        return FetchedPartition(tp, errors.NOT_LEADER_OR_FOLLOWER, position, (), NO_OFFSET, NO_OFFSET, -1, -1, 0)
+        return FetchedPartition(tp, broker.replicas.missing_error(tp), position, (), NO_OFFSET, NO_OFFSET, -1, -1, 0)
     log = partition.log
     error = partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else -1)
     if error == errors.NONE and not log.log_start <= position <= log.leo:

@@ -309,14 +309,24 @@ class Fetcher:
                 events.FollowerAppended.kind, broker.id, tp.topic, tp.partition, self.leader, start, log.leo, log.high_watermark
             )
             self._changed(tp)
+            if part.log_start > log.log_start:
+                self._follow_log_start(state, part)
             return
         old = log.high_watermark
         if log.update_high_watermark(part.high_watermark):
             broker.disk.changed[tp] = None
             journal.emit(events.FollowerHighWatermark.kind, broker.id, tp.topic, tp.partition, old, log.high_watermark)
-        if part.log_start > log.leo:
-            log.truncate_fully_and_start_at(part.log_start)
-            self._changed(tp)
+        if part.log_start > log.log_start:
+            self._follow_log_start(state, part)
+
+    def _follow_log_start(self, state: PartitionFetchState, part: FetchedPartition) -> None:
+        """The leader's log starts later than the own one (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
+        log, tp, broker = state.partition.log, part.tp, self.broker
+        old = log.log_start
+        log.maybe_increment_log_start(min(part.log_start, log.high_watermark))
+        if log.log_start > old:
+            broker.journal.emit(events.LogStartMoved.kind, broker.id, tp.topic, tp.partition, old, log.log_start, "leader")
+            broker.replicas.log_start_moved(tp)
 
     def _diverged(self, state: PartitionFetchState, part: FetchedPartition) -> None:
         """The fetch was answered with a diverging epoch (KIP-595): cut there and ask again; nothing else is taken over."""
@@ -390,8 +400,17 @@ class Fetcher:
                 if response.latest < log.leo:
                     self._truncate(partition, response.latest, "out-of-range")
                 elif response.earliest > log.leo:
-                    log.truncate_fully_and_start_at(response.earliest)
+                    self._restart(partition, response.earliest)
         self.maybe_send()
+
+    def _restart(self, partition: Partition, start: int) -> None:
+        """The own log ends below the leader's log start: drop it, go on from there."""
+        log, tp, broker = partition.log, partition.tp, self.broker
+        old = log.leo
+        log.truncate_fully_and_start_at(start)
+        broker.disk.changed[tp] = None
+        broker.replicas.log_start_moved(tp)
+        partition.last_append = broker.journal.emit(events.LogRestarted.kind, broker.id, tp.topic, tp.partition, self.leader, old, log.leo)
 
     def _truncate(self, partition: Partition, target: int, rule: str) -> None:
         log, tp, broker = partition.log, partition.tp, self.broker

@@ -213,6 +213,28 @@ class Partition:
             self.broker.answer_produce(waiting.sender, waiting.request, errors.NOT_LEADER_OR_FOLLOWER, NO_OFFSET, None)
         self._fetches_must_look()
 
+    def mark_offline(self) -> None:
+        """Its log directory failed: nothing that waits here can be answered any more (`Partition#markOffline`)."""
+        delayed, self.delayed = self.delayed, deque()
+        for waiting in delayed:
+            self.broker.answer_produce(waiting.sender, waiting.request, errors.KAFKA_STORAGE_ERROR, NO_OFFSET, None)
+        self.leader = NO_LEADER
+        self._fetches_must_look()
+
+    def delete_records(self, offset: int) -> None:
+        """DeleteRecords: records below an offset (-1: the high watermark) may no longer be read (`Partition#deleteRecordsOnLeader`)."""
+        log, tp, journal, me = self.log, self.tp, self.broker.journal, self.broker.id
+        target = log.high_watermark if offset == -1 else offset
+        old = log.log_start
+        try:
+            moved = log.maybe_increment_log_start(target)
+        except errors.KafkaError as refusal:
+            journal.emit(events.DeleteRecordsRefused.kind, me, tp.topic, tp.partition, target, log.high_watermark, refusal.code)
+            return
+        if moved:
+            journal.emit(events.LogStartMoved.kind, me, tp.topic, tp.partition, old, log.log_start, "delete-records")
+            self.broker.replicas.log_start_moved(tp)
+
     def _fetches_must_look(self) -> None:
         """Parked fetches of a former leadership are answered, and find out by their epoch."""
         for session in list(self.sessions.values()):

@@ -12,7 +12,6 @@ from core.broker.partition import Partition
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.journal import events
-from core.log.replica_log import ReplicaLog
 from core.log.term import Term
 from core.messages import (
     ConsumerFetchRequest,
@@ -39,6 +38,7 @@ class ReplicaManager:
 
     Attributes:
         partitions: hosted partitions.
+        offline_partitions: those in failed log directories (ordered set).
         failed_partitions: followed ones whose fetcher gave up until new metadata arrives (ordered set).
         sessions: fetch sessions of followers, by (follower, fetcher).
         fetchers: own fetchers, by (leader, fetcher).
@@ -48,6 +48,7 @@ class ReplicaManager:
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.offline_partitions: dict[TopicPartition, None] = {}
         self.failed_partitions: dict[TopicPartition, None] = {}
         self.sessions: dict[tuple[int, int], FetchSession] = {}
         self.fetchers: dict[tuple[int, int], Fetcher] = {}
@@ -74,6 +75,7 @@ class ReplicaManager:
     def reset(self) -> None:
         """The process ended: all but the disk is gone."""
         self.partitions.clear()
+        self.offline_partitions.clear()
         self.failed_partitions.clear()
         self.sessions.clear()
         self.fetchers.clear()
@@ -91,7 +93,12 @@ class ReplicaManager:
         if partition is None:
             log = broker.disk.logs.get(tp)
             if log is None:
-                log = broker.disk.logs[tp] = ReplicaLog(keeps_epochs=broker.release.truncation >= Truncation.EPOCH)
+                if tp in broker.disk.offline:
+                    self.offline_partitions[tp] = None
+                    return
+                keeps_epochs = broker.release.truncation >= Truncation.EPOCH
+                log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
+                broker.directories.assign(tp)
             partition = self.partitions[tp] = Partition(tp, broker, log)
         if registration.leader == broker.id:
             self._unfollow(tp)
@@ -114,9 +121,57 @@ class ReplicaManager:
             self.failed_partitions.pop(tp, None)
             for session in partition.sessions.values():
                 session.dirty[tp] = None
-            self.broker.disk.logs.pop(tp, None)
-            self.broker.disk.high_watermarks.pop(tp, None)
-            self.broker.disk.changed.pop(tp, None)
+            self.broker.disk.delete(tp)
+        elif tp in self.offline_partitions:
+            del self.offline_partitions[tp]
+            self.broker.disk.delete(tp)
+
+    def take_offline(self, tps: list[TopicPartition]) -> None:
+        """Their log directory failed: nobody is served, nothing is followed (`ReplicaManager#handleLogDirFailure`)."""
+        for tp in tps:
+            self.offline_partitions[tp] = None
+            partition = self.partitions.pop(tp, None)
+            if partition is not None:
+                self._unfollow(tp)
+                self.failed_partitions.pop(tp, None)
+                partition.mark_offline()
+        self.shut_down_idle_fetchers()
+
+    def missing_error(self, tp: TopicPartition) -> str:
+        """What a request for a partition that is not served here is told (`ReplicaManager#getPartitionOrError`)."""
+        return errors.KAFKA_STORAGE_ERROR if tp in self.offline_partitions else errors.NOT_LEADER_OR_FOLLOWER
+
+    def _missing(self, tp: TopicPartition, offset: int) -> FetchedPartition:
+        return FetchedPartition(tp, self.missing_error(tp), offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)
+
+    def delete_old_segments(self) -> None:
+        """Retention of all logs (`LogManager#cleanupLogs`), leaders and followers alike, each by its own high watermark."""
+        broker = self.broker
+        now, disk, journal = broker.journal.now, broker.disk, broker.journal
+        configs = broker.log_configs.values()
+        if not any(config.retention_bytes >= 0 or 0 <= config.retention_us < now for config in configs) and not disk.log_starts_moved:
+            return
+        for tp, log in list(disk.logs.items()):
+            if log.leo == log.first_offset:
+                continue
+            old = log.log_start
+            for deleted in log.delete_old_segments(now):
+                journal.emit(
+                    events.SegmentsDeleted.kind,
+                    broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
+                )  # fmt: skip
+            if log.log_start != old:
+                self.log_start_moved(tp)
+
+    def log_start_moved(self, tp: TopicPartition) -> None:
+        """Its checkpoint is due, and followers are to hear of it with their next answer."""
+        disk = self.broker.disk
+        disk.moved_starts[tp] = None
+        disk.log_starts_moved = True
+        partition = self.partitions.get(tp)
+        if partition is not None:
+            for session in partition.sessions.values():
+                session.dirty[tp] = None
 
     def _fetcher_for(self, leader: int, tp: TopicPartition) -> Fetcher:
         key = (leader, fetcher_id(tp, self.broker.fetchers_per_leader))
@@ -186,7 +241,7 @@ class ReplicaManager:
             entry = session.partitions[tp]
             partition = self.partitions.get(tp)
             if partition is None:
-                parts.append(_unknown(tp, entry.asked.offset))
+                parts.append(self._missing(tp, entry.asked.offset))
                 at_once = True
                 continue
             partition.sessions[request.follower] = session
@@ -260,7 +315,7 @@ class ReplicaManager:
             partition = self.partitions.get(tp)
             entry = session.partitions[tp]
             if partition is None:
-                parts.append(_unknown(tp, entry.asked.offset))
+                parts.append(self._missing(tp, entry.asked.offset))
                 continue
             part = partition.read_for_follower(entry, request, budget)
             for stretch in part.records:
@@ -310,9 +365,7 @@ class ReplicaManager:
         fenced = self.broker.release.truncation_epoch_fencing
         for tp, leader_epoch, asked in request.partitions:
             partition = self.partitions.get(tp)
-            error = (
-                errors.NOT_LEADER_OR_FOLLOWER if partition is None else partition.check_leader_epoch(leader_epoch if fenced else NO_EPOCH)
-            )
+            error = self.missing_error(tp) if partition is None else partition.check_leader_epoch(leader_epoch if fenced else NO_EPOCH)
             if partition is None or error != errors.NONE:
                 answers.append((tp, error, NO_EPOCH, NO_OFFSET))
             else:
@@ -324,7 +377,7 @@ class ReplicaManager:
         partition = self.partitions.get(request.tp)
         fenced = self.broker.release.truncation_epoch_fencing
         error = (
-            errors.NOT_LEADER_OR_FOLLOWER
+            self.missing_error(request.tp)
             if partition is None
             else partition.check_leader_epoch(request.leader_epoch if fenced else NO_EPOCH)
         )
@@ -388,7 +441,7 @@ class ReplicaManager:
             return
         partition = self.partitions.get(request.tp)
         if partition is None or not partition.is_leader:
-            self.refuse_produce(sender, request, errors.NOT_LEADER_OR_FOLLOWER, (), 0)
+            self.refuse_produce(sender, request, self.missing_error(request.tp), (), 0)
             return
         partition.append_records_to_leader(sender, request)
 
@@ -433,10 +486,6 @@ class ReplicaManager:
         broker = self.broker
         leaders = broker.metadata.leaders(request.topic, broker.metadata_offset)
         broker.reply(sender, MetadataResponse(request.correlation, request.topic, leaders))
-
-
-def _unknown(tp: TopicPartition, offset: int) -> FetchedPartition:
-    return FetchedPartition(tp, errors.NOT_LEADER_OR_FOLLOWER, offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)
 
 
 def fetcher_id(tp: TopicPartition, fetchers: int) -> int:

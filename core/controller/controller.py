@@ -23,6 +23,7 @@ from core.messages import (
     AllocateProducerIdsResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
+    AssignReplicasToDirsRequest,
     Disconnected,
     HeartbeatRequest,
     HeartbeatResponse,
@@ -80,6 +81,7 @@ class Controller(Node):
             AlterPartitionRequest: self._alter_partition,
             MetadataFetchRequest: self._metadata_fetch,
             AllocateProducerIdsRequest: self._allocate_producer_ids,
+            AssignReplicasToDirsRequest: self._assign_replicas_to_dirs,
             Disconnected: self._disconnected,
         }
         self.timers |= {"session-check": self._session_check, "balance": self._balance, "unclean": self._unclean}
@@ -99,9 +101,9 @@ class Controller(Node):
 
     # --- the start -------------------------------------------------------------------------------------------------
 
-    def boot_broker(self, broker: int, *, up: bool) -> int:
+    def boot_broker(self, broker: int, *, up: bool, directories: tuple[str, ...] = ()) -> int:
         """Have a broker registered since long ago; returns its epoch."""
-        registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up)
+        registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up, directories=directories)
         self._put_broker(registration)
         self.heartbeats.touch(broker, not up, -1, self.journal.now)
         self.last_contact[broker] = self.journal.now
@@ -132,7 +134,7 @@ class Controller(Node):
             journal.emit(events.RegistrationRefused.kind, broker, errors.DUPLICATE_BROKER_REGISTRATION)
             self.reply(sender, RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, NO_EPOCH))
             return
-        registration = BrokerRegistration(broker, len(self.metadata), request.incarnation)
+        registration = BrokerRegistration(broker, len(self.metadata), request.incarnation, directories=request.directories)
         journal.cause = journal.emit(events.BrokerRegistered.kind, broker, registration.epoch)
         self._put_broker(registration)
         release = self.settings.release
@@ -150,6 +152,10 @@ class Controller(Node):
         if registration is None or registration.epoch != request.broker_epoch:
             self.reply(sender, HeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
             return
+        if request.offline_dirs and any(directory in registration.directories for directory in request.offline_dirs):
+            left = self.replication.handle_directories_offline(broker, request.offline_dirs)
+            registration = attrs.evolve(self.brokers[broker], directories=left)
+            self._put_broker(registration)
         last_read = request.metadata_offset - 1
         states = self.heartbeats.next_state(
             broker,
@@ -172,7 +178,7 @@ class Controller(Node):
         if states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
             self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.metadata) - 1)
         self._arm_session_check()
-        self.reply(sender, HeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW))
+        self.reply(sender, HeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW, request.offline_dirs))
 
     def _unfence(self, registration: BrokerRegistration) -> None:
         journal = self.journal
@@ -241,6 +247,11 @@ class Controller(Node):
             answers.append((item.tp, error, self.replication.partitions.get(item.tp), cause))
         journal.cause = arrived
         self.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, tuple(answers)))
+
+    def _assign_replicas_to_dirs(self, request: AssignReplicasToDirsRequest, sender: str) -> None:
+        registration = self.brokers.get(request.broker)
+        if registration is not None and registration.epoch == request.broker_epoch:
+            self.replication.assign_replicas_to_dirs(request.broker, request.assignments)
 
     def _metadata_fetch(self, request: MetadataFetchRequest, sender: str) -> None:
         self._parked[request.broker] = request.offset

@@ -18,13 +18,21 @@ from core.settings import Settings
 
 @attrs.frozen
 class BrokerRegistration:
-    """A broker as the controller registered it (Kafka: `BrokerRegistration`); the epoch is the offset of its first record."""
+    """A broker as the controller registered it (Kafka: `BrokerRegistration`); the epoch is the offset of its first record.
+
+    `directories` are its log directories that work; empty: unknown, all do.
+    """
 
     id: int
     epoch: int
     incarnation: int
     fenced: bool = True
     in_controlled_shutdown: bool = False
+    directories: tuple[str, ...] = ()
+
+    def has_online_dir(self, directory: str) -> bool:
+        """Whether a directory works, as far as is known (Kafka: `DirectoryId#isOnline`)."""
+        return not self.directories or directory in self.directories
 
 
 class ConfigRecord(NamedTuple):

@@ -52,6 +52,7 @@ class ReplicationControl:
         in_isr: for each broker the partitions whose ISR it is in (ordered sets).
         led: for each broker how many partitions it leads; `hosted` likewise how many replicas it has.
         log_ends: tells a replica's log end and last epoch; asked only where the longest log leads (guard `elect-from-isr` off).
+        assigned: for brokers with several log directories, in which each replica is.
         leaderless, unbalanced: partitions without a leader; with another leader than the preferred one.
     """
 
@@ -77,6 +78,7 @@ class ReplicationControl:
         self.in_isr: dict[int, dict[TopicPartition, None]] = {}
         self.led: dict[int, int] = {}
         self.hosted: dict[int, int] = {}
+        self.assigned: dict[int, dict[TopicPartition, str]] = {}
         self.leaderless: dict[TopicPartition, None] = {}
         self.unbalanced: dict[TopicPartition, None] = {}
         self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
@@ -89,6 +91,12 @@ class ReplicationControl:
         """Registered, unfenced, not shutting down (`ClusterControlManager#isActive`)."""
         registration = self.brokers.get(broker)
         return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
+
+    def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
+        """Whether a replica's log directory works (`RCM#isAcceptableLeader`)."""
+        directory = self.assigned.get(broker, {}).get(tp)
+        registration = self.brokers.get(broker)
+        return directory is None or registration is None or registration.has_online_dir(directory)
 
     def min_isr(self, tp: TopicPartition) -> int:
         """min.insync.replicas of a topic, capped by the replication factor (`#getTopicEffectiveMinIsr`)."""
@@ -190,9 +198,16 @@ class ReplicationControl:
     ) -> bool:
         """Build and commit one partition's change; False if there was nothing to change."""
         old = self.partitions[tp]
+        may_lead = acceptable or self.is_active
+        if self.assigned:
+            alive = may_lead
+
+            def may_lead(broker: int) -> bool:
+                return alive(broker) and self.has_online_dir(broker, tp)
+
         change = build_partition_change(
             old,
-            acceptable=acceptable or self.is_active,
+            acceptable=may_lead,
             election=election or self.election_mode(tp),
             target_isr=target_isr,
             target_replicas=None if target is None else target.replicas,
@@ -283,6 +298,43 @@ class ReplicationControl:
         """A broker came back: look at every partition without a leader (`#handleBrokerUnfenced`)."""
         for tp in list(self.leaderless):
             self.change(tp, reason)
+
+    def handle_directories_offline(self, broker: int, offline: tuple[str, ...]) -> tuple[str, ...]:
+        """A broker told which of its directories failed: it leaves ISRs and leaderships there (`#handleDirectoriesOffline`).
+
+        Returns the directories that are left, which go into its registration; those it is not known to have are ignored.
+        """
+        registration = self.brokers[broker]
+        journal = self.journal
+
+        def acceptable(candidate: int) -> bool:
+            return candidate != broker and self.is_active(candidate)
+
+        for directory in registration.directories:
+            if directory not in offline:
+                continue
+            there = [
+                tp
+                for tp, assigned in self.assigned.get(broker, {}).items()
+                if assigned == directory and (self.partitions[tp].leader == broker or broker in self.partitions[tp].isr)
+            ]
+            before = journal.cause
+            number = int(directory.split("-")[1])
+            journal.cause = journal.emit(events.DirectoriesOffline.kind, broker, number, len(there))
+            for tp in there:
+                isr = tuple(member for member in self.partitions[tp].isr if member != broker)
+                reason = f"log directory {number} of b{broker} failed"
+                self.change(tp, reason, target_isr=isr, removal=True, acceptable=acceptable)
+            journal.cause = before
+        return tuple(directory for directory in registration.directories if directory not in offline)
+
+    def assign_replicas_to_dirs(self, broker: int, assignments: tuple[tuple[TopicPartition, str], ...]) -> None:
+        """A broker told in which of its directories replicas are (`#handleAssignReplicasToDirs`)."""
+        known = self.assigned.setdefault(broker, {})
+        for tp, directory in assignments:
+            known[tp] = directory
+            if tp in self.leaderless:
+                self.change(tp, f"b{broker} has it in a log directory that works")
 
     # --- AlterPartition --------------------------------------------------------------------------------------------
 

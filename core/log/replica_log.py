@@ -1,4 +1,4 @@
-"""One replica's log (`UnifiedLog`): runs of terms, LEO, high watermark, log start offset, leader-epoch cache.
+"""One replica's log (`UnifiedLog`): runs of terms, LEO, high watermark, log start offset, recovery point, leader-epoch cache.
 
 A run is (start offset, term): the replica holds that term's records from there to the next run. Appending any number of
 records extends the last run, so an append of ten million costs what one of ten costs.
@@ -11,8 +11,12 @@ from typing import NamedTuple
 
 import attrs
 
+from core import errors
+from core.log import segments
 from core.log.leader_epoch_cache import LeaderEpochCache
+from core.log.log_config import DEFAULT, LogConfig
 from core.log.term import Batch, Term
+from core.settings import MAX_LONG
 
 
 class Stretch(NamedTuple):
@@ -40,9 +44,13 @@ class ReplicaLog:
         keeps_epochs: whether this release's log keeps a leader-epoch cache (0.11 on).
         leo: log end offset, the offset of the next record.
         high_watermark: exclusive bound of what this replica knows to be committed.
-        log_start: first offset there is.
+        log_start: first offset that may be read; what segments hold below it waits to be deleted.
         epochs: the leader-epoch cache.
-        starts, terms: the runs, in offset order.
+        starts, terms: the runs, in offset order, from the first segment's base on.
+        config: when it rolls, flushes, and what it retains; set by `configure`.
+        bases: the segments known so far (`segments.roll`); None: one, from the first offset.
+        recovery_point: all below is flushed to disk and outlives the machine.
+        flush_at: the LEO at which the number of unflushed records asks for a flush.
     """
 
     keeps_epochs: bool = True
@@ -52,22 +60,41 @@ class ReplicaLog:
     epochs: LeaderEpochCache = attrs.field(factory=LeaderEpochCache)
     starts: list[int] = attrs.field(factory=list)
     terms: list[Term] = attrs.field(factory=list)
+    config: LogConfig = DEFAULT
+    bases: list[int] | None = None
+    recovery_point: int = 0
+    flush_at: int = MAX_LONG
+
+    def configure(self, config: LogConfig) -> None:
+        """Other settings hold from here on; segments so far are those of the former ones."""
+        if self.leo > self.log_start:
+            segments.roll(self)
+        self.config = config
+        self.flush_at = min(self.recovery_point + config.flush_messages, MAX_LONG)
 
     def append_as_leader(self, term: Term, batch: Batch) -> None:
         """Append a batch of the own leadership at the LEO (`UnifiedLog#appendAsLeader`)."""
         term.append(batch)
         self._extend(term, batch.base + batch.records)
+        if self.leo >= self.flush_at:
+            self._maybe_flush()
 
     def append_as_follower(self, stretches: tuple[Stretch, ...]) -> None:
         """Append what the leader sent, offsets and epochs as given (`UnifiedLog#appendAsFollower`).
+
+        An empty log that starts within a batch takes the whole batch and starts with it.
 
         Raises:
             ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
         """
         for stretch in stretches:
             if stretch.start != self.leo:
-                raise ValueError(f"append at {stretch.start}, but the log ends at {self.leo}")
+                if self.starts or not stretch.start < self.log_start == self.leo < stretch.end:
+                    raise ValueError(f"append at {stretch.start}, but the log ends at {self.leo}")
+                self.truncate_fully_and_start_at(stretch.start)
             self._extend(stretch.term, stretch.end)
+        if self.leo >= self.flush_at:
+            self._maybe_flush()
 
     def _extend(self, term: Term, end: int) -> None:
         if not self.terms or self.terms[-1] is not term:
@@ -76,6 +103,23 @@ class ReplicaLog:
             if self.keeps_epochs:
                 self.epochs.assign(term.epoch, self.leo)
         self.leo = end
+
+    # --- flushing --------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """All there is reaches the disk (`UnifiedLog#flush`)."""
+        self.recovery_point = self.leo
+        self.flush_at = min(self.leo + self.config.flush_messages, MAX_LONG)
+
+    def _maybe_flush(self) -> None:
+        """flush.messages records are not flushed yet, unless a segment rolled among them (`UnifiedLog#append`)."""
+        segments.roll(self)
+        if self.leo - self.recovery_point >= self.config.flush_messages:
+            self.flush()
+        else:
+            self.flush_at = self.recovery_point + self.config.flush_messages
+
+    # --- reading ---------------------------------------------------------------------------------------------------
 
     def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> tuple[Stretch, ...]:
         """Records from `start` up to `end` within limits, at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
@@ -106,16 +150,42 @@ class ReplicaLog:
     def bytes_between(self, start: int, end: int) -> int:
         """Bytes of the records in [start, end)."""
         total = 0
-        for run in self.runs():
+        for run in self.physical_runs(start):
             low, high = max(start, run.start), min(end, run.end)
             if low < high:
                 total += run.term.bytes_before(high) - run.term.bytes_before(low)
         return total
 
+    @property
+    def first_offset(self) -> int:
+        """The first offset that is still on disk: the base of the oldest segment."""
+        if self.bases is not None:
+            return self.bases[0]
+        return self.starts[0] if self.starts else self.log_start
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.bytes_between(self.first_offset, self.leo)
+
+    def physical_runs(self, offset: int) -> tuple[Run, ...]:
+        """What is on disk, from the run that holds an offset on, also what lies below the log start."""
+        starts = self.starts
+        if not starts:
+            return ()
+        first = max(bisect_right(starts, offset) - 1, 0)
+        ends = [*starts[first + 1 :], self.leo]
+        return tuple(
+            Run(start, end, term) for start, end, term in zip(starts[first:], ends, self.terms[first:], strict=True) if start < end
+        )
+
     def runs(self) -> tuple[Run, ...]:
         """The whole log, from the log start."""
-        ends = [*self.starts[1:], self.leo] if self.starts else []
-        return tuple(Run(start, end, term) for start, end, term in zip(self.starts, ends, self.terms, strict=True) if start < end)
+        start = self.log_start
+        runs = self.physical_runs(start)
+        if runs and runs[0].start < start:
+            runs = (runs[0]._replace(start=start), *runs[1:])
+        return runs if not runs or runs[0].start < runs[0].end else runs[1:]
 
     def term_at(self, offset: int) -> Term | None:
         """The term of the record at an offset; None where there is no record."""
@@ -147,20 +217,74 @@ class ReplicaLog:
         if offset < self.log_start:
             self.truncate_fully_and_start_at(offset)
             return True
+        bases = segments.roll(self)
+        while len(bases) > 1 and bases[-1] > offset:
+            bases.pop()
         while self.starts and self.starts[-1] >= offset:
             self.starts.pop()
             self.terms.pop()
         self.leo = offset
         self.epochs.truncate_from_end(offset)
         self.high_watermark = min(self.high_watermark, offset)
+        self._recovery_point_at_most(offset)
         return True
+
+    def _recovery_point_at_most(self, offset: int) -> None:
+        if self.recovery_point > offset:
+            self.recovery_point = offset
+            self.flush_at = min(offset + self.config.flush_messages, MAX_LONG)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and go on from an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
         self.starts.clear()
         self.terms.clear()
         self.epochs.clear()
-        self.leo = self.high_watermark = self.log_start = offset
+        self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
+        self.bases = None
+        self.flush_at = min(offset + self.config.flush_messages, MAX_LONG)
+
+    # --- the log start ---------------------------------------------------------------------------------------------
+
+    def maybe_increment_log_start(self, offset: int) -> bool:
+        """Move the log start forward; True if it moved (`UnifiedLog#maybeIncrementLogStartOffset`).
+
+        Raises:
+            KafkaError: OFFSET_OUT_OF_RANGE, the offset is above the high watermark.
+        """
+        if offset > self.high_watermark:
+            raise errors.KafkaError(
+                errors.OFFSET_OUT_OF_RANGE,
+                f"Cannot increment the log start offset to {offset} since it is larger than the high watermark {self.high_watermark}",
+            )
+        if offset <= self.log_start:
+            return False
+        self.log_start = offset
+        self.epochs.truncate_from_start(offset)
+        return True
+
+    def delete_old_segments(self, now: int) -> list[segments.Deleted]:
+        """What retention deletes at a time (`UnifiedLog#deleteOldSegments`); the log start follows."""
+        return segments.delete_old_segments(self, now)
+
+    def drop_below(self, offset: int) -> None:
+        """Forget what lies in deleted segments; the log start is at least where the first segment begins."""
+        count = bisect_right(self.starts, offset)
+        if count == len(self.starts) and offset >= self.leo:
+            self.starts.clear()
+            self.terms.clear()
+        elif count:
+            del self.starts[: count - 1]
+            del self.terms[: count - 1]
+            self.starts[0] = max(self.starts[0], offset)
+        if offset > self.log_start:
+            self.log_start = offset
+            self.epochs.truncate_from_start(offset)
+
+    def open_at(self, log_start: int) -> None:
+        """The log is loaded by a new process: its log start is what the checkpoint says, at least the first segment's base (`LogLoader#load`)."""
+        self.log_start = max(self.first_offset, min(log_start, self.leo))
+        if self.leo < log_start:
+            self.truncate_fully_and_start_at(log_start)
 
     def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
         """The stretches [start, end) of offsets that both logs hold, but with different records."""

@@ -12,6 +12,7 @@ from typing import Final
 from core.account import Account
 from core.acts import Act
 from core.broker.broker import Broker
+from core.broker.disk import Disk
 from core.clients.client import Client
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
@@ -42,6 +43,7 @@ class Cluster:
         journal, account, settings: the recorder, the durability account, the controller's settings.
         brokers, controller, clients: the nodes.
         exposure: who may be elected and lacks committed records.
+        page_cache: draws how much of an unflushed tail outlives a loss of power.
         paused: nodes that stand still, with what waits for them and since when.
     """
 
@@ -78,6 +80,7 @@ class Cluster:
         self.brokers: dict[int, Broker] = {}
         self.clients: dict[str, Client] = {}
         self.nodes: dict[str, Node] = {CONTROLLER: self.controller}
+        self.page_cache = random.Random(f"{seed}:page-cache")
         self.paused: dict[str, tuple[int, list[Entry]]] = {}
         self.exposure = Exposure(self)
         self._build()
@@ -99,12 +102,16 @@ class Cluster:
 
     def _build(self) -> None:
         spec, controller = self.spec, self.controller
-        epochs = {broker.id: controller.boot_broker(broker.id, up=broker.up) for broker in spec.brokers}
+        epochs = {
+            broker.id: controller.boot_broker(broker.id, up=broker.up, directories=Disk.of(broker.id, broker.log_dirs).ids())
+            for broker in spec.brokers
+        }
         phases = random.Random(f"{self.seed}:heartbeats")
         for topic in spec.topics:
             controller.replication.create_topic(topic)
         for each in spec.brokers:
             broker = Broker(each, self._settings(), self.metadata, self.network, self.journal, self.account, by_hand=self.by_hand)
+            broker.directories.copy_speed = spec.disk_speed
             self.brokers[each.id] = broker
             self.nodes[broker.address] = broker
             self.network.alive[broker.address] = each.up

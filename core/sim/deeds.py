@@ -13,6 +13,7 @@ import attrs
 
 from core import acts
 from core.broker.broker import Broker
+from core.broker.disk import DRAWN, KEPT, LOST, LogDir
 from core.broker.fetcher import FOREVER, Fetcher
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
@@ -22,6 +23,7 @@ from core.ids import CONTROLLER, TopicPartition
 from core.journal import events
 from core.settings import setting_named
 from core.spec import PartitionSpec, TopicSpec
+from core.units import SECOND, format_duration
 from core.view import BrokerState
 
 if TYPE_CHECKING:
@@ -135,11 +137,13 @@ def _kill(cluster: Cluster, act: acts.Kill) -> Doing:
 def _power_loss(cluster: Cluster, act: acts.PowerLoss) -> Doing:
     broker = _running(cluster, act.broker)
     _check_keep(broker, act.keep)
+    if act.unflushed not in (DRAWN, LOST, KEPT):
+        raise ActRefused(f"the unflushed tail is {DRAWN}, {LOST} or {KEPT}, not {act.unflushed}")
 
     def doing() -> None:
         cluster.paused.pop(broker.address, None)
         broker.stop("power-loss")
-        broker.lose_unflushed(act.keep)
+        broker.lose_unflushed(act.keep, act.unflushed, cluster.page_cache)
 
     return doing
 
@@ -173,8 +177,11 @@ def _start(cluster: Cluster, act: acts.Start) -> Doing:
     broker = _broker(cluster, act.broker)
     if broker.state is not BrokerState.STOPPED:
         raise ActRefused(f"broker {act.broker} is running; kill it or shut it down first")
-    startup, recovery = (0, 0) if cluster.by_hand else (cluster.spec.startup, cluster.spec.recovery)
-    return lambda: broker.start(startup, recovery)
+    if not any(each.online or each.repaired for each in broker.disk.dirs):
+        raise ActRefused(f"every log directory of broker {act.broker} has failed; repair one first")
+    spec = cluster.spec
+    startup, recovery, speed = (0, 0, 0) if cluster.by_hand else (spec.startup, spec.recovery, spec.disk_speed)
+    return lambda: broker.start(startup, recovery, speed)
 
 
 def _pause(cluster: Cluster, act: acts.Pause) -> Doing:
@@ -199,6 +206,78 @@ def _resume(cluster: Cluster, act: acts.Resume) -> Doing:
         cluster.journal.cause = cluster.journal.emit(events.BrokerResumed.kind, broker.id, cluster.now - since)
         for entry in waiting:
             cluster.scheduler.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
+
+    return doing
+
+
+# --- disks ---------------------------------------------------------------------------------------------------------
+
+
+def _dir(broker: Broker, number: int) -> LogDir:
+    count = len(broker.disk.dirs)
+    if not 1 <= number <= count:
+        raise ActRefused(f"broker {broker.id} has log director{'y 1' if count == 1 else f'ies 1 to {count}'}, not {number}")
+    return broker.disk.dirs[number - 1]
+
+
+def _fail_dir(cluster: Cluster, act: acts.FailDir) -> Doing:
+    broker = _running(cluster, act.broker)
+    if not _dir(broker, act.dir).online:
+        raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed already")
+    if broker.state is BrokerState.STARTING:
+        raise ActRefused(f"broker {act.broker} is still starting; wait")
+    return lambda: broker.directories.fail(act.dir)
+
+
+def _repair_dir(cluster: Cluster, act: acts.RepairDir) -> Doing:
+    broker = _broker(cluster, act.broker)
+    directory = _dir(broker, act.dir)
+    if directory.online:
+        raise ActRefused(f"log directory {act.dir} of broker {act.broker} works")
+
+    def doing() -> None:
+        directory.repaired = "empty" if act.empty else "kept"
+        cluster.journal.emit(events.LogDirRepaired.kind, broker.id, act.dir, act.empty)
+
+    return doing
+
+
+def _move_replica(cluster: Cluster, act: acts.MoveReplica) -> Doing:
+    broker = _running(cluster, act.broker)
+    if not _dir(broker, act.dir).online:
+        raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed")
+    if act.partition not in broker.partitions:
+        raise ActRefused(f"broker {act.broker} has no replica of {act.partition} that works")
+    if broker.disk.dir_of(act.partition) == act.dir:
+        raise ActRefused(f"{act.partition} is in log directory {act.dir} of broker {act.broker} already")
+    if act.partition in broker.disk.futures:
+        raise ActRefused(f"{act.partition} is moving on broker {act.broker} already")
+    return lambda: broker.directories.move(act.partition, act.dir)
+
+
+MOST_DISK_DELAY: Final = 10 * SECOND
+"""Longest a slow disk takes for a write, µs: a third of replica.socket.timeout.ms."""
+
+
+def _slow_disk(cluster: Cluster, act: acts.SlowDisk) -> Doing:
+    broker = _broker(cluster, act.broker)
+    if not 0 <= act.delay <= MOST_DISK_DELAY:
+        raise ActRefused(f"a write takes 0 to {format_duration(MOST_DISK_DELAY)}")
+    return lambda: broker.directories.slow_down(act.delay)
+
+
+def _delete_records(cluster: Cluster, act: acts.DeleteRecords) -> Doing:
+    registration = cluster.controller.replication.partitions.get(act.partition)
+    if registration is None:
+        raise ActRefused(f"there is no partition {act.partition}")
+    leader = cluster.brokers.get(registration.leader)
+    partition = None if leader is None or leader.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
+    if partition is None or not partition.is_leader:
+        raise ActRefused(f"nobody leads {act.partition} now")
+    offset = -1 if act.offset is None else act.offset
+
+    def doing() -> None:
+        partition.delete_records(offset)
 
     return doing
 
@@ -589,6 +668,11 @@ _DEEDS: Final[dict[type[acts.Act], Callable[[Any, Any], Doing]]] = {
     acts.Start: _start,
     acts.Pause: _pause,
     acts.Resume: _resume,
+    acts.FailDir: _fail_dir,
+    acts.RepairDir: _repair_dir,
+    acts.MoveReplica: _move_replica,
+    acts.SlowDisk: _slow_disk,
+    acts.DeleteRecords: _delete_records,
     acts.Cut: _cut,
     acts.Heal: _heal,
     acts.Isolate: _isolate,

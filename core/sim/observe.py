@@ -55,12 +55,16 @@ def broker_view(cluster: Cluster, broker: Broker) -> BrokerView:
         replicas=controller.replication.hosted.get(broker.id, 0),
         metadata_offset=broker.metadata_offset,
         silent_us=cluster.now - controller.last_contact.get(broker.id, 0),
+        log_dirs=len(broker.disk.dirs),
+        failed_dirs=broker.disk.failed_dirs,
     )
 
 
 def _replica_view(cluster: Cluster, broker: Broker, tp: TopicPartition, registration: PartitionRegistration) -> ReplicaView:
-    log = broker.disk.logs.get(tp)
+    disk = broker.disk
+    log = disk.logs.get(tp) or disk.offline.get(tp)
     partition = broker.partitions.get(tp)
+    future = disk.futures.get(tp)
     alive = broker.state is not BrokerState.STOPPED
     caught_up = -1
     leads = cluster.brokers.get(registration.leader)
@@ -86,6 +90,10 @@ def _replica_view(cluster: Cluster, broker: Broker, tp: TopicPartition, registra
         epochs=() if log is None else log.epochs.entries(),
         believes_leader=NO_LEADER if partition is None else partition.leader,
         believes_epoch=-1 if partition is None else partition.leader_epoch,
+        dir=disk.dir_of(tp),
+        dir_online=disk.dirs[disk.dir_of(tp) - 1].online,
+        moving_to=0 if future is None else future.dir,
+        future_leo=-1 if future is None else future.leo,
     )
 
 

@@ -36,7 +36,7 @@ from scenarios.language.values import (
     each,
 )
 
-DURATIONS: Final = frozenset({"latency", "jitter", "every"})
+DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay"})
 """Fields of acts that are times in µs and are written as durations."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
@@ -49,10 +49,13 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "acks": ("0", "1", "all"),
     "election": ("preferred", "unclean"),
     "reset": ("earliest", "latest"),
+    "unflushed": ("drawn", "lost", "kept"),
 }
 """Fields of acts that are one of a few words."""
 
-LEAST: Final[dict[str, int]] = {"records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1, "messages": 1}
+LEAST: Final[dict[str, int]] = {
+    "records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1, "messages": 1, "dir": 1,
+}  # fmt: skip
 """Fields of acts that are counts of at least one."""
 
 MAX_RECORD_BYTES: Final = 2**31 - 1
@@ -227,7 +230,7 @@ def as_written(name: str) -> str:
 
 _EXAMPLES: Final = {
     "topic": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2",
-    "name": "min.insync.replicas", "value": "2", "acks": "all",
+    "name": "min.insync.replicas", "value": "2", "acks": "all", "dir": "2", "delay": "50ms", "partition": "orders-0",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from core.ids import NO_LEADER
 from core.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
-from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.spec import MAX_LOG_DIRS, BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, parse, shortened
 from scenarios.language.values import (
@@ -96,8 +96,10 @@ def read_cluster(node: Node) -> ClusterSpec:
         ScriptError: something in it is wrong.
     """
     fields = as_fields(node, _CLUSTER_HINT)
-    fields.only("brokers", "topics", "settings", "network", "pace", "startup", "recovery")
-    brokers = _read_brokers(fields.need("brokers", "write how many, for example 'brokers: 3'"))
+    fields.only("brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed")
+    log_dirs, disk_speed = fields.get("log-dirs"), fields.get("disk-speed")
+    dirs = 1 if log_dirs is None else as_int(log_dirs, 1, MAX_LOG_DIRS)
+    brokers = _read_brokers(fields.need("brokers", "write how many, for example 'brokers: 3'"), dirs)
     topics: tuple[TopicSpec, ...] = ()
     if (node_topics := fields.get("topics")) is not None:
         each_topic = as_fields(node_topics, "write topics by name, for example 'orders: {partitions: 1}'")
@@ -115,6 +117,7 @@ def read_cluster(node: Node) -> ClusterSpec:
         pace=Pace.TIMELINE if pace is None else Pace(as_word(pace, [str(one) for one in Pace])),
         startup=DEFAULTS.startup if startup is None else as_duration(startup),
         recovery=DEFAULTS.recovery if recovery is None else as_duration(recovery),
+        disk_speed=DEFAULTS.disk_speed if disk_speed is None else as_int(disk_speed, 1),
     )
     _check_placement(fields, spec)
     try:
@@ -124,13 +127,13 @@ def read_cluster(node: Node) -> ClusterSpec:
     return spec
 
 
-def _read_brokers(node: Node) -> tuple[BrokerSpec, ...]:
+def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
     if not isinstance(node, Items):
         count = as_int(node, 1, MAX_BROKERS)
-        return tuple(BrokerSpec(broker) for broker in range(1, count + 1))
+        return tuple(BrokerSpec(broker, log_dirs=dirs) for broker in range(1, count + 1))
     brokers: list[BrokerSpec] = []
     for item in node:
-        broker = _read_broker(item)
+        broker = _read_broker(item, dirs)
         if any(broker.id == other.id for other in brokers):
             raise item.error(f"broker {broker.id} stands twice", "each broker has its own number")
         brokers.append(broker)
@@ -139,16 +142,17 @@ def _read_brokers(node: Node) -> tuple[BrokerSpec, ...]:
     return tuple(brokers)
 
 
-def _read_broker(node: Node) -> BrokerSpec:
+def _read_broker(node: Node, dirs: int) -> BrokerSpec:
     if not isinstance(node, Fields):
-        return BrokerSpec(as_broker(node))
-    node.only("id", "rack", "up", "settings")
-    rack, up, settings = node.get("rack"), node.get("up"), node.get("settings")
+        return BrokerSpec(as_broker(node), log_dirs=dirs)
+    node.only("id", "rack", "up", "settings", "log-dirs")
+    rack, up, settings, own_dirs = node.get("rack"), node.get("up"), node.get("settings"), node.get("log-dirs")
     return BrokerSpec(
         id=as_broker(node.need("id", "write the broker's number, for example 'id: 2'")),
         rack=None if rack is None else as_text(rack),
         up=True if up is None else as_bool(up),
         settings=() if settings is None else read_settings(settings, scope="broker"),
+        log_dirs=dirs if own_dirs is None else as_int(own_dirs, 1, MAX_LOG_DIRS),
     )
 
 
@@ -323,17 +327,21 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
     data["pace"] = str(spec.pace)
     data["startup"] = write_duration(spec.startup)
     data["recovery"] = write_duration(spec.recovery)
+    if spec.disk_speed != DEFAULTS.disk_speed:
+        data["disk-speed"] = spec.disk_speed
     return data
 
 
 def _broker_as_data(broker: BrokerSpec) -> int | dict[str, Any]:
-    if broker.rack is None and broker.up and not broker.settings:
+    if broker.rack is None and broker.up and not broker.settings and broker.log_dirs == 1:
         return broker.id
     data: dict[str, Any] = _Flow(id=broker.id)
     if broker.rack is not None:
         data["rack"] = broker.rack
     if not broker.up:
         data["up"] = False
+    if broker.log_dirs != 1:
+        data["log-dirs"] = broker.log_dirs
     if broker.settings:
         data["settings"] = _Flow((name, render_value(value)) for name, value in broker.settings)
     return data

@@ -191,6 +191,11 @@ _ALL: Final = (
     Reading("min-isr", ("partition",), NUMBER, "the effective min.insync.replicas", _of_partition(lambda view: view.min_isr)),
     Reading("leo", ("partition", "broker?"), NUMBER, "the log end offset, of the leader or of a broker's replica", _of_replica(lambda copy: copy.leo)),
     Reading("hw", ("partition", "broker?"), NUMBER, "the high watermark, of the leader or of a broker's replica", _of_replica(lambda copy: copy.hw)),
+    Reading(
+        "log-start", ("partition", "broker?"), NUMBER, "the log start offset, of the leader or of a broker's replica",
+        _of_replica(lambda copy: copy.log_start),
+    ),
+    Reading("dir", ("partition", "broker"), NUMBER, "the log directory of a replica, from 1", _of_replica(lambda copy: copy.dir)),
     Reading("epochs", ("partition", "broker?"), EPOCHS, "the leader-epoch cache", _of_replica(lambda copy: copy.epochs)),
     Reading(
         "role", ("partition", "broker"), WORD, "what a replica believes to be", _of_replica(lambda copy: copy.role), ("leader", "follower", "offline")

@@ -173,7 +173,9 @@ def test_kill(field: Field) -> None:
 
     seq = cluster.do(acts.Start(2))
     field.wait(lambda: field.isrs == ["1,2,3"] * 6, 25 * SECOND)
-    assert [(event.clean, event.recovery_us) for event in field.since(seq, BrokerStarted)] == [(False, cluster.spec.recovery)]
+    (started,) = field.since(seq, BrokerStarted)
+    assert not started.clean
+    assert 0 <= started.recovery_us - cluster.spec.recovery < 10 * US_PER_MS, "little was to be read"
     assert field.leaders == [1, 3, 3, 3, 1, 1]
     seq = cluster.do(acts.Elect("preferred"))
     assert [(event.partition, event.leader) for event in field.since(seq, LeaderElected)] == [(1, 2), (4, 2)]

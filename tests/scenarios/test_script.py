@@ -71,7 +71,15 @@ SAMPLES = {
     "tuple[tuple[TopicPartition, int], ...]": ((TopicPartition("t", 3), 4),), "tuple[tuple[int, ...], ...]": ((1, 2), (2, 1)),
     "tuple[tuple[str, str], ...]": (("retention.ms", "5"),),
 }  # fmt: skip
-NAMED = {"acks": "1", "election": "unclean", "reset": "latest", "node": "b3", "name": "min.insync.replicas", "value": "2"}
+NAMED = {
+    "acks": "1",
+    "unflushed": "lost",
+    "election": "unclean",
+    "reset": "latest",
+    "node": "b3",
+    "name": "min.insync.replicas",
+    "value": "2",
+}
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)

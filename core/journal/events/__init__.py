@@ -42,6 +42,20 @@ from core.journal.events.controller import (
     TopicCreated,
     TopicRefused,
 )
+from core.journal.events.disks import (
+    DeleteRecordsRefused,
+    DirectoriesOffline,
+    DiskSlowed,
+    LogDirFailed,
+    LogDirRepaired,
+    LogRestarted,
+    LogsRecovered,
+    LogStartMoved,
+    RecoveryPointsCheckpointed,
+    ReplicaMoveBegun,
+    ReplicaMoved,
+    SegmentsDeleted,
+)
 from core.journal.events.durability import RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsLost, RecordsRecovered, RecordsSafe
 from core.journal.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkProposed, IsrShrunk
 from core.journal.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkReleased
@@ -82,6 +96,9 @@ __all__ = [
     "BrokerUnfenced",
     "Consumed",
     "ConsumerReset",
+    "DeleteRecordsRefused",
+    "DirectoriesOffline",
+    "DiskSlowed",
     "DuplicateDropped",
     "ElectionRefused",
     "EpochAnswered",
@@ -105,6 +122,11 @@ __all__ = [
     "LinkHealed",
     "LinkHeld",
     "LinkReleased",
+    "LogDirFailed",
+    "LogDirRepaired",
+    "LogRestarted",
+    "LogStartMoved",
+    "LogsRecovered",
     "PartitionChanged",
     "PartitionOffline",
     "ProduceAcked",
@@ -117,7 +139,11 @@ __all__ = [
     "RecordsLost",
     "RecordsRecovered",
     "RecordsSafe",
+    "RecoveryPointsCheckpointed",
     "RegistrationRefused",
+    "ReplicaMoveBegun",
+    "ReplicaMoved",
+    "SegmentsDeleted",
     "SettingChanged",
     "ShutdownBegun",
     "TopicCreated",
@@ -131,7 +157,9 @@ __all__ = [
 
 EVENTS: Final[tuple[type[Event], ...]] = (
     Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered,
-    RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed, LinkCut, LinkHealed,
+    RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed,
+    LogsRecovered, RecoveryPointsCheckpointed, SegmentsDeleted, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed,
+    DirectoriesOffline, LogDirRepaired, ReplicaMoveBegun, ReplicaMoved, DiskSlowed, LinkCut, LinkHealed,
     LinkChanged, LinkHeld, LinkReleased, TopicCreated, TopicRefused, PartitionChanged, LeaderElected, PartitionOffline,
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched,
     FollowerAppended, FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed,

@@ -9,7 +9,7 @@ from core.units import format_duration
 
 
 class BrokerStopped(Event):
-    """A broker's process ended; `how`: killed, power-loss or shutdown."""
+    """A broker's process ended; `how`: killed, power-loss, shutdown or halted (by failed log directories)."""
 
     kind: ClassVar[str] = "broker-stopped"
     level: ClassVar[int] = NOTABLE
@@ -21,12 +21,13 @@ class BrokerStopped(Event):
             "killed": "was killed; its logs stay, nobody was told: the controller notices when its session expires",
             "power-loss": "lost power; what was not flushed is gone",
             "shutdown": "has shut down in good order, its high watermarks are on disk",
+            "halted": "halted: it has no log directory left that it may use; nobody was told: the controller notices when its session expires",
         }
         return f"b{self.broker} {tail[self.how]}"
 
 
 class UnflushedLost(Event):
-    """The tail of a log went with the machine's page cache."""
+    """The tail of a log went with the machine's page cache; `offset` is its recovery point, below which all was flushed."""
 
     kind: ClassVar[str] = "unflushed-lost"
     level: ClassVar[int] = NOTABLE
@@ -36,9 +37,13 @@ class UnflushedLost(Event):
     partition: int
     from_offset: int
     to_offset: int
+    offset: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} lost {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)}: not flushed when the power went"
+        return (
+            f"b{self.broker} lost {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)}: "
+            f"not on disk when the power went (flushed was what is below the recovery point {self.offset})"
+        )
 
 
 class BrokerStarted(Event):

@@ -143,7 +143,7 @@ def test_hw_11_starts_from_the_checkpoint() -> None:
     bench = BrokerBench(log=log_of((0, 0), leo=6))
     bench.broker.disk.high_watermarks[TP] = 4
     bench.broker.stop("killed")
-    bench.broker.start(0, 0)
+    bench.broker.start(0, 0, 0)
     bench.run(1)
     assert bench.one_sent(RegistrationRequest).clean is False
     bench.broker.handle(RegistrationResponse(errors.NONE, bench.register(1, tell=False)), CONTROLLER)

@@ -62,7 +62,7 @@ def test_hw_12_checkpoint_keeps_each_partitions_own() -> None:
 
 
 def test_hw_12_loaded_high_watermark_is_clamped_to_the_log() -> None:
-    disk = Disk({TopicPartition("a", 0): log_of((0, 0), leo=3)}, {TopicPartition("a", 0): 8})
+    disk = Disk(logs={TopicPartition("a", 0): log_of((0, 0), leo=3)}, high_watermarks={TopicPartition("a", 0): 8})
     disk.load()
     assert disk.logs[TopicPartition("a", 0)].high_watermark == 3
 

@@ -67,14 +67,14 @@ def test_a_live_isr_member_without_a_leader_is_noted() -> None:
 
 def test_elr_and_reassignment_and_deletion() -> None:
     text = (
-        head(3, 2, "segment.bytes=1,min.insync.replicas=2,cleanup.policy=compact,delete")
+        head(3, 2, "segment.index.bytes=1,min.insync.replicas=2,cleanup.policy=compact,delete")
         + row(0, "none", "1,2", "", "\tElr: 2\tLastKnownElr: 1")
         + row(1, "2", "3,2,1", "2", "\tAdding Replicas: 3\tRemoving Replicas: 1")
         + row(2, "2", "2,1", "2,1", "\tMarkedForDeletion: true")
     )
     spec, notes = to_cluster_spec(parse_describe(text))
     assert spec.topics[0].assignment[0] == PartitionSpec((1, 2), (), -1, elr=(2,), last_known_elr=(1,))
-    assert spec.topics[0].config == (("segment.bytes", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
+    assert spec.topics[0].config == (("segment.index.bytes", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
     assert notes == (
         "broker 3 starts down: it leads nothing and is in no Isr",
         "empty Isr, so only a replica of the Elr can lead without loss: t-0",
@@ -82,7 +82,7 @@ def test_elr_and_reassignment_and_deletion() -> None:
         "broker 2 lives but is outside the Isr, its replica starts behind: t-0",
         "a reassignment is in progress and is not taken over; replicas stay as listed: t-1",
         "topic t is marked for deletion; it starts as any other topic",
-        "settings that are shown but change nothing in the laboratory: segment.bytes, cleanup.policy",
+        "settings that are shown but change nothing in the laboratory: segment.index.bytes, cleanup.policy",
     )
 
 
@@ -132,4 +132,5 @@ def test_settings_network_and_pace_are_taken_over() -> None:
     )
     assert (spec.settings, spec.network.latency, spec.pace) == ((("replica.lag.time.max.ms", 10_000),), 7, Pace.BY_HAND)
     assert [broker.id for broker in spec.brokers] == [0, 1, 2]
-    assert notes == ("settings that are shown but change nothing in the laboratory: segment.bytes",)
+    assert spec.topics[0].config == (("segment.bytes", "1000000"),)
+    assert notes == ()
