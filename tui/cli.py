@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from tui import operations
+
 if TYPE_CHECKING:
     from core.release import Release
     from scenarios.comparison import Comparison
@@ -139,6 +141,10 @@ def _parser() -> argparse.ArgumentParser:
     metrics.add_argument("--name", metavar="PATTERN", help="those with this in their name, or that match this shell pattern as a whole")
     _add_run_options(metrics)
     metrics.set_defaults(command=_metrics)
+
+    operations.add_commands(
+        commands, lambda arguments: _described(arguments.source, _time(arguments.at), _release(arguments.release)), _read
+    )
 
     log = commands.add_parser("log", help="check an event log, or write it in another format")
     log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)

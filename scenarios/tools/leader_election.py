@@ -1,0 +1,74 @@
+"""`kafka-leader-election` (`tools/LeaderElectionCommand`) against a frozen moment: who would be elected, in the tool's own words."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from core.errors import ELIGIBLE_LEADERS_NOT_AVAILABLE, PREFERRED_LEADER_NOT_AVAILABLE
+from core.ids import TopicPartition
+from scenarios.errors import InputError
+from scenarios.tools.reassign import State
+
+EXCEPTIONS: Final = {
+    PREFERRED_LEADER_NOT_AVAILABLE: "org.apache.kafka.common.errors.PreferredLeaderNotAvailableException: The preferred leader was not available.",
+    ELIGIBLE_LEADERS_NOT_AVAILABLE: (
+        "org.apache.kafka.common.errors.EligibleLeadersNotAvailableException: Eligible topic partition leaders are not available."
+    ),
+}
+"""How the tool's JVM prints the two errors."""
+
+
+def read_partitions(text: str) -> list[TopicPartition]:
+    """`{"partitions":[{"topic":"foo","partition":1}]}` (`#parseReplicaElectionData`).
+
+    Raises:
+        InputError: it is not that, or names a partition twice.
+    """
+    try:
+        found = [TopicPartition(str(entry["topic"]), int(entry["partition"])) for entry in json.loads(text)["partitions"]]
+    except (KeyError, TypeError, ValueError):
+        raise InputError('Replica election data is empty; write {"partitions":[{"topic":"foo","partition":1}]}') from None
+    twice = sorted({tp for tp in found if found.count(tp) > 1})
+    if twice:
+        raise InputError(f"Replica election data contains duplicate partitions: {','.join(map(str, twice))}")
+    return found
+
+
+def outcome(state: State, live: frozenset[int], tp: TopicPartition, *, preferred: bool) -> str:
+    """'' when a leader is elected, `needless` when that is not needed, or the error (`ReplicationControlManager#electLeader`).
+
+    Raises:
+        InputError: there is no such partition.
+    """
+    row = state.rows.get(tp)
+    if row is None:
+        raise InputError(f"{tp}: This server does not host this topic-partition.")
+    if preferred:
+        first = row.replicas[0]
+        if row.leader == first:
+            return "needless"
+        return "" if first in row.isr and first in live else PREFERRED_LEADER_NOT_AVAILABLE
+    if row.has_leader:
+        return "needless"
+    return "" if any(replica in live for replica in row.replicas) else ELIGIBLE_LEADERS_NOT_AVAILABLE
+
+
+def elect(state: State, live: frozenset[int], partitions: list[TopicPartition] | None, *, preferred: bool) -> tuple[list[str], int]:
+    """What the tool prints, and how many elections failed; None asks for all partitions, of which needless ones are not mentioned.
+
+    Raises:
+        InputError: a partition does not exist.
+    """
+    kind = "PREFERRED" if preferred else "UNCLEAN"
+    outcomes = {tp: outcome(state, live, tp, preferred=preferred) for tp in (list(state.rows) if partitions is None else partitions)}
+    done = [str(tp) for tp, what in outcomes.items() if not what]
+    needless = [str(tp) for tp, what in outcomes.items() if what == "needless"]
+    failed = {tp: what for tp, what in outcomes.items() if what in EXCEPTIONS}
+    told = []
+    if done:
+        told.append(f"Successfully completed leader election ({kind}) for partitions {', '.join(done)}")
+    if needless and partitions is not None:
+        told.append(f"Valid replica already elected for partitions {', '.join(needless)}")
+    told += [f"Error completing leader election ({kind}) for partition: {tp}: {EXCEPTIONS[error]}" for tp, error in failed.items()]
+    return told, len(failed)

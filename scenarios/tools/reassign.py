@@ -1,0 +1,245 @@
+"""`kafka-reassign-partitions` (`tools/reassign/ReassignPartitionsCommand`): generate, execute, verify, list, cancel, to the letter.
+
+The tool looks at a frozen moment: it says what Kafka's tool would say there, and changes nothing. In a script the acts
+`reassign` and `cancel-reassignment` are what moves partitions; `as_acts` writes a plan that way.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import attrs
+
+from core.controller.placement import UsableBroker, assign_replicas_to_brokers
+from core.errors import KafkaError
+from core.ids import TopicPartition
+from scenarios.describe.described import DescribedPartition, DescribedTopic
+from scenarios.errors import InputError
+
+PENDING: Final = (
+    "Cannot execute because there is an existing partition assignment.  Use --additional to override this and create a new partition "
+    "assignment in addition to the existing one. The --additional option can also be used to change the throttle by resubmitting the "
+    "current reassignment."
+)
+"""Kafka's refusal of a second reassignment without --additional."""
+
+
+@attrs.frozen
+class State:
+    """What the tool sees: the partitions, and the brokers that are registered."""
+
+    rows: dict[TopicPartition, DescribedPartition]
+    brokers: tuple[int, ...]
+
+    @staticmethod
+    def of(topics: Iterable[DescribedTopic], brokers: Iterable[int]) -> State:
+        """From a described moment."""
+        rows = {TopicPartition(row.topic, row.partition): row for topic in topics for row in topic.rows}
+        known = sorted({*brokers, *(replica for row in rows.values() for replica in row.replicas)})
+        return State(dict(sorted(rows.items())), tuple(known))
+
+    def active(self) -> dict[TopicPartition, DescribedPartition]:
+        """The partitions that are being moved."""
+        return {tp: row for tp, row in self.rows.items() if row.adding or row.removing}
+
+
+Plan = dict[TopicPartition, tuple[int, ...]]
+"""Target replicas by partition, in order of partition."""
+
+
+def read_plan(text: str) -> Plan:
+    """The reassignment JSON (`#parsePartitionReassignmentData`, `#parseExecuteAssignmentArgs`).
+
+    Raises:
+        InputError: in Kafka's words.
+    """
+    document = _document(text)
+    found: list[tuple[TopicPartition, tuple[int, ...]]] = []
+    for entry in document.get("partitions") or ():
+        try:
+            tp = TopicPartition(str(entry["topic"]), int(entry["partition"]))
+            replicas = tuple(int(replica) for replica in entry["replicas"])
+            log_dirs = entry.get("log_dirs")
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputError(f"no partition with topic, partition and replicas: {json.dumps(entry)[:80]}") from None
+        if log_dirs is not None and len(log_dirs) != len(replicas):
+            raise InputError(
+                f"Size of replicas list {list(replicas)} is different from size of log dirs list {list(log_dirs)} for partition {tp}"
+            )
+        found.append((tp, replicas))
+    if not found:
+        raise InputError("Partition reassignment list cannot be empty")
+    if any(not replicas for _, replicas in found):
+        raise InputError("Partition replica list cannot be empty")
+    names = [tp for tp, _ in found]
+    twice = sorted({tp for tp in names if names.count(tp) > 1})
+    if twice:
+        raise InputError(f"Partition reassignment contains duplicate topic partitions: {','.join(map(str, twice))}")
+    doubled = [(tp, sorted({one for one in replicas if replicas.count(one) > 1})) for tp, replicas in found]
+    told = [f"{tp} contains multiple entries for {','.join(map(str, several))}" for tp, several in doubled if several]
+    if told:
+        raise InputError(f"Partition replica lists may not contain duplicate entries: {'. '.join(told)}")
+    return dict(sorted(found))
+
+
+def read_topics(text: str) -> list[str]:
+    """The topics-to-move JSON.
+
+    Raises:
+        InputError: it is none, or names a topic twice.
+    """
+    try:
+        topics = [str(entry["topic"]) for entry in _document(text).get("topics") or ()]
+    except (KeyError, TypeError):
+        raise InputError('topics to move are written {"topics":[{"topic":"foo"}],"version":1}') from None
+    twice = sorted({topic for topic in topics if topics.count(topic) > 1})
+    if twice:
+        raise InputError(f"List of topics to reassign contains duplicate entries: {','.join(twice)}")
+    return topics
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError as wrong:
+        raise InputError(f"Failed to parse the JSON: {wrong}") from None
+    if not isinstance(document, dict) or document.get("version", 1) != 1:
+        raise InputError(f"Not supported version field value {document.get('version') if isinstance(document, dict) else 'none'}")
+    return document
+
+
+def write_plan(plan: Plan) -> str:
+    """A plan as the tool prints it: version 1, log_dirs all `any`."""
+    partitions = [
+        {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas), "log_dirs": ["any"] * len(replicas)}
+        for tp, replicas in plan.items()
+    ]
+    return json.dumps({"version": 1, "partitions": partitions}, separators=(",", ":"))
+
+
+def generate(state: State, topics: Sequence[str], brokers: Sequence[int], seed: int = 0) -> list[str]:
+    """`--generate`: today's assignment and a proposed one over some brokers (`AdminUtils#assignReplicasToBrokers` with a drawn start).
+
+    Raises:
+        InputError: unknown topic or broker, or too few brokers.
+    """
+    if len(set(brokers)) != len(brokers):
+        raise InputError(f"Broker list contains duplicate entries: {','.join(map(str, brokers))}")
+    _check_brokers(state, brokers)
+    current: Plan = {}
+    proposed: Plan = {}
+    drawn = random.Random(f"{seed}:reassign")
+    for topic in topics:
+        rows = {tp: row for tp, row in state.rows.items() if tp.topic == topic}
+        if not rows:
+            raise InputError(f"Topic {topic} not found")
+        current.update((tp, row.replicas) for tp, row in rows.items())
+        factor = next(iter(rows.values())).replication_factor
+        try:
+            placed = assign_replicas_to_brokers([UsableBroker(broker) for broker in brokers], len(rows), factor, drawn)
+        except KafkaError as refused:
+            raise InputError(refused.message) from None
+        proposed.update(zip(rows, (tuple(replicas) for replicas in placed), strict=True))
+    return [
+        "Current partition replica assignment", write_plan(current), "", "Proposed partition reassignment configuration",
+        write_plan(proposed),
+    ]  # fmt: skip
+
+
+def _check_brokers(state: State, brokers: Iterable[int]) -> None:
+    for broker in sorted(set(brokers)):
+        if broker not in state.brokers:
+            raise InputError(f"Unknown broker id {broker}")
+
+
+def execute(state: State, plan: Plan, *, additional: bool = False, throttle: int | None = None) -> list[str]:
+    """`--execute`: the rollback file, and what was started.
+
+    Raises:
+        InputError: Kafka's tool refuses the plan.
+    """
+    if state.active() and not additional:
+        raise InputError(PENDING)
+    _check_brokers(state, (broker for replicas in plan.values() for broker in replicas))
+    unknown = [tp for tp in plan if tp not in state.rows]
+    if unknown:
+        raise InputError(
+            f"Error reassigning partition(s):\n{chr(10).join(f'{tp}: This server does not host this topic-partition.' for tp in unknown)}"
+        )
+    told = [
+        "Current partition replica assignment", "", write_plan({tp: state.rows[tp].replicas for tp in plan}), "",
+        "Save this to use as the --reassignment-json-file option during rollback",
+    ]  # fmt: skip
+    if throttle is not None:
+        told.append("Warning: You must run --verify periodically, until the reassignment completes, to ensure the throttle is removed.")
+        told.append(f"The inter-broker throttle limit was set to {throttle} B/s")
+    told.append(f"Successfully started partition reassignment{_s(plan)} for {','.join(map(str, plan))}")
+    return told
+
+
+def verify(state: State, plan: Plan) -> list[str]:
+    """`--verify`: where each partition stands; when none is under way, the throttles that are cleared."""
+    told = ["Status of partition reassignment:"]
+    running = False
+    for tp, target in plan.items():
+        row = state.rows.get(tp)
+        if row is not None and (row.adding or row.removing):
+            running = True
+            told.append(f"Reassignment of partition {tp} is still in progress.")
+        elif row is not None and row.replicas == target:
+            told.append(f"Reassignment of partition {tp} is completed.")
+        else:
+            have = "" if row is None else ",".join(map(str, row.replicas))
+            told.append(
+                f"There is no active reassignment of partition {tp}, but replica set is {have} rather than {','.join(map(str, target))}."
+            )
+    if not running:
+        topics = sorted({tp.topic for tp in plan})
+        told += [
+            "",
+            f"Clearing broker-level throttles on broker{_s(state.brokers)} {','.join(map(str, state.brokers))}",
+            f"Clearing topic-level throttles on topic{_s(topics)} {','.join(topics)}",
+        ]
+    return told
+
+
+def listing(state: State) -> list[str]:
+    """`--list`: the partitions that are being moved."""
+    active = state.active()
+    if not active:
+        return ["No partition reassignments found."]
+    told = ["Current partition reassignments:"]
+    for tp, row in active.items():
+        line = f"{tp}: replicas: {','.join(map(str, row.replicas))}."
+        if row.adding:
+            line += f" adding: {','.join(map(str, row.adding))}."
+        if row.removing:
+            line += f" removing: {','.join(map(str, row.removing))}."
+        told.append(line)
+    return told
+
+
+def cancellable(state: State, plan: Plan) -> list[TopicPartition]:
+    """The partitions that `--cancel` cancels: the tool takes a pure adding of replicas for inactive, although the broker would cancel it."""
+    active = state.active()
+    return [tp for tp in plan if tp in active and (not active[tp].adding or active[tp].removing)]
+
+
+def cancel(state: State, plan: Plan) -> list[str]:
+    """`--cancel`."""
+    cancelled = cancellable(state, plan)
+    if not cancelled:
+        return ["None of the specified partition reassignments are active."]
+    return [f"Successfully cancelled partition reassignment{_s(cancelled)} for: {','.join(map(str, cancelled))}"]
+
+
+def as_acts(plan: Plan) -> list[str]:
+    """A plan as the steps of a script."""
+    return [f"- reassign: {{partition: {tp}, replicas: [{', '.join(map(str, replicas))}]}}" for tp, replicas in plan.items()]
+
+
+def _s(things: Sequence[object] | Plan) -> str:
+    return "" if len(things) == 1 else "s"

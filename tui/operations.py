@@ -1,0 +1,120 @@
+"""The commands `isrlab reassign` and `isrlab leader-election`: Kafka's own options and output, on a moment of a log or a scenario."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.ids import TopicPartition
+    from scenarios.logfold import Described
+    from scenarios.tools.reassign import State
+
+Describe = Callable[[argparse.Namespace], "Described"]
+"""Finds the moment that the arguments name."""
+
+
+def add_commands(commands: Any, describe: Describe, read: Callable[[str], str]) -> None:
+    """Add both commands to the command line."""
+    reassign = commands.add_parser("reassign", help="print what kafka-reassign-partitions prints, at any moment of a log or a scenario")
+    _add_moment(reassign)
+    action = reassign.add_mutually_exclusive_group(required=True)
+    for name, about in (
+        ("generate", "propose an assignment of topics to brokers"),
+        ("execute", "start the moves of a plan; the steps of a script go to stderr"),
+        ("verify", "say where the moves of a plan stand"),
+        ("list", "list the moves under way"),
+        ("cancel", "give the moves of a plan up"),
+    ):
+        action.add_argument(f"--{name}", dest="action", action="store_const", const=name, help=about)
+    reassign.add_argument("--reassignment-json-file", metavar="FILE", help="the plan; '-' is stdin")
+    reassign.add_argument("--topics-to-move-json-file", metavar="FILE", help="for --generate")
+    reassign.add_argument("--broker-list", metavar="1,2,3", help="for --generate")
+    reassign.add_argument("--throttle", metavar="BYTES", help="for --execute: bytes a second")
+    reassign.add_argument("--additional", action="store_true", help="for --execute: although moves are under way")
+    reassign.set_defaults(command=lambda arguments: _reassign(arguments, describe(arguments), read))
+
+    election = commands.add_parser("leader-election", help="print what kafka-leader-election prints, at any moment of a log or a scenario")
+    _add_moment(election)
+    election.add_argument("--election-type", required=True, choices=["preferred", "unclean", "PREFERRED", "UNCLEAN"])
+    election.add_argument("--topic", metavar="T")
+    election.add_argument("--partition", metavar="N")
+    election.add_argument("--all-topic-partitions", action="store_true")
+    election.add_argument("--path-to-json-file", metavar="FILE")
+    election.set_defaults(command=lambda arguments: _elect(arguments, describe(arguments), read))
+
+
+def _add_moment(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or a describe text")
+    parser.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
+    parser.add_argument("--release", metavar="R", help="the Kafka release to run under")
+
+
+def _state(described: Described) -> State:
+    from scenarios.tools.reassign import State
+
+    return State.of(described.topics, described.live_brokers)
+
+
+def _reassign(arguments: argparse.Namespace, described: Described, read: Callable[[str], str]) -> int:
+    from scenarios.errors import InputError
+    from scenarios.tools import reassign
+
+    state = _state(described)
+    if arguments.action == "list":
+        told = reassign.listing(state)
+    elif arguments.action == "generate":
+        if arguments.topics_to_move_json_file is None or arguments.broker_list is None:
+            raise InputError("--generate needs --topics-to-move-json-file and --broker-list")
+        topics = reassign.read_topics(read(arguments.topics_to_move_json_file))
+        told = reassign.generate(state, topics, [_number("--broker-list", one) for one in arguments.broker_list.split(",")])
+    else:
+        if arguments.reassignment_json_file is None:
+            raise InputError(f"--{arguments.action} needs --reassignment-json-file")
+        plan = reassign.read_plan(read(arguments.reassignment_json_file))
+        if arguments.action == "verify":
+            told = reassign.verify(state, plan)
+        elif arguments.action == "cancel":
+            told = reassign.cancel(state, plan)
+            steps = [f"- cancel-reassignment: {tp}" for tp in reassign.cancellable(state, plan)]
+            print("\n".join(steps), file=sys.stderr)
+        else:
+            throttle = None if arguments.throttle is None else _number("--throttle", arguments.throttle)
+            told = reassign.execute(state, plan, additional=arguments.additional, throttle=throttle)
+            print("\n".join(reassign.as_acts(plan)), file=sys.stderr)
+    print("\n".join(told))
+    return 0
+
+
+def _elect(arguments: argparse.Namespace, described: Described, read: Callable[[str], str]) -> int:
+    from core.ids import TopicPartition
+    from scenarios.errors import InputError
+    from scenarios.tools import leader_election
+
+    named: list[TopicPartition] | None = None
+    ways = [arguments.topic is not None, arguments.all_topic_partitions, arguments.path_to_json_file is not None]
+    if sum(ways) != 1 or (arguments.topic is None) is not (arguments.partition is None):
+        raise InputError(
+            "One and only one of the following options is required: topic with partition, all-topic-partitions, path-to-json-file"
+        )
+    if arguments.topic is not None:
+        named = [TopicPartition(arguments.topic, _number("--partition", arguments.partition))]
+    elif arguments.path_to_json_file is not None:
+        named = leader_election.read_partitions(read(arguments.path_to_json_file))
+    preferred = arguments.election_type.lower() == "preferred"
+    told, failed = leader_election.elect(_state(described), described.live_brokers, named, preferred=preferred)
+    if told:
+        print("\n".join(told))
+    if failed:
+        print(f"{failed} replica(s) could not be elected", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _number(option: str, text: str) -> int:
+    from scenarios.errors import InputError
+
+    if not (text.strip().isascii() and text.strip().isdecimal()) or len(text) > 18:
+        raise InputError(f"{option}: '{text[:40]}' is no number")
+    return int(text)
