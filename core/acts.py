@@ -199,7 +199,11 @@ class Release(Act):
 
 @attrs.frozen
 class Set(Act):
-    """Change a Kafka setting, cluster-wide, for a topic or for a broker."""
+    """Change a Kafka setting, cluster-wide, for a topic or for a broker.
+
+    A setting that Kafka reads only at start is refused in a running cluster; `force` has it so all the same, as if the
+    brokers had been restarted with it and nothing else had happened.
+    """
 
     word: ClassVar[str] = "set"
     does: ClassVar[str] = "change a Kafka setting while it runs"
@@ -207,6 +211,7 @@ class Set(Act):
     value: str
     topic: str | None = None
     broker: int | None = None
+    force: bool = False
 
 
 @attrs.frozen

@@ -377,6 +377,11 @@ def _set(cluster: Cluster, act: acts.Set) -> Doing:
         setting.parse(act.value)
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None
+    if not setting.dynamic and not act.force:
+        raise ActRefused(
+            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads it when a broker starts. "
+            "Set it in the cluster's settings, or write force: true to have it at once"
+        )
     if act.topic is not None and act.broker is not None:
         raise ActRefused(f"set {act.name} for a topic or for a broker, not for both")
     if act.topic is not None:

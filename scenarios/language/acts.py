@@ -128,9 +128,12 @@ def _settings(node: Fields) -> tuple[Act, ...]:
         scope["topic"] = check_topic_name(topic, as_text(topic))
     if broker is not None:
         scope["broker"] = as_broker(broker)
+    force = node.get("force")
+    if force is not None:
+        scope["force"] = as_bool(force)
     acts: list[Act] = []
     for name, value in node.values.items():
-        if name in ("topic", "broker"):
+        if name in ("topic", "broker", "force"):
             continue
         if name not in SETTINGS:
             raise node.key_error(

@@ -105,7 +105,7 @@ def session(path: Path, seed: int, release: Release, *, killed: bool = False) ->
         lambda: acts.Load("t", 100),
         lambda: acts.Consume("t", f"reader{draw.randint(1, 3)}"),
         lambda: acts.Elect(draw.choice(("preferred", "unclean"))),
-        lambda: acts.Set("replica.lag.time.max.ms", draw.choice(("1000", "30000"))),
+        lambda: acts.Set("replica.lag.time.max.ms", draw.choice(("1000", "30000")), force=True),
         lambda: acts.CreateTopic(f"u{draw.randint(0, 3)}", 2, 2, config=(("min.insync.replicas", "2"),)),
         lambda: acts.Fetch(draw.randint(1, 4)),
         lambda: acts.Bounce(draw.randint(1, 4), clean=draw.random() < 0.5),

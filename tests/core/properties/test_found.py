@@ -114,7 +114,7 @@ def test_a_leader_that_missed_anothers_term_trusts_what_it_knew_of_its_followers
 
     then(0, acts.Produce("t", 100, partition=0))
     then(2 * SECOND, acts.Cut(("b2", "b1")), acts.Produce("t", 10, partition=0))
-    then(SECOND, acts.Hold((CONTROLLER, "b1")), acts.Set("num.partitions", "2"))
+    then(SECOND, acts.Hold((CONTROLLER, "b1")), acts.Set("num.partitions", "2", force=True))
     then(10_000, acts.Elect())
     then(SECOND, acts.Shutdown(2))
     assert (logs[1].leo, logs[3].leo, cluster.account.elections) == (110, 100, {"preferred": 1})

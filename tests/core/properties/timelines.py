@@ -99,7 +99,7 @@ def _acts(brokers: int, topics: int, min_isrs: tuple[int, ...]) -> st.SearchStra
             lambda number, records: acts.Produce(f"t{number}", records, producer=f"burst{number}"), topic, st.sampled_from((1, 30, 4_000))
         ),
         st.sampled_from(min_isrs).map(lambda value: acts.Set("min.insync.replicas", str(value))),
-        st.sampled_from((1_000, 5_000, 30_000)).map(lambda value: acts.Set("replica.lag.time.max.ms", str(value))),
+        st.sampled_from((1_000, 5_000, 30_000)).map(lambda value: acts.Set("replica.lag.time.max.ms", str(value), force=True)),
     )
 
 
