@@ -14,9 +14,10 @@ from tests.core.properties.invariants import Watch
 from tests.core.properties.timelines import Timeline, heal, play, timelines
 
 
-def watched(timeline: Timeline, release: Release, *, healed: bool = True) -> Cluster:
-    """Play a timeline under watch, then heal it and demand that it becomes whole."""
+def watched(timeline: Timeline, release: Release, *, healed: bool = True, lossless: bool = True) -> Cluster:
+    """Play a timeline under watch, then heal it and demand that it becomes whole; without `lossless` records may be lost on the way."""
     watch = Watch(release)
+    watch.lossless = watch.lossless and lossless
     cluster = play(timeline, release, watch.sink, watch.run)
     watch.look()
     if healed:

@@ -1,0 +1,123 @@
+"""Swarm timelines: each seed draws which faults there are at all, how often each, and how fast they come (TigerBeetle's way).
+
+A mix of every fault all the time never gets deep into any one; a seed that only knows three of them does. Plain draws from
+`random.Random`, so that a seed means the same timeline for ever, and a harm once found stays found.
+`python -m tests.core.properties.swarm 300 0.10.2 "4.1 without maximal-isr"` tells which seeds harm what.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from core import acts
+from core.ids import CONTROLLER, TopicPartition, broker_address
+from core.release import Release
+from core.sim.cluster import Cluster
+from core.units import SECOND, US_PER_MS
+from scenarios.releases import release_named
+from tests.core.properties.timelines import DEFAULT_LATENCY, Step, Timeline, play
+
+Draw = Callable[[random.Random, int], acts.Act]
+"""Makes an act of a fault: the random stream, and how many brokers there are."""
+
+
+def _broker(draw: random.Random, brokers: int) -> int:
+    return draw.randint(1, brokers)
+
+
+def _two(draw: random.Random, brokers: int) -> tuple[str, str]:
+    a, b = draw.sample(range(1, brokers + 1), 2)
+    return broker_address(a), broker_address(b)
+
+
+def _of_controller(draw: random.Random, brokers: int) -> tuple[str, str]:
+    pair = (CONTROLLER, broker_address(_broker(draw, brokers)))
+    return pair if draw.random() < 0.7 else (pair[1], pair[0])
+
+
+FAULTS: Final[dict[str, tuple[Draw, Draw | None]]] = {
+    "kill": (lambda draw, n: acts.Kill(_broker(draw, n)), lambda draw, n: acts.Start(_broker(draw, n))),
+    "shutdown": (lambda draw, n: acts.Shutdown(_broker(draw, n)), lambda draw, n: acts.Start(_broker(draw, n))),
+    "pause": (lambda draw, n: acts.Pause(_broker(draw, n)), lambda draw, n: acts.Resume(_broker(draw, n))),
+    "cut": (lambda draw, n: acts.Cut(_two(draw, n), draw.random() < 0.5), lambda draw, n: acts.Heal()),
+    "cut-controller": (lambda draw, n: acts.Cut(_of_controller(draw, n), one_way=True), lambda draw, n: acts.Heal()),
+    "isolate": (lambda draw, n: acts.Isolate(broker_address(_broker(draw, n))), lambda draw, n: acts.Heal()),
+    "hold": (lambda draw, n: acts.Hold(_two(draw, n)), lambda draw, n: acts.Release(_two(draw, n))),
+    "hold-controller": (lambda draw, n: acts.Hold(_of_controller(draw, n)), lambda draw, n: acts.Release(_of_controller(draw, n))),
+    "slow": (
+        lambda draw, n: acts.Link(_two(draw, n), latency=draw.choice((20_000, 300_000, 2_000_000)), jitter=draw.choice((0, 1_500_000))),
+        lambda draw, n: acts.Link(_two(draw, n), latency=DEFAULT_LATENCY, jitter=0),
+    ),
+    "lossy": (
+        lambda draw, n: acts.Link(_two(draw, n), loss_ppm=300_000),
+        lambda draw, n: acts.Link(_two(draw, n), loss_ppm=0),
+    ),
+    "elect": (lambda draw, n: acts.Elect(), None),
+    "lag": (lambda draw, n: acts.Set("replica.lag.time.max.ms", str(draw.choice((1_000, 5_000, 30_000)))), None),
+    "burst": (lambda draw, n: acts.Produce("t0", draw.choice((1, 30, 4_000)), producer="burst0"), None),
+}  # fmt: skip
+"""Each fault, and what undoes it."""
+
+HARSH: Final[dict[str, tuple[Draw, Draw | None]]] = {
+    "unclean": (
+        lambda draw, n: acts.Set("unclean.leader.election.enable", "true"),
+        lambda draw, n: acts.Set("unclean.leader.election.enable", "false"),
+    ),
+    "power-loss": (
+        lambda draw, n: acts.PowerLoss(_broker(draw, n), ((TopicPartition("t0", 0), draw.randint(0, 400)),)),
+        lambda draw, n: acts.Start(_broker(draw, n)),
+    ),
+    "min-isr": (lambda draw, n: acts.Set("min.insync.replicas", str(draw.choice((1, 2)))), None),
+}  # fmt: skip
+"""Faults after which records may be lost under any release; replicas that differ for good are still a harm."""
+
+PACES: Final = (2 * US_PER_MS, 50 * US_PER_MS, 700 * US_PER_MS, 4 * SECOND, 12 * SECOND)
+"""Mean time between two steps, µs."""
+
+
+def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = ()) -> Timeline:
+    """The timeline of a seed; with `harsh` also of faults that lose records, with `only` of just those faults."""
+    draw = random.Random(f"{seed}:swarm")
+    brokers = draw.randint(3, 5)
+    faults = {**FAULTS, **HARSH} if harsh else FAULTS
+    chosen = list(only) or [name for name in faults if draw.random() < (0.7 if name in HARSH else 0.4)] or ["kill"]
+    weights = [draw.choice((1, 2, 6)) for _ in chosen]
+    undoing = draw.choice((0.3, 0.5, 0.7))
+    paces = draw.sample(PACES, draw.randint(1, 3))
+    steps: list[Step] = []
+    for _ in range(draw.randint(20, 50)):
+        deed, undo = faults[draw.choices(chosen, weights)[0]]
+        act = undo if undo is not None and draw.random() < undoing else deed
+        steps.append((draw.randrange(2 * draw.choice(paces)), act(draw, brokers)))
+    return Timeline(brokers, (draw.randint(1, 2),), seed, draw.choice((DEFAULT_LATENCY, 15_000)), tuple(steps))
+
+
+HARMS: Final = ("records-lost", "records-diverged")
+"""Events that tell of harm done."""
+
+
+def harms(seed: int, release: Release, *, harsh: bool = False) -> Counter[str]:
+    """What harm a seed's timeline does under a release: how often each kind."""
+    found: Counter[str] = Counter()
+
+    def sink(event: tuple) -> None:
+        if event[3] in HARMS:
+            found[event[3]] += 1
+
+    play(swarm(seed, harsh=harsh), release, sink, Cluster.run_until)
+    return found
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        release = release_named(name)
+        harmful: dict[str, list[int]] = {f"{kind}{mark}": [] for kind in HARMS for mark in ("", " (harsh)")}
+        for seed in range(int(sys.argv[1])):
+            for harsh in (False, True):
+                for kind in harms(seed, release, harsh=harsh):
+                    harmful[kind + " (harsh)" * harsh].append(seed)
+        print(name, {kind: seeds[:8] for kind, seeds in harmful.items()}, flush=True)
