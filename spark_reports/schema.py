@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
 from core.journal.events import EVENTS, column_types
 
@@ -69,8 +69,12 @@ def line_schema() -> StructType:
     return StructType([*event_schema().fields, *marks])
 
 
+SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
+"""Columns of a session's row that are shown; the others are for the summaries."""
+
+
 def session_schema() -> StructType:
-    """One row a session: from the log's header and its last line."""
+    """One row a session: from the log's header and its last line. `min_isr`: min.insync.replicas by topic, empty for the cluster."""
     return StructType(
         [
             StructField(SESSION, StringType()),
@@ -81,5 +85,7 @@ def session_schema() -> StructType:
             StructField("end_us", LongType()),
             StructField("ended", BooleanType()),
             StructField("torn", BooleanType()),
+            StructField("capped_min_isr", BooleanType()),
+            StructField("min_isr", MapType(StringType(), LongType())),
         ]
     )

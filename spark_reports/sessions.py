@@ -40,6 +40,8 @@ class Log:
         end_us: virtual time at which the session ended, or of its last event when it did not end in good order.
         ended: there is an end line; without it the process was killed.
         torn: the last line was cut off in the middle of being written; it is skipped.
+        capped_min_isr: the release counts min.insync.replicas as at most the number of replicas.
+        min_isr: min.insync.replicas at the start, by topic; that of the whole cluster under the empty name.
     """
 
     path: Path
@@ -52,6 +54,8 @@ class Log:
     end_us: int
     ended: bool
     torn: bool
+    capped_min_isr: bool
+    min_isr: dict[str, int]
 
 
 def find_logs(paths: Iterable[Path]) -> list[Path]:
@@ -106,7 +110,16 @@ def open_log(path: Path) -> Log:
         end_us=end_us,
         ended=ended,
         torn=torn,
+        capped_min_isr=reader.release.capped_min_isr,
+        min_isr=_min_isr(reader),
     )
+
+
+def _min_isr(reader: LogReader) -> dict[str, int]:
+    """min.insync.replicas as the header has it, by topic; that of the whole cluster under the empty name."""
+    name = "min.insync.replicas"
+    given = {"": reader.header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in reader.spec.topics}
+    return {subject: int(value) for subject, value in given.items() if value is not None and value.isascii() and value.isdecimal()}
 
 
 def name_sessions(logs: Sequence[Log]) -> list[Log]:
@@ -213,7 +226,8 @@ def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
     """One row a session: what its header says, its length and its end."""
     from spark_reports.schema import session_schema
 
-    rows = [(log.session, log.release, log.seed, log.scenario, log.events, log.end_us, log.ended, log.torn) for log in logs]
+    names = session_schema().names
+    rows = [tuple(getattr(log, name) for name in names) for log in logs]
     return spark.createDataFrame(rows, session_schema())
 
 

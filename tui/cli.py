@@ -165,6 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="have Spark summarise event logs")
     report.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
     report.add_argument("-o", "--output", metavar="DIR", help="write each table there as Parquet")
+    report.add_argument("--html", metavar="FILE", help="write one HTML file with charts and tables, instead of tables on the terminal")
     report.add_argument("--master", metavar="URL", help="a Spark master instead of this machine")
     report.add_argument("--json", action="store_true", help="print the tables as one JSON document")
     report.add_argument("-q", "--quiet", action="store_true", help="no progress")
@@ -724,7 +725,9 @@ def _report(arguments: argparse.Namespace) -> int:
         return BAD_INPUT
     from spark_reports.report import main_report
 
-    return main_report(arguments.logs, arguments.output, arguments.master, as_json=arguments.json, quiet=arguments.quiet)
+    return main_report(
+        arguments.logs, arguments.output, arguments.master, as_json=arguments.json, quiet=arguments.quiet, html=arguments.html
+    )
 
 
 if __name__ == "__main__":

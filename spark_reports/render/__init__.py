@@ -1,1 +1,1 @@
-"""Finished tables, shown: `terminal` for people, `as_json` for programs. Parquet is written where Spark has the tables (`report`)."""
+"""Finished tables, shown: `terminal` and `html` for people, `as_json` for programs. Parquet is written where Spark has the tables (`report`)."""

@@ -1,4 +1,4 @@
-"""A finished table, out of Spark: what the renderers show."""
+"""Finished tables, out of Spark: what the renderers show."""
 
 from __future__ import annotations
 
@@ -24,3 +24,18 @@ class Result:
     columns: tuple[str, ...]
     rows: Sequence[tuple[object, ...]]
     more: int = 0
+
+
+@attrs.frozen
+class Report:
+    """A whole report.
+
+    Attributes:
+        tables: in the order they are shown; the first is the sessions.
+        drawn: what the charts are drawn from (`summaries.CHARTS`), empty without charts.
+        partitions: how many partitions there are in all sessions, drawn or not.
+    """
+
+    tables: Sequence[Result]
+    drawn: Sequence[Result] = ()
+    partitions: int = 0

@@ -16,7 +16,7 @@ from spark_reports.render.result import Result
 PIPE_WIDTH: Final = 10_000
 """Columns to use when the output is no terminal: a row is a line, whatever its length."""
 
-ALARMS: Final = frozenset({"unclean", "lost", "diverged", "offline_us", "offline_times", "torn"})
+ALARMS: Final = frozenset({"unclean", "lost", "diverged", "offline_us", "offline_times", "under_min_us", "under_min_times", "torn"})
 """Columns in which anything but zero is set in bold: they are what a reader must not overlook."""
 
 
@@ -47,26 +47,30 @@ def _table(result: Result, ascii_only: bool) -> Table:
     table = Table(box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index in shown:
         number = any(isinstance(row[index], int) and not isinstance(row[index], bool) for row in result.rows)
-        table.add_column(_heading(result.columns[index]), justify="right" if number else "left", overflow="fold")
+        table.add_column(heading(result.columns[index]), justify="right" if number else "left", overflow="fold")
     for row in result.rows:
         table.add_row(*(_cell(result.columns[index], row[index]) for index in shown))
     return table
 
 
-def _heading(column: str) -> str:
+def heading(column: str) -> str:
+    """A column's name as people read it."""
     return column.removesuffix("_us").replace("_", " ")
 
 
 def _cell(column: str, value: object) -> Text:
+    return Text(text_of(column, value), style="bold" if value and column in ALARMS else "")
+
+
+def text_of(column: str, value: object) -> str:
+    """A value as people write it: times with units, counts with separators, names without anything that could move the cursor."""
     if value is None:
-        return Text("-")
+        return "-"
     if isinstance(value, bool):
-        text = "yes" if value else "no"
-    elif isinstance(value, int):
-        text = format_duration(value) if column.endswith("_us") else _acks(value) if column == "acks" else _number(column, value)
-    else:
-        text = plain(str(value))
-    return Text(text, style="bold" if value and column in ALARMS else "")
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return format_duration(value) if column.endswith("_us") else _acks(value) if column == "acks" else _number(column, value)
+    return plain(str(value))
 
 
 def _acks(value: int) -> str:
@@ -75,7 +79,7 @@ def _acks(value: int) -> str:
 
 def _number(column: str, value: int) -> str:
     """Counts with separators; numbers that are names without."""
-    return str(value) if column in ("partition", "broker", "seed") else f"{value:,}"
+    return str(value) if column in ("partition", "broker", "seed", "change") else f"{value:,}"
 
 
 def plain(text: str) -> str:

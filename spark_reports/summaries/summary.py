@@ -10,9 +10,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 
-def table(names: tuple[str, ...], numbers: tuple[str, ...]) -> StructType:
-    """The schema of a summary's table: first columns of text, then columns of whole numbers."""
-    return StructType([*(StructField(name, StringType()) for name in names), *(StructField(name, LongType()) for name in numbers)])
+def table(
+    names: tuple[str, ...], numbers: tuple[str, ...], more_names: tuple[str, ...] = (), more_numbers: tuple[str, ...] = ()
+) -> StructType:
+    """The schema of a summary's table: columns of text, then columns of whole numbers, and the same once more."""
+    return StructType(
+        [
+            *(StructField(name, StringType()) for name in names),
+            *(StructField(name, LongType()) for name in numbers),
+            *(StructField(name, StringType()) for name in more_names),
+            *(StructField(name, LongType()) for name in more_numbers),
+        ]
+    )
 
 
 @attrs.frozen

@@ -143,7 +143,214 @@ def errors(events: list[Line], end: int) -> Rows:
     return rows
 
 
+def states(events: list[Line], end: int) -> list[Line]:
+    """Each partition's states with the time they lasted, in order. The test's header sets min.insync.replicas 2 for the cluster, and 4.1 caps it."""
+    cluster, by_topic = 2, dict[str, int]()
+    current: dict[tuple[str, int], Line] = {}
+    done: list[Line] = []
+
+    def put(where: tuple[str, int], event: Line, change: Line) -> None:
+        asked = by_topic.get(where[0], cluster)
+        if where in current:
+            done.append(current[where] | {"until": event["t"]})
+        current[where] = {"where": where, "from": event["t"]} | {name: change[name] for name in ("leader", "replicas", "isr", "adding")}
+        current[where]["min"] = min(asked, len(change["replicas"]))
+
+    for event in events:
+        if event["kind"] == "partition-changed":
+            put((event["topic"], event["partition"]), event, event)
+            continue
+        given: list[tuple[str, str]] = []
+        if event["kind"] == "setting-changed" and event["name"] == "min.insync.replicas":
+            given = [(event["subject"], event["new"])]
+        elif event["kind"] == "act" and event["act"] == "create-topic":
+            args = json.loads(event["args"])
+            given = [(args["topic"], value) for name, value in args.get("config", []) if name == "min.insync.replicas"]
+        for subject, value in given:
+            if subject == "":
+                cluster = int(value)
+            else:
+                by_topic[subject] = int(value)
+            for where, state in list(current.items()):
+                if subject in ("", where[0]):
+                    put(where, event, state)
+    done.extend(state | {"until": end} for state in current.values())
+    for state in done:
+        state["offline"] = state["leader"] == -1
+        state["under_min"] = not state["offline"] and len(state["isr"]) < state["min"]
+        state["under_replicated"] = not state["offline"] and len(state["isr"]) + len(state["adding"]) < len(state["replicas"])
+        state["at_min"] = state["under_replicated"] and len(state["isr"]) == state["min"]
+    return sorted(done, key=lambda state: state["where"])
+
+
+def leadership(events: list[Line], end: int) -> Rows:
+    rows: Rows = defaultdict(lambda: dict.fromkeys(("partitions", "led_us", "share_percent", "preferred_us", "taken_over"), 0))
+    led = defaultdict(set)
+    leaders: dict[tuple[str, int], int] = {}
+    for state in states(events, end):
+        leader, where = state["leader"], state["where"]
+        if leader != -1:
+            row = rows[(leader,)]
+            led[leader].add(where)
+            row["led_us"] += state["until"] - state["from"]
+            row["preferred_us"] += state["until"] - state["from"] if state["replicas"][:1] == [leader] else 0
+            row["taken_over"] += leaders.get(where, leader) != leader
+        leaders[where] = leader
+    total = sum(row["led_us"] for row in rows.values())
+    for (broker,), row in rows.items():
+        row["partitions"] = len(led[broker])
+        row["share_percent"] = row["led_us"] * 100 // max(total, 1)
+    return rows
+
+
+def min_isr(events: list[Line], end: int) -> Rows:
+    rows: Rows = {}
+    was: dict[Any, str] = {}
+    for state in states(events, end):
+        where = state["where"]
+        row = rows.setdefault(where, dict.fromkeys(("at_min_us", "at_min_times", "under_min_us", "under_min_times"), 0))
+        row["min_isr"] = state["min"]
+        row["smallest_isr"] = min(row.get("smallest_isr", 99), len(state["isr"]))
+        how = "at_min" if state["at_min"] else "under_min" if state["under_min"] else ""
+        if how:
+            row[how + "_us"] += state["until"] - state["from"]
+            row[how + "_times"] += was.get(where) != how
+        was[where] = how
+    return rows
+
+
+def unavailability(events: list[Line], end: int) -> Rows:
+    down: list[tuple[int, int, int, str]] = []
+    since: dict[int, tuple[int, str]] = {}
+    for event in events:
+        if event["kind"] in ("broker-stopped", "broker-paused", "broker-started", "broker-resumed"):
+            if event["broker"] in since:
+                start, how = since.pop(event["broker"])
+                down.append((event["broker"], start, event["t"], how))
+            if event["kind"] in ("broker-stopped", "broker-paused"):
+                since[event["broker"]] = (event["t"], "leader down" if event["kind"] == "broker-stopped" else "leader paused")
+    down.extend((broker, start, end, how) for broker, (start, how) in since.items())
+    spells: dict[Any, list[tuple[int, int, str]]] = defaultdict(list)
+    for state in states(events, end):
+        start, stop = state["from"], state["until"]
+        bad = [(start, stop, "no leader", ("reads", "writes"))] if state["offline"] else []
+        bad += [(start, stop, "ISR under min.insync.replicas", ("writes",))] if state["under_min"] else []
+        for broker, begin, finish, how in down:
+            if broker == state["leader"]:
+                bad.append((max(start, begin), min(stop, finish), how, ("reads", "writes")))
+        for begin, finish, why, whats in bad:
+            if begin < finish:
+                for what in whats:
+                    spells[*state["where"], what].append((begin, finish, why))
+    rows: Any = {}
+    for where, several in spells.items():
+        windows: list[tuple[int, int, set[str]]] = []
+        for begin, finish, why in sorted(several):
+            if windows and begin <= windows[-1][1]:
+                first, last, reasons = windows.pop()
+                windows.append((first, max(last, finish), reasons | {why}))
+            else:
+                windows.append((begin, finish, {why}))
+        for begin, finish, reasons in windows:
+            rows[*where, begin] = {"to_us": finish, "lasts_us": finish - begin, "why": ", ".join(sorted(reasons))}
+    return rows
+
+
+def nearest_rank(ordered: list[int], percent: int) -> int:
+    return ordered[-(-percent * len(ordered) // 100) - 1]
+
+
+def lag(events: list[Line], end: int) -> Rows:
+    log_end: dict[Any, int] = {}
+    committed: dict[Any, int] = {}
+    samples: dict[Any, list[int]] = defaultdict(list)
+    for event in events:
+        where = (event.get("topic"), event.get("partition"))
+        if event["kind"] == "became-leader":
+            log_end[where], committed[where] = event["offset"], event["high_watermark"]
+        elif event["kind"] == "high-watermark":
+            committed[where] = event["new_offset"]
+        elif event["kind"] == "append":
+            log_end[where] = event["to_offset"]
+            if where in committed:
+                samples[event["topic"], "high watermark"].append(log_end[where] - committed[where])
+        elif event["kind"] == "follower-fetched" and where in log_end:
+            samples[event["topic"], f"follower b{event['follower']}"].append(log_end[where] - event["new_offset"])
+    rows: Rows = {}
+    for group, several in samples.items():
+        several.sort()
+        rows[group] = {"samples": len(several), "max": several[-1]} | {f"p{p}": nearest_rank(several, p) for p in (50, 95, 99)}
+    return rows
+
+
+def settings(events: list[Line], end: int) -> Rows:
+    columns = {
+        "leader-elected": "elections",
+        "isr-shrunk": "isr_shrinks",
+        "isr-expanded": "isr_expands",
+        "partition-offline": "offline",
+        "produce-failed": "produce_errors",
+        "records-lost": "lost",
+    }
+    rows: Any = {}
+    for change in events:
+        if change["kind"] != "setting-changed":
+            continue
+        row = {"at_us": change["t"], "setting": change["name"]} | {name: change[name] for name in ("subject", "old", "new")}
+        row |= dict.fromkeys(columns.values(), 0)
+        for event in events[change["seq"] :]:
+            if event["kind"] in columns and event["t"] <= change["t"] + 60_000_000:
+                row[columns[event["kind"]]] += event["to_offset"] - event["from_offset"] if event["kind"] == "records-lost" else 1
+        rows[(change["seq"],)] = row
+    return rows
+
+
+def timeline(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    for state in states(events, end):
+        if state["until"] == state["from"]:
+            continue
+        names = {"offline": "offline", "under_min": "under min", "at_min": "at min", "under_replicated": "under-replicated"}
+        how = next((word for name, word in names.items() if state[name]), "in sync")
+        rows[*state["where"], state["from"]] = {
+            "leader": state["leader"],
+            "isr": ",".join(map(str, state["isr"])),
+            "to_us": state["until"],
+            "state": how,
+            "min_isr": state["min"],
+        }
+    return rows
+
+
+def curves(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    last = max([end, *(event["t"] for event in events)])
+    points: dict[Any, Line] = {}
+    for event in events:
+        if event["kind"] not in ("append", "became-leader", "high-watermark"):
+            continue
+        piece = event["t"] * 120 // (last + 1)
+        point = points.setdefault((event["topic"], event["partition"], piece), {"log_end": None, "high_watermark": None})
+        point["at_us"] = event["t"]
+        if event["kind"] == "append":
+            point["log_end"] = event["to_offset"]
+        elif event["kind"] == "high-watermark":
+            point["high_watermark"] = event["new_offset"]
+        else:
+            point["log_end"], point["high_watermark"] = event["offset"], event["high_watermark"]
+    for (topic, partition, _), point in points.items():
+        rows[topic, partition, point.pop("at_us")] = point
+    return rows
+
+
 ALL = {
+    "leadership": leadership,
+    "min_isr": min_isr,
+    "unavailability": unavailability,
+    "lag": lag,
+    "settings": settings,
+    "timeline": timeline,
+    "curves": curves,
     "elections": elections,
     "isr_churn": isr_churn,
     "availability": availability,

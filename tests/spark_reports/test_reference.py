@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from core.journal.events import KINDS, column_types
-from spark_reports.summaries import KINDS as USED
-from spark_reports.summaries import SUMMARIES
+from spark_reports.summaries import CHARTS, SUMMARIES, kinds_of
 from tests.spark_reports import reference
 from tests.spark_reports.logs import write_log
 
 pytestmark = pytest.mark.spark
 
+EVERY = (*SUMMARIES, *CHARTS)
 BROKERS = st.integers(1, 4)
 WORDS: dict[str, st.SearchStrategy[Any]] = {
     "topic": st.sampled_from(["a", "b", "<script>alert(1)</script>", "naïve 話題 \u2028"]),
@@ -32,6 +32,16 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "to_offset": st.integers(51, 2**40),
     "latency_us": st.integers(0, 30) | st.integers(0, 10**10),
     "records": st.integers(1, 2**40),
+    "name": st.sampled_from(["min.insync.replicas", "replica.lag.time.max.ms"]),
+    "subject": st.sampled_from(["", "a", "b", "b1"]),
+    "new": st.sampled_from(["1", "2", "3", "4"]),
+    "act": st.sampled_from(["create-topic", "kill"]),
+    "args": st.sampled_from(['{"topic": "a", "config": [["min.insync.replicas", "3"], ["retention.ms", "1"]]}', '{"broker": 1}', "{}"]),
+    "follower": BROKERS,
+    "old_offset": st.integers(0, 50),
+    "new_offset": st.integers(0, 100),
+    "offset": st.integers(0, 100),
+    "high_watermark": st.integers(0, 100),
 }
 BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
     "int": st.integers(-1, 2**40),
@@ -49,9 +59,9 @@ def events_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int | None]:
     """Events with the steps of time between them, and how long the session goes on after the last (None: it is killed)."""
-    heavy = ("partition-changed", "produce-acked", "isr-shrunk", "isr-expanded", "leader-elected")
-    kinds = st.sampled_from([*heavy, *heavy, *USED, "broker-paused", "follower-fetched"])
-    events = draw(st.lists(kinds.flatmap(events_of), max_size=25))
+    heavy = ("partition-changed", "produce-acked", "isr-shrunk", "isr-expanded", "leader-elected", "setting-changed", "broker-stopped")
+    kinds = st.sampled_from([*heavy, *heavy, *kinds_of(EVERY), "broker-unfenced", "follower-append"])
+    events = draw(st.lists(kinds.flatmap(events_of), max_size=30))
     now = 0
     for event in events:
         now += event["t"]
@@ -61,7 +71,7 @@ def sessions(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int | None]:
 
 
 # Each example is several sessions put through Spark together; to shrink one would take minutes, the assertion names table and rows.
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
 @given(st.lists(sessions(), min_size=4, max_size=10))
 def test_spark_and_plain_python_agree(
     summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]], several: list[tuple[list[dict[str, Any]], int | None]]
@@ -69,7 +79,7 @@ def test_spark_and_plain_python_agree(
     with tempfile.TemporaryDirectory() as directory:
         paths = [write_log(Path(directory) / f"s{number}.jsonl", *session) for number, session in enumerate(several)]
         tables = summarise(paths)
-        for summary in SUMMARIES:
+        for summary in EVERY:
             expected = {}
             for path in paths:
                 for key, row in reference.ALL[summary.name](*reference.read(path)).items():

@@ -107,6 +107,61 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         ],
         10,
     ),
+    # The header sets min.insync.replicas 2 for the cluster.
+    "min-isr": (
+        [
+            changed(0, 1, [1, 2, 3]),
+            changed(1_000, 1, [1, 2]),
+            changed(3_000, 1, [1]),
+            event(4_000, "setting-changed", name="min.insync.replicas", subject="a", old="2", new="1"),
+            changed(6_000, 3, [3]),
+            event(7_000, "setting-changed", name="min.insync.replicas", subject="", old="2", new="9"),
+            event(7_500, "setting-changed", name="min.insync.replicas", subject="a", old="1", new="9"),
+            event(8_000, "setting-changed", name="replica.lag.time.max.ms", subject="a", old="30000", new="1"),
+            changed(9_000, 2, [2, 3, 1]),
+            changed(0, 2, [2, 1], replicas=(2, 1), **B),
+        ],
+        10_000,
+    ),
+    "windows": (
+        [
+            changed(0, 1, [1, 2, 3]),
+            changed(0, 2, [2, 3, 1], **B),
+            event(1_000, "broker-stopped", broker=1, how="killed"),
+            changed(2_000, -1, [1]),
+            changed(3_000, 2, [2]),
+            changed(5_000, 2, [2, 3]),
+            event(6_000, "broker-paused", broker=2),
+            event(6_500, "broker-resumed", broker=2),
+            event(9_000, "broker-stopped", broker=2, how="killed"),
+        ],
+        10_000,
+    ),
+    "lag": (
+        [
+            span(0, "append", 0, 3),
+            event(0, "became-leader", **A, broker=1, offset=3, high_watermark=1),
+            span(1, "append", 3, 10),
+            event(2, "follower-fetched", **A, broker=1, follower=2, old_offset=0, new_offset=8),
+            event(3, "high-watermark", **A, broker=1, old_offset=1, new_offset=8),
+            span(4, "append", 10, 11),
+            event(5, "follower-fetched", **A, broker=1, follower=2, old_offset=8, new_offset=11),
+            event(6, "follower-fetched", **A, broker=1, follower=3, old_offset=0, new_offset=5),
+        ],
+        10,
+    ),
+    "settings": (
+        [
+            event(0, "leader-elected", **A, leader=2, election="clean"),
+            event(1_000_000, "setting-changed", name="unclean.leader.election.enable", subject="a", old="false", new="true"),
+            event(2_000_000, "leader-elected", **A, leader=2, election="unclean"),
+            span(2_000_000, "records-lost", 5, 12),
+            event(61_000_000, "isr-expanded", broker=1, **A, isr=[1, 2], joined=[2]),
+            event(61_000_001, "setting-changed", name="replica.lag.time.max.ms", subject="", old="30000", new="10000"),
+            event(61_000_001, "isr-shrunk", broker=1, **A, isr=[1], out=[2]),
+        ],
+        90_000_000,
+    ),
     "nothing": ([], 0),
 }  # fmt: skip
 
@@ -156,6 +211,59 @@ def test_produce_latency(tables: dict[str, Table]) -> None:
     ]
 
 
+def test_leadership(tables: dict[str, Table]) -> None:
+    # broker, partitions, led, share in percent, led as preferred, taken over. Led in all: 9,000 of a-0, 10,000 of b-3.
+    assert of(tables["leadership"], "windows") == [(1, 1, 2_000, 10, 2_000, 0), (2, 2, 17_000, 89, 0, 1)]
+
+
+def test_min_isr(tables: dict[str, Table]) -> None:
+    # a-0: at min 2 1,000–3,000, under it until 4,000, when the topic's own 1 makes it at min again, until 7,500. Then 9 counts as 3 (4.1
+    # caps it at the number of replicas): under min until 9,000. b-3 has two replicas, both in sync: never under-replicated.
+    assert of(tables["min_isr"], "min-isr") == [("a", 0, 3, 1, 5_500, 2, 2_500, 2), ("b", 3, 2, 2, 0, 0, 0, 0)]
+
+
+def test_unavailability(tables: dict[str, Table]) -> None:
+    # From the leader's death at 1,000, which the controller notices at 2,000, to the election at 3,000, whose ISR is too small to write to.
+    rows = [tuple(row.values()) for row in tables["unavailability"] if row["session"] == "windows"]
+    both = [(6_000, 6_500, 500, "leader paused"), (9_000, 10_000, 1_000, "leader down")]
+    assert [(topic, what, start, end, lasts, why) for _, topic, _, what, why, start, end, lasts in rows] == [
+        ("a", "reads", 1_000, 3_000, 2_000, "leader down, no leader"),
+        *(("a", "reads", *window) for window in both),
+        ("a", "writes", 1_000, 5_000, 4_000, "ISR under min.insync.replicas, leader down, no leader"),
+        *(("a", "writes", *window) for window in both),
+        *(("b", "reads", *window) for window in both),
+        *(("b", "writes", *window) for window in both),
+    ]
+
+
+def test_lag(tables: dict[str, Table]) -> None:
+    # topic, of, samples, p50, p95, p99, max. Behind at the appends: 10 − 1 and 11 − 8; the first append came before any high watermark.
+    assert of(tables["lag"], "lag") == [
+        ("a", "follower b2", 2, 0, 2, 2, 2),
+        ("a", "follower b3", 1, 6, 6, 6, 6),
+        ("a", "high watermark", 2, 3, 9, 9, 9),
+    ]
+
+
+def test_settings(tables: dict[str, Table]) -> None:
+    # The minute after 1 s ends at 61 s, that moment included; elections, shrinks, expands, offline, produce errors, records lost.
+    assert of(tables["settings"], "settings") == [
+        (2, 1_000_000, "unclean.leader.election.enable", "a", "false", "true", 1, 0, 1, 0, 0, 7),
+        (6, 61_000_001, "replica.lag.time.max.ms", "", "30000", "10000", 0, 1, 0, 0, 0, 0),
+    ]
+
+
+def test_timeline_and_curves(tables: dict[str, Table]) -> None:
+    assert [row[5:8] + row[2:5] for row in of(tables["timeline"], "windows") if row[0] == "a"] == [
+        (0, 2_000, 2, "1,2,3", "in sync", 1),
+        (2_000, 3_000, 2, "1", "offline", -1),
+        (3_000, 5_000, 2, "2", "under min", 2),
+        (5_000, 10_000, 2, "2,3", "at min", 2),
+    ]
+    # Of 120 pieces of 10 µs each is shorter than one µs: every time is a point, with the last value at that time.
+    assert of(tables["curves"], "lag") == [("a", 0, 0, 3, 1), ("a", 0, 1, 10, None), ("a", 0, 3, None, 8), ("a", 0, 4, 11, None)]
+
+
 def test_errors(tables: dict[str, Table]) -> None:
     assert of(tables["errors"], "errors") == [
         ("NOT_ENOUGH_REPLICAS", "append-refused", 1, 0, 5, 5),
@@ -172,4 +280,4 @@ def test_rows_are_sorted_by_session_first(tables: dict[str, Table]) -> None:
     for table in tables.values():
         sessions = [row["session"] for row in table]
         assert sessions == sorted(sessions)
-    assert len({row["session"] for row in tables["availability"]}) == 3
+    assert len({row["session"] for row in tables["availability"]}) == 5

@@ -1,0 +1,80 @@
+"""What the HTML report draws: each partition's states over time, and its high watermark and log end in a bounded number of points."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.partition_states import (
+    STATE_COLUMNS,
+    STATE_KINDS,
+    at_min,
+    offline,
+    partition_states,
+    under_min,
+    under_replicated,
+)
+from spark_reports.summaries.summary import Summary, table
+
+POINTS: Final = 120
+"""Points of a curve at most: a session's time is cut into so many pieces, and each shows its last value."""
+
+
+def _timeline(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    state = (
+        F.when(offline(), "offline").when(under_min(), "under min").when(at_min(), "at min").when(under_replicated(), "under-replicated")
+    )
+    return (
+        partition_states(events, sessions)
+        .where(F.col("until") > F.col("t"))
+        .withColumn("state", state.otherwise("in sync"))
+        .withColumn("isr", F.array_join("isr", ","))
+        .withColumnsRenamed({"t": "from_us", "until": "to_us"})
+    )
+
+
+TIMELINE: Final = Summary(
+    name="timeline",
+    title="Leader and ISR of each partition over time",
+    notes="`state`: in sync, under-replicated, at min, under min or offline, as the other tables count them.",
+    kinds=STATE_KINDS,
+    columns=STATE_COLUMNS,
+    schema=table(
+        names=("session", "topic"),
+        numbers=("partition",),
+        more_names=("isr", "state"),
+        more_numbers=("leader", "from_us", "to_us", "min_isr"),
+    ),
+    keys=("session", "topic", "partition", "from_us"),
+    compute=_timeline,
+)
+
+
+def _curves(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    kind = F.col("kind")
+    log_end = F.when(kind == "append", F.col("to_offset")).when(kind == "became-leader", F.col("offset"))
+    committed = F.when(kind == "high-watermark", F.col("new_offset")).when(kind == "became-leader", F.col("high_watermark"))
+    return (
+        events.join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .withColumn("piece", F.floor(F.col("t") * POINTS / (F.greatest("end_us", "t") + 1)))
+        .groupBy("session", "topic", "partition", "piece")
+        .agg(
+            F.max("t").alias("at_us"),
+            F.max_by(log_end, F.when(log_end.isNotNull(), F.col("seq"))).alias("log_end"),
+            F.max_by(committed, F.when(committed.isNotNull(), F.col("seq"))).alias("high_watermark"),
+        )
+    )
+
+
+CURVES: Final = Summary(
+    name="curves",
+    title="High watermark and log end of each partition's leader",
+    notes=f"The last value in each {POINTS}th of the session; empty where it did not change.",
+    kinds=("append", "became-leader", "high-watermark"),
+    columns=("topic", "partition", "to_offset", "offset", "new_offset", "high_watermark"),
+    schema=table(names=("session", "topic"), numbers=("partition", "at_us", "log_end", "high_watermark")),
+    keys=("session", "topic", "partition", "at_us"),
+    compute=_curves,
+)

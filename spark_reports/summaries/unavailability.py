@@ -1,0 +1,91 @@
+"""When each partition could not be read, and when it could not be written with acks=all: windows, with the reasons.
+
+Overlapping and adjoining reasons make one window (sessionised: a window ends where nothing is wrong any more).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.partition_states import (
+    DOWN_KINDS,
+    STATE_COLUMNS,
+    STATE_KINDS,
+    down_times,
+    offline,
+    partition_states,
+    under_min,
+)
+from spark_reports.summaries.summary import Summary, table
+
+_PARTITION: Final = ("session", "topic", "partition")
+
+
+def _spell(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Column:
+    """A mark for each of `what` where a condition holds, with the reason."""
+    why = F.lit(reason) if isinstance(reason, str) else reason
+    return F.when(condition, F.array(*(F.struct(F.lit(one).alias("what"), why.alias("why")) for one in what)))
+
+
+def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    states = partition_states(events, sessions)
+    committed = states.select(
+        *_PARTITION,
+        F.col("t").alias("from_us"),
+        F.col("until").alias("to_us"),
+        F.coalesce(
+            _spell(offline(), "no leader", ("reads", "writes")), _spell(under_min(), "ISR under min.insync.replicas", ("writes",))
+        ).alias("marks"),
+    )
+    silent = (
+        states.join(
+            F.broadcast(down_times(events, sessions).withColumnRenamed("session", "in")),
+            (F.col("session") == F.col("in"))
+            & (F.col("leader") == F.col("broker"))
+            & (F.col("down_from") < F.col("until"))
+            & (F.col("down_until") > F.col("t")),
+        )
+        .select(
+            *_PARTITION,
+            F.greatest("t", "down_from").alias("from_us"),
+            F.least("until", "down_until").alias("to_us"),
+            _spell(F.lit(True), F.col("how"), ("reads", "writes")).alias("marks"),
+        )
+    )  # fmt: skip
+    spells = (
+        committed.unionByName(silent)
+        .where(F.col("to_us") > F.col("from_us"))
+        .select(*_PARTITION, "from_us", "to_us", F.explode("marks").alias("mark"))
+        .select(*_PARTITION, "from_us", "to_us", "mark.*")
+    )
+    in_order = Window.partitionBy(*_PARTITION, "what").orderBy("from_us", "to_us")
+    reached = F.max("to_us").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    begins = F.coalesce(F.col("from_us") > reached, F.lit(True)).cast("long")
+    return (
+        spells.withColumn("begins", begins)
+        .withColumn("window", F.sum("begins").over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)))
+        .groupBy(*_PARTITION, "what", "window")
+        .agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"), F.collect_set("why").alias("reasons"))
+        .withColumn("why", F.array_join(F.array_sort("reasons"), ", "))
+        .withColumn("lasts_us", F.col("to_us") - F.col("from_us"))
+    )
+
+
+UNAVAILABILITY: Final = Summary(
+    name="unavailability",
+    title="Windows in which a partition could not be read or written",
+    notes=(
+        "Reads: nobody leads, or the leader's process is down or stands still, from that moment on and not only since the controller noticed. "
+        "Writes are those with acks=all: the same, and an ISR under min.insync.replicas. Cut links and full request queues are not looked at."
+    ),
+    kinds=STATE_KINDS + DOWN_KINDS,
+    columns=(*STATE_COLUMNS, "broker"),
+    schema=table(
+        names=("session", "topic"), numbers=("partition",), more_names=("what", "why"), more_numbers=("from_us", "to_us", "lasts_us")
+    ),
+    keys=("session", "topic", "partition", "what", "from_us"),
+    compute=_compute,
+)
