@@ -187,6 +187,14 @@ _ALL: Final = (
         least=1,
     ),
     Setting("num.io.threads", "int", 8, "broker", True, "Threads that work requests off (RequestHandlerAvgIdlePercent).", least=1),
+    Setting(
+        "leader.replication.throttled.rate", "long", MAX_LONG, "broker", True,
+        "Bytes a second that a leader hands to replicas which a reassignment adds.", least=1, most=MAX_LONG,
+    ),
+    Setting(
+        "follower.replication.throttled.rate", "long", MAX_LONG, "broker", True,
+        "Bytes a second that a broker copies to replicas which a reassignment adds.", least=1, most=MAX_LONG,
+    ),
     Setting("message.max.bytes", "int", 1_048_588, "topic", True, "Largest record batch a broker takes."),
     Setting("log.segment.bytes", "int", 1_073_741_824, "broker", True, "A segment is closed before it grows larger.", least=14),
     Setting("segment.bytes", "int", 1_073_741_824, "topic", True, "log.segment.bytes of a topic.", least=14, synonym="log.segment.bytes"),

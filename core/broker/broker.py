@@ -14,6 +14,7 @@ from core.broker.directories import Directories
 from core.broker.disk import DRAWN, Disk
 from core.broker.producer_ids import ProducerIds
 from core.broker.replica_manager import ReplicaManager
+from core.broker.replication_quota import ReplicationQuota
 from core.controller.metadata_log import MetadataLog
 from core.ids import CONTROLLER, TopicPartition, broker_address
 from core.journal import events
@@ -29,7 +30,7 @@ from core.messages import (
     RegistrationResponse,
 )
 from core.node import Node
-from core.settings import Settings
+from core.settings import MAX_LONG, Settings
 from core.sim.network import Network
 from core.spec import BrokerSpec
 from core.units import SECOND
@@ -43,6 +44,16 @@ INITIAL_TASK_DELAY: Final = 30 * SECOND
 
 REGISTRATION_RETRY: Final = SECOND
 """µs until a refused or unanswered registration is tried again."""
+
+
+def _quota(known: ReplicationQuota | None, rate: int) -> ReplicationQuota | None:
+    """The quota for a rate; none when it is unlimited, so that nobody asks for it."""
+    if rate == MAX_LONG:
+        return None
+    if known is None:
+        return ReplicationQuota(rate)
+    known.rate = rate
+    return known
 
 
 class Broker(Node):
@@ -79,6 +90,8 @@ class Broker(Node):
         self.disk = Disk.of(spec.id, spec.log_dirs)
         self.log_configs: dict[str, LogConfig] = {}
         self.state = BrokerState.STOPPED
+        self.leader_quota: ReplicationQuota | None = None
+        self.follower_quota: ReplicationQuota | None = None
         self.fenced = True
         self.broker_epoch = -1
         self.metadata_offset = 0
@@ -131,6 +144,8 @@ class Broker(Node):
         self.fetchers_per_leader = settings.integer("num.replica.fetchers", broker=me)
         self.heartbeat_interval = settings.us("broker.heartbeat.interval.ms", broker=me)
         self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)
+        self.leader_quota = _quota(self.leader_quota, settings.integer("leader.replication.throttled.rate", broker=me))
+        self.follower_quota = _quota(self.follower_quota, settings.integer("follower.replication.throttled.rate", broker=me))
         self.request_timeout = self.fetch_timeout
         self.consumer_fetch_bytes = 1_048_576
         self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
@@ -342,6 +357,11 @@ class Broker(Node):
         journal.cause = arrived
         self.replicas.shut_down_idle_fetchers()
         self.directories.tell_assignments()
+
+    def adds(self, tp: TopicPartition, broker: int) -> bool:
+        """Whether a reassignment is adding a broker to a partition, as far as this broker's metadata reach."""
+        registration = self.metadata.partition(tp, self.metadata_offset)
+        return registration is not None and broker in registration.adding and broker not in registration.isr
 
     def known_broker_epoch(self, broker: int) -> int:
         """A broker's epoch as far as this broker's metadata reach; -1 unknown."""

@@ -291,7 +291,23 @@ class Fetcher:
                 else:
                     self._process(state, part)
         journal.cause = arrived
+        if self.broker.follower_quota is not None:
+            self._throttle(response)
         self.maybe_send()
+
+    def _throttle(self, response: FetchResponse) -> None:
+        """Leave partitions that are being added out of the next fetches while they use more than their rate (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
+        broker = self.broker
+        quota, now = broker.follower_quota, broker.journal.now
+        assert quota is not None, "only a throttled follower comes here"
+        added = [part for part in response.partitions if part.records and broker.adds(part.tp, broker.id)]
+        for part in added:
+            quota.record(now, sum(stretch.bytes for stretch in part.records))
+        if quota.is_exceeded(now):
+            for part in added:
+                state = self.states.get(part.tp)
+                if state is not None and not state.delayed_until:
+                    self.delay(state)
 
     def _process(self, state: PartitionFetchState, part: FetchedPartition) -> None:
         """Append, then take the high watermark the answer carries (`ReplicaFetcherThread#processPartitionData`)."""

@@ -237,7 +237,7 @@ class ReplicaManager:
         at_once = request.max_wait <= 0
         release = self.broker.release
         other_epochs = not release.fetch_epoch_fencing and release.hw_same_epoch
-        for tp in list(session.dirty):
+        for tp in list(session.dirty) if self.broker.leader_quota is None else self._within_quota(session, request):
             entry = session.partitions[tp]
             partition = self.partitions.get(tp)
             if partition is None:
@@ -299,7 +299,36 @@ class ReplicaManager:
                 session.dirty[tp] = None
             else:
                 session.dirty.pop(tp, None)
+        quota = self.broker.leader_quota
+        if quota is not None:
+            for part in news:
+                if part.records and self.broker.adds(part.tp, session.follower):
+                    quota.record(self.broker.journal.now, sum(stretch.bytes for stretch in part.records))
         self.broker.reply(session.address, FetchResponse(request.correlation, request.fetcher, errors.NONE, tuple(news)))
+
+    def _within_quota(self, session: FetchSession, request: FetchRequest | None) -> list[TopicPartition]:
+        """The partitions with news that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
+
+        Of one held back nothing is read, but that the follower asked counts; it stays dirty until the rate has fallen.
+        """
+        broker, follower = self.broker, session.follower
+        quota = broker.leader_quota
+        if quota is None or not quota.is_exceeded(broker.journal.now):
+            return list(session.dirty)
+        through = []
+        for tp in list(session.dirty):
+            partition = self.partitions.get(tp)
+            entry = session.partitions[tp]
+            if partition is None or not broker.adds(tp, follower):
+                through.append(tp)
+            elif request is not None:
+                part = partition.read_for_follower(entry, request, 0)
+                if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
+                    through.append(tp)
+                else:
+                    partition.sessions[follower] = session
+                    partition.update_follower_fetch_state(entry, session, request.broker_epoch)
+        return through
 
     def complete_fetch(self, session: FetchSession, max_records: int = 0) -> None:
         """A parked fetch leaves the purgatory (`DelayedFetch#onComplete`): log and HW are read now, the follower's state is not touched."""
@@ -311,7 +340,7 @@ class ReplicaManager:
             request = request._replace(max_records=max_records)
         parts = []
         budget = request.max_bytes
-        for tp in session.dirty:
+        for tp in session.dirty if self.broker.leader_quota is None else self._within_quota(session, None):
             partition = self.partitions.get(tp)
             entry = session.partitions[tp]
             if partition is None:
