@@ -134,6 +134,19 @@ def _parser() -> argparse.ArgumentParser:
         describe.add_argument(f"--{name}-partitions", action="store_true", help="as kafka-topics does")
     describe.set_defaults(command=_describe)
 
+    checkpoints = commands.add_parser(
+        "checkpoints", help="write or check the checkpoint files of brokers' log directories, for any moment of a log or a scenario"
+    )
+    checkpoints.add_argument(
+        "source",
+        metavar="LOG|SCENARIO|DIR",
+        help="an event log, a scenario, or a directory of such files, of which it makes a cluster file",
+    )
+    checkpoints.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
+    checkpoints.add_argument("-o", "--output", metavar="DIR", help="write there: broker-1/log-dir-1/replication-offset-checkpoint …")
+    checkpoints.add_argument("--check", metavar="DIR", help="tell what the files in there say otherwise: exit 1 if anything does")
+    checkpoints.set_defaults(command=_checkpoints)
+
     metrics = commands.add_parser("metrics", help="print Kafka's metrics under their JMX names, for any moment of a log or a scenario")
     metrics.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
     metrics.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
@@ -467,6 +480,32 @@ def _time(text: str | None) -> int | None:
         return parse_duration(text)
     except ValueError as wrong:
         raise InputError(f"--at: {wrong}") from None
+
+
+def _checkpoints(arguments: argparse.Namespace) -> int:
+    from scenarios import checkpoints
+    from scenarios.errors import InputError
+
+    if os.path.isdir(arguments.source):
+        from scenarios.language.cluster import write_cluster
+
+        tree = checkpoints.read_tree(arguments.source)
+        if arguments.check is None:
+            _write(arguments.output, write_cluster(checkpoints.spec_of(tree)))
+            return HELD
+    else:
+        if arguments.output is None and arguments.check is None:
+            raise InputError("checkpoints: name a directory to write to (-o DIR) or to compare with (--check DIR)")
+        cluster = checkpoints.cluster_at(arguments.source, _time(arguments.at), _looks_like_log(arguments.source))
+        tree = checkpoints.tree_of(cluster)
+        if arguments.output is not None:
+            count = checkpoints.write_tree(tree, arguments.output)
+            print(f"{count} files of {len(tree)} log directories in {arguments.output}")
+    if arguments.check is None:
+        return HELD
+    told = checkpoints.differences(tree, checkpoints.read_tree(arguments.check))
+    print("\n".join(told) if told else "the same")
+    return FAILED if told else HELD
 
 
 def _metrics(arguments: argparse.Namespace) -> int:
