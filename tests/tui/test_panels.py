@@ -13,6 +13,7 @@ from textual.geometry import Size
 from core import acts
 from core.ids import TopicPartition
 from core.journal.events import DETAIL, KINDS, NOTABLE
+from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.view import BrokerState, PartitionStatus
 from tests.tui.states import cluster, partition, replica, view_of
@@ -298,3 +299,14 @@ def test_the_changed_span_covers_every_difference(before: list[str], after: list
     assert 0 <= start < end <= 30
     assert one.text[:start] == other.text[:start]
     assert one.text[end:] == other.text[end:]
+
+
+def test_a_failed_log_directory_is_named_where_its_replicas_are() -> None:
+    running = Cluster(ClusterSpec(tuple(BrokerSpec(i, log_dirs=2) for i in (1, 2, 3)), (TopicSpec("t"),)))
+    running.do(acts.FailDir(1, 1))
+    view = running.view()
+    shown = text(paint_partition(view.partitions[0], view, COLOUR, 160))
+    assert "log directory 1 has failed" in shown
+    assert shown.count("has failed") == 1
+    assert "log directory 1 of 2 failed" in text(paint_broker(view.broker(1), view, COLOUR, 160))
+    assert "failed" not in text(paint_broker(view.broker(2), view, COLOUR, 160))

@@ -107,7 +107,11 @@ def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, digits: int, l
     row.add(f"  {ago:<9}  ", paint.muted)
     row.add(" ".join(f"{epoch}@{start}" for epoch, start in copy.epochs[-4:]), paint.muted)
     believes = ""
-    if copy.alive and copy.believes_leader != p.leader:
+    if not copy.dir_online:
+        believes = f"log directory {copy.dir} has failed"
+    elif copy.moving_to:
+        believes = f"moves to log directory {copy.moving_to}, {copy.future_leo:,} copied"
+    elif copy.alive and copy.believes_leader != p.leader:
         believes = "follows nobody" if copy.believes_leader < 0 else f"believes b{copy.believes_leader} leads (epoch {copy.believes_epoch})"
     elif copy.fetch_state in ("truncating", "delayed", "failed"):
         believes = copy.fetch_state
@@ -124,6 +128,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         .add(f" b{b.id}  ", paint.broker)
         .add(f"{glyph} {word}", style)
         .add(f"  broker epoch {b.broker_epoch}" + (f"  rack {b.rack}" if b.rack else ""), paint.muted)
+        .add(f"  log directory {', '.join(map(str, b.failed_dirs))} of {b.log_dirs} failed" if b.failed_dirs else "", paint.bad)
         .strip(width)
     ]
     led = [p for p in view.partitions if p.leader == b.id]
