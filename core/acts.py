@@ -132,12 +132,51 @@ class SlowDisk(Act):
     delay: int
 
 
+# --- controllers ---------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class KillController(Act):
+    """A dedicated controller's process dies at once; its log and its vote stay on disk. A combined one dies with its broker (`kill`)."""
+
+    word: ClassVar[str] = "kill-controller"
+    does: ClassVar[str] = "kill -9 a dedicated controller"
+    node: str
+
+
+@attrs.frozen
+class StartController(Act):
+    """Start a dedicated controller's process again."""
+
+    word: ClassVar[str] = "start-controller"
+    does: ClassVar[str] = "start a killed controller"
+    node: str
+
+
+@attrs.frozen
+class PauseController(Act):
+    """A dedicated controller stands still; when it goes on it believes what it believed: a zombie, until it is told."""
+
+    word: ClassVar[str] = "pause-controller"
+    does: ClassVar[str] = "freeze a dedicated controller, as a long GC pause does"
+    node: str
+
+
+@attrs.frozen
+class ResumeController(Act):
+    """A paused controller goes on."""
+
+    word: ClassVar[str] = "resume-controller"
+    does: ClassVar[str] = "let a paused controller go on"
+    node: str
+
+
 # --- network -------------------------------------------------------------------------------------------------------
 
 
 @attrs.frozen
 class Cut(Act):
-    """Cut the link between two nodes; `one_way` cuts only from the first to the second. Nodes: `b1`, `controller`, a client."""
+    """Cut the link between two nodes; `one_way` cuts only from the first to the second. Nodes: `b1`, `controller` (or `c1`), a client."""
 
     word: ClassVar[str] = "cut"
     does: ClassVar[str] = "cut the link between two nodes"
@@ -441,7 +480,8 @@ class CheckIsr(Act):
 ACTS: Final[dict[str, type[Act]]] = {
     act.word: act
     for act in (
-        Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, Elect, Reassign, CancelReassignment,
+        Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController, PauseController, ResumeController,
+        Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, Elect, Reassign, CancelReassignment,
         DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip

@@ -6,6 +6,7 @@ the envelope's cause holds for all of it. Times are µs, epochs and ids Kafka's,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from core.controller.registration import PartitionRegistration
@@ -286,6 +287,105 @@ class AlterPartitionResponse(NamedTuple):
     correlation: int
     error: str
     items: tuple[tuple[TopicPartition, str, PartitionRegistration | None, int], ...]
+
+
+class NotController(NamedTuple):
+    """A voter that is not the active controller answers any broker's request so: whom it takes for the leader ("" nobody), in which epoch."""
+
+    leader: str
+    epoch: int
+
+
+# --- the controllers among themselves --------------------------------------------------------------------------------
+
+
+class LeaderChange(NamedTuple):
+    """The first entry of a controller epoch: once it is committed, so is everything before it (Kafka: `LeaderChangeMessage`)."""
+
+    leader: str
+
+
+class BrokerWrite(NamedTuple):
+    """A broker's request that changes metadata, and who waits for the answer."""
+
+    request: object
+    sender: str
+
+
+class FenceStaleBroker(NamedTuple):
+    """The active controller found a broker's session expired."""
+
+    broker: int
+
+
+class PeriodicWrite(NamedTuple):
+    """A periodic task of the active controller: `balance` or `unclean`."""
+
+    task: str
+
+
+class Administration(NamedTuple):
+    """What an administrator asked for."""
+
+    doing: Callable[[], None]
+
+
+class QuorumEntry(NamedTuple):
+    """One entry of a voter's log: a write, the controller epoch it was appended in, and the seq of the event behind it."""
+
+    epoch: int
+    write: object
+    cause: int
+
+
+class VoteRequest(NamedTuple):
+    """A candidate asks for a vote: where its log ends decides whether it may have it. `pre`: only whether it would get it (KIP-996)."""
+
+    epoch: int
+    candidate: str
+    last_epoch: int
+    end: int
+    pre: bool
+
+
+class VoteResponse(NamedTuple):
+    """The answer to a vote request: the voter's epoch and leader, and whether it votes so."""
+
+    epoch: int
+    leader: str
+    granted: bool
+    pre: bool
+
+
+class BeginQuorumEpoch(NamedTuple):
+    """A voter has won an epoch and tells the others."""
+
+    epoch: int
+    leader: str
+
+
+class QuorumFetchRequest(NamedTuple):
+    """A voter asks the leader for what follows its log's end; it tells the epoch its log ends with and its high watermark."""
+
+    number: int
+    epoch: int
+    voter: str
+    end: int
+    last_epoch: int
+    high_watermark: int
+
+
+class QuorumFetchResponse(NamedTuple):
+    """Entries from the asked offset on, or (diverging epoch, its end) to truncate to; `error` from one that does not lead."""
+
+    number: int
+    epoch: int
+    leader: str
+    error: str
+    entries: tuple[QuorumEntry, ...]
+    high_watermark: int
+    diverging_epoch: int
+    diverging_end: int
 
 
 # --- connections and timers ----------------------------------------------------------------------------------------

@@ -90,6 +90,8 @@ class ClusterSpec:
         startup: µs from a broker's start to its registration.
         recovery: µs more when it finds no clean-shutdown file and must recover its logs.
         disk_speed: bytes per second that one thread reads from a disk: a recovery thread, or a move to another log directory.
+        controllers: the voters of the metadata quorum: `c1` is a dedicated controller, `b1` one in broker 1's process (combined);
+            empty for one controller, named `controller`, that does not fail.
     """
 
     brokers: tuple[BrokerSpec, ...]
@@ -100,6 +102,7 @@ class ClusterSpec:
     startup: int = 2 * SECOND
     recovery: int = 1_500 * US_PER_MS
     disk_speed: int = 200_000_000
+    controllers: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse what cannot be a cluster.
@@ -120,6 +123,7 @@ class ClusterSpec:
         if self.disk_speed < 1:
             raise ValueError("a disk reads at least 1 byte per second")
         _refuse_twice("topic", [topic.name for topic in self.topics])
+        self._check_controllers(ids)
         for topic in self.topics:
             for number, partition in enumerate(topic.assignment):
                 name = f"{topic.name}-{number}"
@@ -135,6 +139,19 @@ class ClusterSpec:
                 leader = partition.leader
                 if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
                     raise ValueError(f"{name} is led by broker {leader}, which is not among its replicas")
+
+    def _check_controllers(self, brokers: list[int]) -> None:
+        _refuse_twice("controller", list(self.controllers))
+        if self.controllers and self.pace is Pace.BY_HAND:
+            raise ValueError("pace: by-hand has its one controller; leave 'controllers' out")
+        for name in self.controllers:
+            kind, number = name[:1], name[1:]
+            if kind not in ("b", "c") or not (number.isascii() and number.isdecimal()) or number != str(int(number)):
+                raise ValueError(
+                    f"controller {name} is no name for one; write c1 for a dedicated controller, b1 for one in broker 1's process"
+                )
+            if kind == "b" and int(number) not in brokers:
+                raise ValueError(f"controller {name} runs in the process of broker {number}, which the cluster does not have")
 
 
 def _refuse_twice(what: str, names: list[int] | list[str]) -> None:

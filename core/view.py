@@ -188,8 +188,27 @@ class ConsumerView:
 
 
 @attrs.frozen
+class VoterView:
+    """One voter of the controllers' quorum: what it believes, where its log ends, whether it takes itself for the active controller."""
+
+    name: str
+    role: str
+    """`stopped`, `unattached`, `follower`, `prospective`, `candidate` or `leader`."""
+    epoch: int
+    leader: str
+    end: int
+    high_watermark: int
+    active: bool
+
+
+@attrs.frozen
 class ClusterView:
-    """The whole cluster at one moment."""
+    """The whole cluster at one moment.
+
+    `controller` is the active controller's name, "" when there is none. `voters`, `controller_epoch`, `active_controllers`
+    (ActiveControllerCount, summed) and `majority` (whether enough voters can talk to each other) tell of a quorum; without
+    one there is the one controller.
+    """
 
     now: int
     seq: int
@@ -212,6 +231,10 @@ class ClusterView:
     isr_shrinks: int
     isr_expands: int
     exposed: int = 0
+    controller_epoch: int = 0
+    active_controllers: int = 1
+    majority: bool = True
+    voters: tuple[VoterView, ...] = ()
 
     def partition(self, tp: TopicPartition) -> PartitionView:
         """One partition.

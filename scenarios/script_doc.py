@@ -62,7 +62,9 @@ current one), `without` (guards that every run has switched off), `seed`, `clust
 
 **cluster.** `brokers` (how many, with ids from 1, or a list: `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`), `topics` by name, `settings` by
 their Kafka names, `network` (`latency`, `jitter`, `loss` of every link), `pace` (`timeline` or `by-hand`), `startup` (from a broker's start to its
-registration), `recovery` (more of it without a clean-shutdown file). A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
+registration), `recovery` (more of it without a clean-shutdown file), `controllers` (a quorum of voters: `3` for c1 to c3 on machines of their own,
+`{{combined: true}}` for one in every broker's process or `{{combined: [1, 2, 3]}}` in these, or the voters' names, `[c1, b2]`; without: one controller that
+does not fail. In acts `controller` is whoever is active). A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
 partition, the preferred leader first), or, as `isrlab import` writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`;
 and `config` and `topic-id`.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import errors
-from core.ids import CONTROLLER, TopicPartition
+from core.ids import TopicPartition
 from core.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class AlterPartitionManager:
         broker = self._broker
         self.in_flight = correlation = broker.next_correlation()
         items = tuple(self.unsent.values())
-        broker.send(CONTROLLER, AlterPartitionRequest(correlation, broker.id, broker.broker_epoch, items))
+        broker.channel.send(AlterPartitionRequest(correlation, broker.id, broker.broker_epoch, items))
         broker.timer(broker.request_timeout, "alter-partition-timeout", correlation)
 
     def _retry(self, _: object) -> None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from core import errors
 from core.broker.alter_partition import AlterPartitionManager
+from core.broker.controller_channel import ControllerChannel
 from core.broker.directories import Directories
 from core.broker.disk import DRAWN, Disk
 from core.broker.producer_ids import ProducerIds
 from core.broker.replica_manager import ReplicaManager
 from core.broker.replication_quota import ReplicationQuota
 from core.controller.metadata_log import MetadataLog
-from core.ids import CONTROLLER, TopicPartition, broker_address
+from core.ids import TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
 from core.log.log_config import LogConfig
@@ -24,7 +25,6 @@ from core.messages import (
     Disconnected,
     HeartbeatRequest,
     HeartbeatResponse,
-    MetadataFetchRequest,
     MetadataFetchResponse,
     RegistrationRequest,
     RegistrationResponse,
@@ -38,6 +38,7 @@ from core.view import BrokerState
 
 if TYPE_CHECKING:
     from core.account import Account
+    from core.controller.voter import Voter
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
 """log.initial.task.delay.ms, µs: how long after its start a broker first looks after its logs."""
@@ -66,6 +67,8 @@ class Broker(Node):
         broker_epoch: given at registration, -1 before.
         metadata_offset: how far it has applied the metadata log.
         by_hand: fetchers, heartbeats and checks do nothing by themselves.
+        voter: the controller that runs in the same process (`process.roles=broker,controller`), if one does.
+        channel: the way to the active controller.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Broker(Node):
         account: Account,
         *,
         by_hand: bool,
+        controllers: tuple[str, ...] = (),
     ) -> None:
         super().__init__(broker_address(spec.id), network, journal)
         self.id = spec.id
@@ -98,6 +102,8 @@ class Broker(Node):
         self.want_shutdown = False
         self.started_clean = True
         self._correlation = 0
+        self.voter: Voter | None = None
+        self.channel = ControllerChannel(self, controllers)
         self.alter_partition = AlterPartitionManager(self)
         self.replicas = ReplicaManager(self)
         self.producer_ids = ProducerIds(self)
@@ -116,7 +122,7 @@ class Broker(Node):
         }
         self.timers |= {
             "started": self._started,
-            "register": self._register,
+            "register": self._register_again,
             "heartbeat": self._heartbeat_due,
             "isr-expiration": self._isr_expiration,
             "checkpoint": self._checkpoint_due,
@@ -146,6 +152,7 @@ class Broker(Node):
         self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)
         self.leader_quota = _quota(self.leader_quota, settings.integer("leader.replication.throttled.rate", broker=me))
         self.follower_quota = _quota(self.follower_quota, settings.integer("follower.replication.throttled.rate", broker=me))
+        self.quorum_fetch_timeout = settings.us("controller.quorum.fetch.timeout.ms")
         self.request_timeout = self.fetch_timeout
         self.consumer_fetch_bytes = 1_048_576
         self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
@@ -209,6 +216,8 @@ class Broker(Node):
         self.network.alive[self.address] = True
         self.load()
         self._arm_timers(0)
+        if self.voter is not None:
+            self.voter.start()
         self._register(None)
         self.directories.resume_moves()
 
@@ -243,6 +252,9 @@ class Broker(Node):
         self.producer_ids.reset()
         self.directories.reset()
         self.alter_partition.reset()
+        self.channel.reset()
+        if self.voter is not None:
+            self.voter.process_ended()
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...], how: str = DRAWN, draw: random.Random | None = None) -> None:
@@ -280,9 +292,19 @@ class Broker(Node):
     def _register(self, _: object) -> None:
         if self.broker_epoch_is_current():
             return
-        self.send(CONTROLLER, RegistrationRequest(self.id, self.incarnation, self.started_clean, self.directories.online_ids()))
+        self._ask_to_register()
         if not self.by_hand:
             self.timer(REGISTRATION_RETRY, "register")
+
+    def _register_again(self, _: object) -> None:
+        if not self.channel.voters:
+            self._register(None)
+        elif not self.broker_epoch_is_current():
+            self.timer(REGISTRATION_RETRY, "register")
+            self.channel.try_next()
+
+    def _ask_to_register(self) -> None:
+        self.channel.send(RegistrationRequest(self.id, self.incarnation, self.started_clean, self.directories.online_ids()))
 
     def broker_epoch_is_current(self) -> bool:
         """Whether this process is registered."""
@@ -305,9 +327,8 @@ class Broker(Node):
 
     def send_heartbeat(self) -> None:
         """Tell the controller that this broker lives, and which of its directories do not."""
-        self.send(
-            CONTROLLER,
-            HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids()),
+        self.channel.send(
+            HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids())
         )
 
     def _heartbeat_answered(self, response: HeartbeatResponse, _: str) -> None:
@@ -323,14 +344,21 @@ class Broker(Node):
 
     def give_controller_up(self) -> None:
         """The controller has not answered in time: a new connection, and everything that was under way once more."""
-        self.network.disconnect(self.address, CONTROLLER)
+        self.channel.disconnect()
+        self.ask_controller_again()
+
+    def ask_controller_again(self) -> None:
+        """Everything that was under way to the controller once more: it, or the connection to it, is a new one."""
         self.alter_partition.disconnected()
-        self._fetch_metadata()
+        if self.broker_epoch_is_current():
+            self._fetch_metadata()
+        elif self.state is BrokerState.STARTING:
+            self._ask_to_register()
 
     # --- metadata --------------------------------------------------------------------------------------------------
 
     def _fetch_metadata(self) -> None:
-        self.send(CONTROLLER, MetadataFetchRequest(self.id, self.metadata_offset))
+        self.channel.fetch_metadata(self.metadata_offset)
 
     def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
         if not self.broker_epoch_is_current():
@@ -412,7 +440,10 @@ class Broker(Node):
         self.replicas.delete_old_segments()
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
-        if message.node == CONTROLLER:
+        if message.node == self.channel.controller:
             self.alter_partition.disconnected()
-        else:
+            self.channel.disconnected()
+        if self.voter is not None:
+            self.voter.disconnected(message.node)
+        if message.node not in self.channel.dedicated:
             self.replicas.disconnected(message.node)

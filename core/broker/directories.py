@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.broker.disk import FutureReplica
-from core.ids import CONTROLLER, TopicPartition
+from core.ids import TopicPartition
 from core.journal import events
 from core.log import segments
 from core.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
@@ -103,7 +103,7 @@ class Directories:
             broker = self.broker
             assignments = tuple((tp, self.disk.directory_id(tp)) for tp in self.unassigned if tp in self.disk.logs)
             self.unassigned.clear()
-            broker.send(CONTROLLER, AssignReplicasToDirsRequest(broker.id, broker.broker_epoch, assignments))
+            broker.channel.send(AssignReplicasToDirsRequest(broker.id, broker.broker_epoch, assignments))
 
     # --- moves -----------------------------------------------------------------------------------------------------
 

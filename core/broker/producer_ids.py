@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from core.ids import CONTROLLER
 from core.journal import events
 from core.messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse, InitProducerIdRequest, InitProducerIdResponse
 from core.units import SECOND
@@ -46,7 +45,7 @@ class ProducerIds:
 
     def _ask(self, _: object) -> None:
         if self._waiting:
-            self.broker.send(CONTROLLER, AllocateProducerIdsRequest(self.broker.id))
+            self.broker.channel.send(AllocateProducerIdsRequest(self.broker.id))
             if not self.broker.by_hand:
                 self.broker.timer(RETRY, "producer-ids")
 

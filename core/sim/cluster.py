@@ -7,6 +7,7 @@ same events, byte for byte.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Final
 
 from core.account import Account
@@ -18,8 +19,10 @@ from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.controller.controller import Controller
 from core.controller.metadata_log import MetadataLog
+from core.controller.quorum import ControllerNode, Quorum, QuorumController
 from core.ids import CONTROLLER, TopicPartition
 from core.journal.recorder import Journal, Sink
+from core.messages import Administration
 from core.node import Node
 from core.release import CURRENT, Release
 from core.settings import Settings, setting_named
@@ -41,9 +44,11 @@ class Cluster:
         spec, release, seed: what it was built from.
         now: virtual time in µs.
         journal, account, settings: the recorder, the durability account, the controller's settings.
-        brokers, controller, clients: the nodes.
         exposure: who may be elected and lacks committed records.
         page_cache: draws how much of an unflushed tail outlives a loss of power.
+        brokers, controller, clients: the nodes; in a quorum `controller` is the state that its committed log makes.
+        quorum: the controllers' quorum; None with the one controller that does not fail.
+        controllers: the processes of dedicated controllers by name.
         paused: nodes that stand still, with what waits for them and since when.
     """
 
@@ -74,12 +79,15 @@ class Cluster:
         self.metadata = MetadataLog()
         self.settings = self._settings()
         racks = {broker.id: broker.rack for broker in spec.brokers}
-        self.controller = Controller(
+        controller = QuorumController if spec.controllers else Controller
+        self.controller = controller(
             self.settings, self.metadata, self.network, self.journal, self.account, racks, seed=seed, by_hand=self.by_hand
         )
         self.brokers: dict[int, Broker] = {}
         self.clients: dict[str, Client] = {}
-        self.nodes: dict[str, Node] = {CONTROLLER: self.controller}
+        self.quorum: Quorum | None = None
+        self.controllers: dict[str, ControllerNode] = {}
+        self.nodes: dict[str, Node] = {} if spec.controllers else {CONTROLLER: self.controller}
         self.page_cache = random.Random(f"{seed}:page-cache")
         self.paused: dict[str, tuple[int, list[Entry]]] = {}
         self.exposure = Exposure(self)
@@ -110,11 +118,21 @@ class Cluster:
         for topic in spec.topics:
             controller.replication.create_topic(topic)
         for each in spec.brokers:
-            broker = Broker(each, self._settings(), self.metadata, self.network, self.journal, self.account, by_hand=self.by_hand)
+            broker = Broker(
+                each,
+                self._settings(),
+                self.metadata,
+                self.network,
+                self.journal,
+                self.account,
+                by_hand=self.by_hand,
+                controllers=spec.controllers,
+            )
             broker.directories.copy_speed = spec.disk_speed
             self.brokers[each.id] = broker
             self.nodes[broker.address] = broker
             self.network.alive[broker.address] = each.up
+        self._build_quorum()
         for each in spec.brokers:
             broker = self.brokers[each.id]
             phase = 1 + phases.randrange(broker.heartbeat_interval)
@@ -129,6 +147,21 @@ class Cluster:
         """A replica's log end and last epoch, as an all-knowing controller would elect by (guard `elect-from-isr` off)."""
         log = self.brokers[broker].disk.logs.get(tp)
         return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
+
+    def _build_quorum(self) -> None:
+        """Make the controllers and their voters; a combined one lives in its broker's process."""
+        if not isinstance(self.controller, QuorumController):
+            return
+        self.controller.detach()
+        for name in self.spec.controllers:
+            if name not in self.nodes:
+                self.controllers[name] = self.nodes[name] = ControllerNode(name, self.network, self.journal)
+        self.quorum = Quorum(self.controller, self.metadata, self.journal)
+        self.quorum.boot([self.nodes[name] for name in self.spec.controllers], self.seed)
+        for name, voter in self.quorum.voters.items():
+            node = self.nodes[name]
+            assert isinstance(node, (ControllerNode, Broker))
+            node.voter = voter
 
     # --- time ------------------------------------------------------------------------------------------------------
 
@@ -186,6 +219,14 @@ class Cluster:
             ActRefused: it is impossible as things stand; nothing was changed.
         """
         return deeds.carry_out(self, act)
+
+    def administer(self, doing: Callable[[], None]) -> None:
+        """Do what an administrator asked of the active controller; in a quorum, when it is committed."""
+        active = None if self.quorum is None else self.quorum.active()
+        if active is None:
+            doing()
+        else:
+            active.append(Administration(doing))
 
     def add_client(self, client: Client) -> None:
         """Take a client into the network."""

@@ -18,6 +18,7 @@ from core.broker.fetcher import FOREVER, Fetcher
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.controller.partition_change import ElectionMode
+from core.controller.quorum import ControllerNode
 from core.errors import ActRefused, KafkaError
 from core.ids import CONTROLLER, TopicPartition
 from core.journal import events
@@ -96,6 +97,12 @@ def _running(cluster: Cluster, broker: int) -> Broker:
 
 
 def _node(cluster: Cluster, name: str) -> str:
+    """A node's name; in a quorum `controller` is whoever is the active one now."""
+    if name == CONTROLLER and cluster.quorum is not None:
+        _need_controller(cluster)
+        active = cluster.quorum.active()
+        assert active is not None
+        return active.name
     if name not in cluster.nodes:
         raise ActRefused(f"there is no node {name}; there are {', '.join(cluster.nodes)}")
     return name
@@ -368,6 +375,77 @@ def _release(cluster: Cluster, act: acts.Release) -> Doing:
     return doing
 
 
+# --- controllers ---------------------------------------------------------------------------------------------------
+
+
+def _controller(cluster: Cluster, name: str) -> ControllerNode:
+    if cluster.quorum is not None and name == CONTROLLER:
+        name = _node(cluster, name)
+    found = cluster.controllers.get(name)
+    if found is None:
+        if cluster.quorum is not None and name in cluster.quorum.voters:
+            raise ActRefused(f"controller {name} runs in the process of broker {name[1:]}; do it to the broker")
+        names = ", ".join(cluster.controllers) or "none of their own process; write 'controllers: 3' in the cluster"
+        raise ActRefused(f"there is no controller {name}; there are {names}")
+    return found
+
+
+def _running_controller(cluster: Cluster, name: str) -> ControllerNode:
+    found = _controller(cluster, name)
+    if not found.running:
+        raise ActRefused(f"controller {name} is not running; start it first")
+    return found
+
+
+def _kill_controller(cluster: Cluster, act: acts.KillController) -> Doing:
+    controller = _running_controller(cluster, act.node)
+
+    def doing() -> None:
+        cluster.paused.pop(controller.address, None)
+        controller.stop()
+
+    return doing
+
+
+def _start_controller(cluster: Cluster, act: acts.StartController) -> Doing:
+    controller = _controller(cluster, act.node)
+    if controller.running or controller.starting:
+        raise ActRefused(f"controller {act.node} is running; kill it first")
+    return lambda: controller.start(cluster.spec.startup)
+
+
+def _pause_controller(cluster: Cluster, act: acts.PauseController) -> Doing:
+    controller = _running_controller(cluster, act.node)
+    if controller.address in cluster.paused:
+        raise ActRefused(f"controller {act.node} is paused already; resume it")
+
+    def doing() -> None:
+        cluster.paused[controller.address] = (cluster.now, [])
+        cluster.journal.emit(events.ControllerPaused.kind, controller.address)
+
+    return doing
+
+
+def _resume_controller(cluster: Cluster, act: acts.ResumeController) -> Doing:
+    controller = _controller(cluster, act.node)
+    if controller.address not in cluster.paused:
+        raise ActRefused(f"controller {act.node} is not paused")
+
+    def doing() -> None:
+        since, waiting = cluster.paused.pop(controller.address)
+        cluster.journal.cause = cluster.journal.emit(events.ControllerResumed.kind, controller.address, cluster.now - since)
+        for entry in waiting:
+            cluster.scheduler.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
+
+    return doing
+
+
+def _need_controller(cluster: Cluster) -> None:
+    """Refuse what only an active controller can do when there is none."""
+    if cluster.quorum is not None and cluster.quorum.active() is None:
+        raise ActRefused("there is no active controller: no majority of the controllers has elected one")
+
+
 # --- administration ------------------------------------------------------------------------------------------------
 
 
@@ -392,13 +470,20 @@ def _set(cluster: Cluster, act: acts.Set) -> Doing:
         _broker(cluster, act.broker)
         if setting.scope == "controller":
             raise ActRefused(f"{act.name} is a setting of the controller; set it for the whole cluster")
-    return lambda: cluster.controller.set_config(act.name, act.value, topic=act.topic, broker=act.broker)
+    _need_controller(cluster)
+
+    def doing() -> None:
+        cluster.controller.set_config(act.name, act.value, topic=act.topic, broker=act.broker)
+
+    return lambda: cluster.administer(doing)
 
 
 def _create_topic(cluster: Cluster, act: acts.CreateTopic) -> Doing:
     spec = TopicSpec(
         act.topic, act.partitions, act.replication_factor, tuple(PartitionSpec(replicas) for replicas in act.replicas), act.config
     )
+
+    _need_controller(cluster)
 
     def doing() -> None:
         try:
@@ -408,7 +493,7 @@ def _create_topic(cluster: Cluster, act: acts.CreateTopic) -> Doing:
         except ValueError as wrong:
             cluster.journal.emit(events.TopicRefused.kind, act.topic, "INVALID_CONFIG", str(wrong))
 
-    return doing
+    return lambda: cluster.administer(doing)
 
 
 def _elect(cluster: Cluster, act: acts.Elect) -> Doing:
@@ -419,31 +504,45 @@ def _elect(cluster: Cluster, act: acts.Elect) -> Doing:
         raise ActRefused(f"there is no partition {act.partition}")
     mode = ElectionMode.PREFERRED if act.election == "preferred" else ElectionMode.UNCLEAN
 
+    _need_controller(cluster)
+
     def doing() -> None:
         replication.elect_leaders(act.partition, mode)
 
-    return doing
+    return lambda: cluster.administer(doing)
 
 
 def _reassign(cluster: Cluster, act: acts.Reassign) -> Doing:
     _check_reassignment(cluster, act.partition, act.replicas)
 
     def doing() -> None:
-        cluster.controller.replication.reassign(act.partition, act.replicas)
+        if _reassignment_holds(cluster, act.partition, act.replicas):
+            cluster.controller.replication.reassign(act.partition, act.replicas)
 
-    return doing
+    return lambda: cluster.administer(doing)
 
 
 def _cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> Doing:
     _check_reassignment(cluster, act.partition, None)
 
     def doing() -> None:
-        cluster.controller.replication.cancel_reassignment(act.partition)
+        if _reassignment_holds(cluster, act.partition, None):
+            cluster.controller.replication.cancel_reassignment(act.partition)
 
-    return doing
+    return lambda: cluster.administer(doing)
+
+
+def _reassignment_holds(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> bool:
+    """Whether a reassignment is still possible by the time it is committed."""
+    try:
+        cluster.controller.replication.check_reassignment(tp, replicas)
+    except KafkaError:
+        return False
+    return True
 
 
 def _check_reassignment(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+    _need_controller(cluster)
     try:
         cluster.controller.replication.check_reassignment(tp, replicas)
     except KafkaError as refusal:
@@ -483,7 +582,7 @@ def _check_client(cluster: Cluster, name: str, topic: str, kind: type, what: str
     _topic(cluster, topic)
     known = cluster.nodes.get(name)
     if known is None:
-        if name == CONTROLLER or (name[:1] == "b" and name[1:].isdecimal()):
+        if name == CONTROLLER or (name[:1] in "bc" and name[1:].isdecimal()):
             raise ActRefused(f"{name} is a broker's or the controller's name; give the {what} another")
         return
     if not isinstance(known, kind):
@@ -678,6 +777,10 @@ _DEEDS: Final[dict[type[acts.Act], Callable[[Any, Any], Doing]]] = {
     acts.MoveReplica: _move_replica,
     acts.SlowDisk: _slow_disk,
     acts.DeleteRecords: _delete_records,
+    acts.KillController: _kill_controller,
+    acts.StartController: _start_controller,
+    acts.PauseController: _pause_controller,
+    acts.ResumeController: _resume_controller,
     acts.Cut: _cut,
     acts.Heal: _heal,
     acts.Isolate: _isolate,

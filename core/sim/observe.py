@@ -156,6 +156,8 @@ def cluster_view(cluster: Cluster) -> ClusterView:
     """Everything."""
     account, network = cluster.account, cluster.network
     replication = cluster.controller.replication
+    quorum = cluster.quorum
+    active = None if quorum is None else quorum.active()
     partitions = tuple(partition_view(cluster, tp) for tp in replication.partitions)
     producers = [client for client in cluster.clients.values() if isinstance(client, Producer)]
     consumers = [client for client in cluster.clients.values() if isinstance(client, Consumer)]
@@ -163,7 +165,7 @@ def cluster_view(cluster: Cluster) -> ClusterView:
         now=cluster.now,
         seq=cluster.journal.seq,
         release=cluster.release.name,
-        controller=CONTROLLER,
+        controller=CONTROLLER if quorum is None else active.name if active is not None else "",
         brokers=tuple(broker_view(cluster, broker) for broker in cluster.brokers.values()),
         topics=tuple(_topic_view(cluster, name) for name in replication.topics),
         partitions=partitions,
@@ -202,6 +204,10 @@ def cluster_view(cluster: Cluster) -> ClusterView:
         isr_shrinks=sum(account.shrinks.values()),
         isr_expands=sum(account.expands.values()),
         exposed=sum(view.exposed for view in partitions),
+        controller_epoch=0 if quorum is None else max(voter.epoch for voter in quorum.voters.values()) if active is None else active.epoch,
+        active_controllers=1 if quorum is None else quorum.active_count(),
+        majority=quorum is None or quorum.has_majority(list(cluster.paused)),
+        voters=() if quorum is None else quorum.views(),
     )
 
 

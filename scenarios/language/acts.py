@@ -242,6 +242,8 @@ def _example(act: type[Act]) -> str:
     if act is Set:
         return "for example 'set: {min.insync.replicas: 2}'"
     required = _required(act)
+    if required == ["node"] and act.word.endswith("-controller"):
+        return f"for example '{act.word}: c1'"
     if len(required) == 1 and required[0] in _EXAMPLES:
         return f"for example '{act.word}: {_EXAMPLES[required[0]]}'"
     if not required:

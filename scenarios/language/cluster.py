@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from core.ids import NO_LEADER
+from core.ids import NO_LEADER, broker_address
 from core.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
 from core.spec import MAX_LOG_DIRS, BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.errors import did_you_mean
@@ -23,6 +23,7 @@ from scenarios.language.values import (
     as_fields,
     as_int,
     as_leader,
+    as_node_name,
     as_ppm,
     as_text,
     as_word,
@@ -34,6 +35,9 @@ from scenarios.language.values import (
 
 MAX_BROKERS: Final = 10_000
 """Most brokers of one cluster."""
+
+MAX_CONTROLLERS: Final = 15
+"""Most dedicated controllers of one cluster; Kafka's people run three or five."""
 
 MAX_PARTITIONS: Final = 1_000_000
 """Most partitions of one topic."""
@@ -96,8 +100,8 @@ def read_cluster(node: Node) -> ClusterSpec:
         ScriptError: something in it is wrong.
     """
     fields = as_fields(node, _CLUSTER_HINT)
-    fields.only("brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed")
-    log_dirs, disk_speed = fields.get("log-dirs"), fields.get("disk-speed")
+    fields.only("brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers")
+    log_dirs, disk_speed = fields.get("log-dirs"), fields.get("disk-speed", "controllers")
     dirs = 1 if log_dirs is None else as_int(log_dirs, 1, MAX_LOG_DIRS)
     brokers = _read_brokers(fields.need("brokers", "write how many, for example 'brokers: 3'"), dirs)
     topics: tuple[TopicSpec, ...] = ()
@@ -109,6 +113,7 @@ def read_cluster(node: Node) -> ClusterSpec:
     pace = fields.get("pace")
     startup = fields.get("startup")
     recovery = fields.get("recovery")
+    controllers = fields.get("controllers")
     spec = ClusterSpec(
         brokers=brokers,
         topics=topics,
@@ -118,6 +123,7 @@ def read_cluster(node: Node) -> ClusterSpec:
         startup=DEFAULTS.startup if startup is None else as_duration(startup),
         recovery=DEFAULTS.recovery if recovery is None else as_duration(recovery),
         disk_speed=DEFAULTS.disk_speed if disk_speed is None else as_int(disk_speed, 1),
+        controllers=() if controllers is None else _read_controllers(controllers, brokers),
     )
     _check_placement(fields, spec)
     try:
@@ -140,6 +146,19 @@ def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
     if not brokers:
         raise node.error("no broker", "a cluster needs at least one")
     return tuple(brokers)
+
+
+def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str, ...]:
+    """The voters: a number of dedicated ones (c1, c2 …), `{combined: true}` or a list of brokers for combined ones, or their names."""
+    if isinstance(node, Items):
+        return tuple(as_node_name(item) for item in node)
+    if isinstance(node, Fields):
+        node.only("combined")
+        combined = node.need("combined", "write {combined: true}, or the brokers that are controllers too: {combined: [1, 2, 3]}")
+        if isinstance(combined, Items):
+            return tuple(broker_address(broker) for broker in as_brokers(combined))
+        return tuple(broker_address(broker.id) for broker in brokers) if as_bool(combined) else ()
+    return tuple(f"c{number}" for number in range(1, as_int(node, 1, MAX_CONTROLLERS) + 1))
 
 
 def _read_broker(node: Node, dirs: int) -> BrokerSpec:
@@ -329,6 +348,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
     data["recovery"] = write_duration(spec.recovery)
     if spec.disk_speed != DEFAULTS.disk_speed:
         data["disk-speed"] = spec.disk_speed
+    if spec.controllers:
+        data["controllers"] = _FlowList(spec.controllers)
     return data
 
 

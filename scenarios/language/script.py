@@ -23,7 +23,25 @@ from typing import Final
 
 import attrs
 
-from core.acts import ACTS, Act, Consume, CreateTopic, Cut, Elect, Heal, Hold, Isolate, Link, Load, Produce, Set
+from core.acts import (
+    ACTS,
+    Act,
+    Consume,
+    CreateTopic,
+    Cut,
+    Elect,
+    Heal,
+    Hold,
+    Isolate,
+    KillController,
+    Link,
+    Load,
+    PauseController,
+    Produce,
+    ResumeController,
+    Set,
+    StartController,
+)
 from core.acts import Release as ReleaseHeld
 from core.ids import CONTROLLER, TopicPartition
 from core.release import CURRENT, Release
@@ -268,9 +286,9 @@ class _StepReader:
         ends: tuple[str, ...] = ()
         if isinstance(act, (Cut, Heal, Link, Hold, ReleaseHeld)):
             ends = act.between or ()
-        elif isinstance(act, Isolate):
+        elif isinstance(act, (Isolate, KillController, StartController, PauseController, ResumeController)):
             ends = (act.node,)
-        nodes = {CONTROLLER, *(f"b{broker}" for broker in names.brokers), *names.clients}
+        nodes = {CONTROLLER, *self.spec.controllers, *(f"b{broker}" for broker in names.brokers), *names.clients}
         for end in ends:
             if end not in nodes:
                 raise self._inside(value, "between").error(f"unknown node '{shortened(end)}'", did_you_mean(end, sorted(nodes)))

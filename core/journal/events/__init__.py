@@ -35,12 +35,21 @@ from core.journal.events.clients import (
 )
 from core.journal.events.controller import (
     AlterPartitionRefused,
+    ControllerCandidate,
+    ControllerElected,
+    ControllerPaused,
+    ControllerResigned,
+    ControllerResumed,
+    ControllerStarted,
+    ControllerStopped,
     ElectionRefused,
     LeaderElected,
+    NoMajority,
     PartitionChanged,
     PartitionOffline,
     TopicCreated,
     TopicRefused,
+    UncommittedDropped,
 )
 from core.journal.events.disks import (
     DeleteRecordsRefused,
@@ -96,6 +105,13 @@ __all__ = [
     "BrokerUnfenced",
     "Consumed",
     "ConsumerReset",
+    "ControllerCandidate",
+    "ControllerElected",
+    "ControllerPaused",
+    "ControllerResigned",
+    "ControllerResumed",
+    "ControllerStarted",
+    "ControllerStopped",
     "DeleteRecordsRefused",
     "DirectoriesOffline",
     "DiskSlowed",
@@ -127,6 +143,7 @@ __all__ = [
     "LogRestarted",
     "LogStartMoved",
     "LogsRecovered",
+    "NoMajority",
     "PartitionChanged",
     "PartitionOffline",
     "ProduceAcked",
@@ -149,6 +166,7 @@ __all__ = [
     "TopicCreated",
     "TopicRefused",
     "Truncated",
+    "UncommittedDropped",
     "UnflushedLost",
     "column_types",
     "decode",
@@ -166,6 +184,8 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     FetcherDisconnected, IsrShrinkProposed, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked,
     ProduceFailed, Consumed, ConsumerReset, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
     RecordsExposed, RecordsSafe,
+    ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,
+    ControllerStarted, ControllerPaused, ControllerResumed,
 )  # fmt: skip
 """Every kind, from what people did to the durability account."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.journal.events.base import NOTABLE, Event, ids, leader_name, name_of
+from core.journal.events.base import DETAIL, NOTABLE, Event, ids, leader_name, name_of
+from core.units import format_duration
 
 
 class TopicCreated(Event):
@@ -139,3 +140,130 @@ class AlterPartitionRefused(Event):
 
     def sentence(self) -> str:
         return f"the controller refused ISR {ids(self.isr)} of {name_of(self.topic, self.partition)} from b{self.broker}: {self.error}"
+
+
+class ControllerCandidate(Event):
+    """A voter stands for election as the controllers' leader."""
+
+    kind: ClassVar[str] = "controller-candidate"
+    level: ClassVar[int] = DETAIL
+    source: ClassVar[str] = "QuorumState#transitionToCandidate"
+    controller: str
+    controller_epoch: int
+
+    def sentence(self) -> str:
+        return f"{self.controller} has heard nothing from an active controller and stands for election in controller epoch {self.controller_epoch}"
+
+
+class ControllerElected(Event):
+    """A voter is the active controller: a majority holds the first entry of its epoch."""
+
+    kind: ClassVar[str] = "controller-elected"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "QuorumController.QuorumMetaLogListener#handleLeaderChange"
+    controller: str
+    controller_epoch: int
+    voters: int
+    majority: int
+
+    def sentence(self) -> str:
+        if self.voters == 1:
+            return f"{self.controller} is the active controller in epoch {self.controller_epoch}: the only voter"
+        return (
+            f"{self.controller} is the active controller in epoch {self.controller_epoch}: {self.majority} of {self.voters} voters make a "
+            "majority; brokers' sessions begin anew"
+        )
+
+
+class ControllerResigned(Event):
+    """A voter leads the quorum no more; `uncommitted` writes of it wait for what its successor has."""
+
+    kind: ClassVar[str] = "controller-resigned"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KafkaRaftClient#transitionToResigned"
+    controller: str
+    controller_epoch: int
+    reason: str
+    uncommitted: int
+
+    def sentence(self) -> str:
+        tail = f"; {self.uncommitted} of its writes were never committed" if self.uncommitted else ""
+        return f"{self.controller} resigns as controller of epoch {self.controller_epoch}: {self.reason}{tail}"
+
+
+class UncommittedDropped(Event):
+    """A voter dropped writes that its new leader does not have: no majority ever held them, no broker ever saw them."""
+
+    kind: ClassVar[str] = "uncommitted-dropped"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicatedLog#truncateToEndOffset"
+    controller: str
+    controller_epoch: int
+    uncommitted: int
+
+    def sentence(self) -> str:
+        many = "1 write" if self.uncommitted == 1 else f"{self.uncommitted} writes"
+        return f"{self.controller} drops {many} that no majority ever held: epoch {self.controller_epoch} goes on without"
+
+
+class NoMajority(Event):
+    """No majority of the controllers is in touch: metadata stand still until one is."""
+
+    kind: ClassVar[str] = "no-majority"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KIP-595"
+    controller: str
+    in_touch: int
+    voters: int
+    majority: int
+
+    def sentence(self) -> str:
+        return (
+            f"no controller majority: {self.controller} reaches {self.in_touch} of {self.voters} voters and needs {self.majority}. No leader is elected, "
+            "no ISR changes, nobody is fenced; leaders go on with the ISR they have"
+        )
+
+
+class ControllerStopped(Event):
+    """A controller's process ended."""
+
+    kind: ClassVar[str] = "controller-stopped"
+    level: ClassVar[int] = NOTABLE
+    controller: str
+
+    def sentence(self) -> str:
+        return f"controller {self.controller} was killed; its log and its vote are on disk"
+
+
+class ControllerStarted(Event):
+    """A controller's process runs again."""
+
+    kind: ClassVar[str] = "controller-started"
+    level: ClassVar[int] = NOTABLE
+    controller: str
+
+    def sentence(self) -> str:
+        return f"controller {self.controller} starts"
+
+
+class ControllerPaused(Event):
+    """A controller's process stands still."""
+
+    kind: ClassVar[str] = "controller-paused"
+    level: ClassVar[int] = NOTABLE
+    controller: str
+
+    def sentence(self) -> str:
+        return f"controller {self.controller} stands still (as in a long GC pause), and believes what it believed"
+
+
+class ControllerResumed(Event):
+    """A paused controller goes on."""
+
+    kind: ClassVar[str] = "controller-resumed"
+    level: ClassVar[int] = NOTABLE
+    controller: str
+    paused_us: int
+
+    def sentence(self) -> str:
+        return f"controller {self.controller} goes on after {format_duration(self.paused_us)}"
