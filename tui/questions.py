@@ -40,7 +40,10 @@ def cut(situation: Situation) -> Question:
                 shared[other] += 1
     near = sorted((b.id for b in view.brokers if b.id != broker.id), key=lambda other: (-shared[other], other))[:MOST_NODES]
     nodes = [(str(i) if i < 10 else "", broker_address(i), f"{shared[i]} partitions in common") for i in sorted(near)]
-    nodes.append(("c", CONTROLLER, "heartbeats and metadata"))
+    controllers = [voter.name for voter in view.voters if not voter.name.startswith("b")]
+    if not view.voters:
+        nodes.append(("c", CONTROLLER, "heartbeats and metadata"))
+    nodes += [("", name, "a controller") for name in controllers]
     nodes += [("", client.name, "a producer") for client in view.producers]
     nodes += [("", client.name, "a consumer") for client in view.consumers]
     options: list[Option] = []
@@ -51,7 +54,7 @@ def cut(situation: Situation) -> Question:
             options.append(Option(key, f"heal {here} ↔ {node}", (acts.Heal((here, node)),), "is cut now"))
         else:
             options.append(Option(key, f"cut {here} ↔ {node}", (acts.Cut((here, node)),), note))
-            if node == CONTROLLER or node.startswith("b"):
+            if node == CONTROLLER or node in controllers or node.startswith("b"):
                 one_way.append(Option("", f"cut only {here} → {node}", (acts.Cut((here, node), one_way=True),), "the way back works"))
                 one_way.append(Option("", f"cut only {here} ← {node}", (acts.Cut((node, here), one_way=True),), "the way there works"))
     return Question(f"Link of {here} to…", "Messages on a cut link are lost.", tuple(options + one_way[:MOST_NODES]))

@@ -9,7 +9,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.ids import CONTROLLER, broker_address
+from core.ids import broker_address
 from core.units import format_duration
 from core.view import BrokerState, BrokerView, ClusterView
 from tui.palette import Palette
@@ -48,6 +48,23 @@ def links_of(view: ClusterView, node: str) -> list[str]:
             out, back = (node, other) in links, (other, node) in links
             words.append(f"{mark}{'↔' if out and back else '→' if out else '←'} {other}")
     return words
+
+
+def controller_words(view: ClusterView, paint: Palette) -> tuple[str, str, str, Style]:
+    """The active controller: its name, a mark, what it is doing, and how to paint that."""
+    if not view.voters:
+        return view.controller, "●", "active", paint.good
+    if not view.controller:
+        return "controller", "✕", "electing" if view.majority else "no majority", paint.bad
+    if not view.majority:
+        return view.controller, "●", "no majority", paint.bad
+    return view.controller, "●", f"active, epoch {view.controller_epoch}", paint.good
+
+
+def voter_words(view: ClusterView) -> list[str]:
+    """Every voter with its mark: `★` takes itself for the active controller, `●` follows, `○` looks for a leader, `✕` has no process."""
+    marks = {"stopped": "✕", "follower": "●", "leader": "●"}
+    return [f"{voter.name}{'★' if voter.active else marks.get(voter.role, '○')}" for voter in view.voters]
 
 
 def paint_brokers(
@@ -109,10 +126,12 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
                 row.add(segment.text, segment.style or paint.text)
             row.add(" ", paint.text)
     faults = len(view.cut_links) + len(view.held_links)
-    cut = links_of(view, CONTROLLER)
+    cut = links_of(view, view.controller)
+    name, glyph, word, style = controller_words(view, paint)
+    does = " ".join(voter_words(view)) if view.voters else "elects leaders, keeps ISRs"
     texts = [
-        [("controller ", paint.broker), ("● ", paint.good), ("active", paint.good)],
-        [("cut " + " ".join(cut), paint.warn) if cut else ("elects leaders, keeps ISRs", paint.muted)],
+        [(name + " ", paint.broker), (glyph + " ", style), (word, style)],
+        [("cut " + " ".join(cut), paint.warn) if cut else (does, paint.muted)],
         [(f"{len(view.cut_links)} links cut, {len(view.held_links)} held", paint.warn) if faults else ("all links work", paint.muted)],
     ]
     for row, parts in zip(rows, texts, strict=True):
@@ -147,12 +166,11 @@ def _chips(view: ClusterView, paint: Palette, width: int, height: int, selected:
     ]
     if len(cells) < room and skip + room > len(brokers):
         cut = len(view.cut_links)
-        cells.append(
-            (
-                Row().add(" ● ", paint.good).add("controller", paint.broker).add(f" {cut} cut" if cut else "", paint.warn),
-                False,
-            )
-        )
+        name, glyph, word, style = controller_words(view, paint)
+        chip = Row().add(f" {glyph} ", style).add(name, paint.broker)
+        if not view.controller:
+            chip.add(" " + word, style)
+        cells.append((chip.add(f" {cut} cut" if cut else "", paint.warn), False))
     for start in range(0, len(cells), per_line):
         row = Row()
         for cell, chosen in cells[start : start + per_line]:

@@ -1,0 +1,175 @@
+"""Random lives of a quorum: voters are killed, paused and cut from each other while brokers come and go. Data only, so that a failing one can be replayed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+from hypothesis import strategies as st
+
+from core import acts
+from core.controller.voter import Role
+from core.errors import ActRefused
+from core.messages import LeaderChange
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.units import SECOND, US_PER_MS
+
+HEALED_WITHIN: Final = 60 * SECOND
+"""Virtual time in which a healed cluster must be whole again: start-up, an election, a session, the way back into the ISR."""
+
+MOST_VOTERS: Final = 5
+
+
+@attrs.frozen
+class QuorumLife:
+    """Three brokers, `voters` controllers (combined: in the brokers), and steps: wait that many µs, then do."""
+
+    voters: int
+    combined: bool
+    seed: int
+    steps: tuple[tuple[int, acts.Act], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The voters."""
+        return tuple(f"{'b' if self.combined else 'c'}{number}" for number in range(1, self.voters + 1))
+
+    def cluster(self) -> Cluster:
+        """The cluster, with a steady load."""
+        topic = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((2, 3, 1))), config=(("min.insync.replicas", "2"),))
+        brokers = tuple(BrokerSpec(broker) for broker in range(1, max(3, self.voters if self.combined else 3) + 1))
+        cluster = Cluster(ClusterSpec(brokers, (topic,), controllers=self.names), seed=self.seed)
+        cluster.do(acts.Load("t", 5, every=400 * US_PER_MS))
+        return cluster
+
+
+@st.composite
+def quorum_lives(draw: st.DrawFn) -> QuorumLife:
+    """Any life of at most 25 steps."""
+    combined = draw(st.booleans())
+    voters = draw(st.sampled_from((1, 2, 3, 3, 3, 4, 5)))
+    names = [f"{'b' if combined else 'c'}{number}" for number in range(1, voters + 1)]
+    name = st.sampled_from(names)
+    broker = st.integers(1, 3)
+    node = st.one_of(name, st.sampled_from(("b1", "b2", "b3")))
+    pair = st.tuples(node, node).filter(lambda pair: pair[0] != pair[1])
+    of_voters = [st.builds(act, name) for act in (acts.KillController, acts.StartController, acts.PauseController, acts.ResumeController)]
+    of_brokers = [st.builds(act, broker) for act in (acts.Kill, acts.Start, acts.Shutdown, acts.Pause, acts.Resume)]
+    step = st.one_of(
+        *(of_brokers * 2 if combined else of_voters + of_brokers),
+        st.builds(acts.Cut, pair, st.booleans()),
+        st.builds(acts.Isolate, node),
+        st.just(acts.Heal()),
+        st.builds(acts.Hold, pair),
+        st.builds(acts.Release, pair),
+        st.just(acts.Set("min.insync.replicas", "1")),
+        st.builds(acts.Link, pair, latency=st.sampled_from((500, 300_000, 1_500_000)), jitter=st.sampled_from((0, 100_000))),
+    )
+    wait = st.one_of(st.sampled_from((0, 1_500, 400_000)), st.integers(0, 15_000).map(lambda ms: ms * US_PER_MS))
+    steps = draw(st.lists(st.tuples(wait, step), max_size=25))
+    return QuorumLife(voters, combined, draw(st.integers(0, 1_000)), tuple(steps))
+
+
+class QuorumWatch:
+    """Looks at every voter after every step of the simulation.
+
+    Attributes:
+        leaders: who led each epoch; commits: who committed in it.
+    """
+
+    def __init__(self) -> None:
+        self.leaders: dict[int, str] = {}
+        self.committed: list[object] = []
+
+    def look(self, cluster: Cluster) -> None:
+        """Hold what there is against what may be."""
+        quorum = cluster.quorum
+        assert quorum is not None
+        for offset, entry in enumerate(self.committed):
+            assert quorum.committed[offset] is entry, f"the committed entry at {offset} has changed"
+        self.committed = list(quorum.committed)
+        for voter in quorum.voters.values():
+            if voter.role is Role.LEADER:
+                assert self.leaders.setdefault(voter.epoch, voter.name) == voter.name, f"two leaders in epoch {voter.epoch}"
+            for offset in range(voter.high_watermark):
+                assert voter.log[offset] is quorum.committed[offset], f"{voter.name} commits another entry at {offset}"
+            epochs = [entry.epoch for entry in voter.log]
+            assert epochs == sorted(epochs), f"epochs go back in the log of {voter.name}"
+        assert len({len(cluster.metadata), quorum.end_of(len(quorum.committed))}) == 1, "metadata changed outside the log"
+        held = sum(voter.log[: len(quorum.committed)] == quorum.committed for voter in quorum.voters.values())
+        assert held >= quorum.majority, "less than a majority holds what is committed"
+
+    def run(self, cluster: Cluster, until: int) -> None:
+        """Take the cluster to a time, looking whenever a voter's log or role can have changed."""
+        seen: tuple[object, ...] = ()
+        quorum = cluster.quorum
+        assert quorum is not None
+        while (due := cluster.next_time()) is not None and due <= until:
+            cluster.step()
+            now = tuple((voter.role, voter.epoch, len(voter.log), voter.high_watermark) for voter in quorum.voters.values())
+            if now != seen:
+                seen = now
+                self.look(cluster)
+        cluster.run_until(until)
+
+
+def attempt(cluster: Cluster, act: acts.Act) -> None:
+    """Do what is possible."""
+    try:
+        cluster.do(act)
+    except ActRefused:
+        return
+
+
+def play(life: QuorumLife, watch: QuorumWatch) -> Cluster:
+    """A life from its start to its last step."""
+    cluster = life.cluster()
+    for wait, act in life.steps:
+        watch.run(cluster, cluster.now + wait)
+        attempt(cluster, act)
+    return cluster
+
+
+def heal(cluster: Cluster, watch: QuorumWatch) -> None:
+    """Make everything work, and give it the time it may need."""
+    cluster.do(acts.StopLoad())
+    for direction, link in list(cluster.network.links.items()):
+        if link.held:
+            cluster.do(acts.Release(direction))
+        cluster.do(acts.Link(direction, latency=500, jitter=0))
+    attempt(cluster, acts.Heal())
+    for broker in cluster.brokers:
+        attempt(cluster, acts.Resume(broker))
+        attempt(cluster, acts.Start(broker))
+    for name in cluster.controllers:
+        attempt(cluster, acts.ResumeController(name))
+        attempt(cluster, acts.StartController(name))
+    end = cluster.now + HEALED_WITHIN
+    while cluster.now < end:
+        watch.run(cluster, min(end, cluster.now + 5 * SECOND))
+        for broker in cluster.brokers:  # one that was shutting down when everything was healed
+            attempt(cluster, acts.Start(broker))
+
+
+def whole(cluster: Cluster) -> None:
+    """One active controller, all voters with the same log, every partition led and in sync."""
+    quorum = cluster.quorum
+    assert quorum is not None
+    view = cluster.view()
+    assert view.majority
+    assert view.active_controllers == 1
+    active = quorum.active()
+    assert active is not None
+    for voter in quorum.voters.values():
+        assert (voter.epoch, voter.leader, voter.high_watermark) == (active.epoch, active.name, len(quorum.committed)), voter.name
+        assert voter.log == quorum.committed
+    assert type(quorum.committed[0].write) is LeaderChange
+    for partition in view.partitions:
+        assert set(partition.isr) == {1, 2, 3}, partition
+        assert partition.leader in (1, 2, 3)
+        assert len({copy.leo for copy in partition.copies}) == 1
+    for broker in cluster.brokers.values():
+        assert broker.metadata_offset == len(cluster.metadata), f"b{broker.id} has not all metadata"
+        assert broker.channel.controller == active.name
+    assert view.lost == 0
