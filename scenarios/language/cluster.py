@@ -101,7 +101,7 @@ def read_cluster(node: Node) -> ClusterSpec:
     """
     fields = as_fields(node, _CLUSTER_HINT)
     fields.only("brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers")
-    log_dirs, disk_speed = fields.get("log-dirs"), fields.get("disk-speed", "controllers")
+    log_dirs, disk_speed = fields.get("log-dirs"), fields.get("disk-speed")
     dirs = 1 if log_dirs is None else as_int(log_dirs, 1, MAX_LOG_DIRS)
     brokers = _read_brokers(fields.need("brokers", "write how many, for example 'brokers: 3'"), dirs)
     topics: tuple[TopicSpec, ...] = ()
