@@ -54,19 +54,24 @@ class ActiveController:
         self._deferred: list[tuple[int, str, object]] = []
         self._fetches = 0
         self._check_due = -1
+        self._begin_sessions()  # what a former leader wrote is perhaps committed, and carried out, before this one claims
 
     def claim(self) -> None:
         """The epoch's first entry is committed: sessions begin anew, the periodic tasks are armed (`QuorumController#claim`)."""
         self.claimed = True
+        self._begin_sessions()
+        self.arm_session_check()
+        for task, interval in self.quorum.periodic_tasks():
+            self.set_task(interval, task)
+
+    def _begin_sessions(self) -> None:
+        """Every broker gets a fresh session, in the state it is registered in (`ClusterControlManager#activate`)."""
         now = self.journal.now
         for broker, registration in self.quorum.controller.brokers.items():
             self.heartbeats.touch(broker, registration.fenced, -1, now)
             if registration.in_controlled_shutdown and not registration.fenced:
                 self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.quorum.metadata) - 1)
             self.last_contact[broker] = now
-        self.arm_session_check()
-        for task, interval in self.quorum.periodic_tasks():
-            self.set_task(interval, task)
 
     def set_task(self, delay: int, task: str, number: int = 0) -> None:
         """Have a task done after a delay in µs, if this controller is still active then."""
