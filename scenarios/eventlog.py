@@ -141,6 +141,23 @@ class LogWriter:
             chunk = b"\n".join([self._lines.popleft() for _ in range(count)]) + b"\n"
             self._write(chunk)
 
+    def cut(self, seq: int) -> None:
+        """Take out every event after that one: the session went back in time and another course of events follows.
+
+        Raises:
+            InputError: the file cannot be cut.
+        """
+        self.flush()
+        try:
+            with self._lock, self.path.open("r+b") as file:
+                for _ in range(seq + 1):
+                    file.readline()
+                file.truncate(file.tell())
+                self._file.seek(0, 2)
+        except OSError as wrong:
+            raise InputError(f"{self.path}: cannot be cut: {wrong.strerror or wrong}") from None
+        self._count = seq
+
     def _write(self, chunk: bytes) -> None:
         try:
             view = memoryview(chunk)

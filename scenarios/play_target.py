@@ -6,6 +6,7 @@ from pathlib import Path
 
 import attrs
 
+from core.acts import Act
 from core.release import Release
 from core.spec import ClusterSpec
 from scenarios.language.script import Scenario
@@ -22,6 +23,9 @@ class PlayTarget:
         log: file that the session's event log is written to, or None.
         title: name for the screen: the scenario's, or the file's.
         notes: what an import could not place, line by line.
+        record: file that the session is saved to as a script when it ends, or None.
+        acts: of an old session that is played again, each with its virtual time in µs; None: a new session.
+        end: virtual time at which that old session ended, µs.
     """
 
     scenario: Scenario | None
@@ -31,3 +35,6 @@ class PlayTarget:
     log: Path | None = None
     title: str = ""
     notes: tuple[str, ...] = ()
+    record: Path | None = None
+    acts: tuple[tuple[int, Act], ...] | None = None
+    end: int = 0

@@ -187,6 +187,14 @@ def _slowest(situation: Situation) -> str | None:
     return f"{SPEEDS[0]:g}× is the slowest" if situation.speed <= SPEEDS[0] else None
 
 
+def _nothing_before(situation: Situation) -> str | None:
+    return None if situation.view.seq else "nothing has happened yet"
+
+
+def _no_future(situation: Situation) -> str | None:
+    return None if situation.in_the_past else "this is the newest moment of this branch; let it play with Space"
+
+
 def _no_event(situation: Situation) -> str | None:
     if situation.event is None:
         return "no event is selected; go up in the event log"
@@ -199,6 +207,15 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("play", ("space",), "play/pause", "Let virtual time run, or hold it.", TIME, call="toggle_play", footer=1),
     Action("step", ("n", "full_stop"), "step", "Go on to the next event of any kind, and pause there.", TIME, call="step", footer=2),
     Action("step-notable", ("N", "greater_than_sign"), "next notable", "Go on to the next election, ISR change, truncation, error or loss, and pause there.", TIME, call="step_notable", footer=3),
+    Action("step-back", ("comma",), "step back", "Back to before the last event or act; an act is undone by that.", TIME, _nothing_before, call="step_back", shown=",", footer=10),
+    Action("step-back-notable", ("left_square_bracket",), "back notable", "Back to the notable event before.", TIME, _nothing_before, call="step_back_notable", shown="[", footer=31),
+    Action("to-end", ("right_square_bracket",), "to the end", "Forward to the newest moment of this branch, through everything that was done.", TIME, _no_future, call="to_end", shown="]", footer=32),
+    Action("go-to", ("g",), "go to", "Go to a virtual time (12s, 1m30s) or to an event by its number (#120).", TIME, call="go_to", footer=33),
+    Action("jump", ("j",), "jump", "Go to a bookmark, to the start, or to the end of another branch.", TIME, call="jump", footer=34),
+    Action("bookmark", ("B",), "bookmark", "Mark this moment with a note.", TIME, call="bookmark", footer=35),
+    Action("until", ("w",), "stop when", "Play on until a condition becomes true, for example lost > 0 or isr(orders-0) < 2.", TIME, call="until", footer=36),
+    Action("back-until", ("W",), "back to when", "Back to the last moment at which a condition became true.", TIME, _nothing_before, call="back_until", footer=37),
+    Action("diff", ("D",), "difference", "What differs between this moment and a bookmark, the end of a branch, or where you were before the last jump.", TIME, call="diff", footer=38),
     Action("faster", ("plus", "equals_sign"), "faster", "The next higher speed, up to 1000×.", TIME, _fastest, call="faster", shown="+", footer=4),
     Action("slower", ("minus", "underscore"), "slower", "The next lower speed, down to 0.1×.", TIME, _slowest, call="slower", shown="-", footer=5),
     Action("full-speed", ("x",), "full speed", "As fast as it can; again: back to the speed before.", TIME, call="full_speed", footer=30),
@@ -224,6 +241,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("zoom", ("enter",), "look closer", "The selected partition, broker or event in full.", SCREEN, call="zoom", shown="⏎", footer=29),
     Action("help", ("question_mark", "f1"), "help", "This page.", SCREEN, call="show_help", shown="?", footer=16),
     Action("palette", ("colon",), "palette", "Every action by name (Ctrl+P does the same).", SCREEN, call="palette", shown=":", footer=17),
+    Action("copy", ("y",), "copy", "Copy the selected event, or the selected partition as kafka-topics --describe prints it, to the clipboard.", SCREEN, call="copy", footer=40),
+    Action("save", ("S",), "save", "Save the session as a scenario script; isrlab run replays it to the same events.", SCREEN, call="save", footer=39),
     Action("picture", ("P",), "picture", "Save the screen as an SVG picture in the working directory.", SCREEN, call="picture"),
     Action("quit", ("q", "ctrl+c"), "quit", "Leave; the event log, if one is written, is closed properly.", SCREEN, call="leave", footer=18),
 )  # fmt: skip

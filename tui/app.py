@@ -141,4 +141,6 @@ def run_app(target: PlayTarget) -> int:
     finally:
         gc.enable()
         stage.session.close()
+        if stage.record is not None:
+            stage.save(stage.record)
     return app.return_code or 0 if code is None else code

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import time
-from pathlib import Path
 from typing import ClassVar, Final
 
 import attrs
@@ -15,7 +14,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.geometry import Region
-from textual.screen import Screen
 from textual.strip import Strip
 
 from core.acts import Act
@@ -26,6 +24,7 @@ from core.spec import Pace
 from core.view import BrokerState, ClusterView
 from tui import dialogs
 from tui.actions import ACTIONS, BY_ID, Action
+from tui.keeping import Keeping
 from tui.layout import Layout, SizeClass, arrange, size_class
 from tui.palette import Palette
 from tui.panels.account import AccountPanel
@@ -39,9 +38,11 @@ from tui.panels.lines import Lines
 from tui.panels.minimal import Minimal
 from tui.panels.scenario import ScenarioPanel, paint_scenario
 from tui.rows import blank, rule
+from tui.screen import MainScreen
 from tui.session import AS_FAST_AS_IT_CAN
 from tui.situation import Option, Question, Situation
 from tui.target import Stage
+from tui.travel import Travel
 
 FRAMES: Final = 20
 """Frames per second while it moves."""
@@ -55,7 +56,7 @@ _SHORTER: Final = {"step-notable": "notable", "unclean": "unclean", "cut": "cut"
 _FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("help", "quit")), key=lambda a: a.footer))
 
 
-class Board(Screen[None]):
+class Board(Travel, Keeping, MainScreen):
     """The screen that lives."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
@@ -67,6 +68,8 @@ class Board(Screen[None]):
     def __init__(self, stage: Stage, paint: Palette) -> None:
         super().__init__()
         session = self.session = stage.session
+        self.stage = stage
+        self.left = []
         self.paint = paint
         self.pace = stage.pace
         self._title = stage.title
@@ -158,6 +161,7 @@ class Board(Screen[None]):
         wall, self._last_frame = now - self._last_frame, now
         self.session.frame(wall)
         self.view = self.session.view()
+        self._use_rings()
         self.show_now()
         self._frames += 1
         if not gc.isenabled():
@@ -178,9 +182,22 @@ class Board(Screen[None]):
     def refresh_view(self) -> None:
         """Take a new view now and show it."""
         self.view = self.session.view()
+        self._use_rings()
         self._choose_something()
         self.show_now()
         self._run_or_rest()
+
+    def _use_rings(self) -> None:
+        """After a way through time the events stand in other rings."""
+        ring = self.session.rings.of(self.events.level)
+        if self.events.ring is not ring:
+            self.events.use(ring, self.events.level)
+            self._choose_something()
+
+    @property
+    def chosen(self) -> TopicPartition | None:
+        """The selected partition."""
+        return self._partition
 
     def _choose_something(self) -> None:
         """Something is always selected, as long as there is anything."""
@@ -208,6 +225,9 @@ class Board(Screen[None]):
                     self._seed,
                     self._title,
                     session.course.finished,
+                    progress=session.progress,
+                    branch=session.branch.name if len(session.branches) > 1 else "",
+                    past=session.end.time - view.now if session.in_the_past else -1,
                 )
             )
             self.footer.update(self._hints(), self._note)
@@ -289,6 +309,7 @@ class Board(Screen[None]):
             playing=self.session.playing,
             speed=self.session.speed,
             pace=self.pace,
+            in_the_past=self.session.in_the_past,
             setting=lambda name, topic: settings.get(name, topic=topic),
             overridden=lambda name, topic: any(name == own for t in view.topics if t.name == topic for own, _ in t.config),
         )
@@ -411,7 +432,7 @@ class Board(Screen[None]):
         self.app.push_screen(dialogs.Ask(question, self.paint), answered)
 
     def _carry_out(self, wanted: tuple[Act, ...]) -> None:
-        said = ""
+        said, branch = "", self.session.branch
         for act in wanted:
             try:
                 seq = self.session.do(act)
@@ -420,6 +441,8 @@ class Board(Screen[None]):
                 self.say(str(refusal), refused=True)
                 return
             said = self.session.tell(seq) or act.word
+        if self.session.branch is not branch:
+            said = f"{said}; you are on {self.session.branch.name} now, {branch.name} keeps the old future (j)"
         self.refresh_view()
         self.say(said)
 
@@ -505,15 +528,6 @@ class Board(Screen[None]):
 
     def _palette(self) -> None:
         self.app.action_command_palette()
-
-    def _picture(self) -> None:
-        name = f"isrlab-{self.view.now // 1_000_000}s.svg"
-        try:
-            Path(name).write_text(self.app.export_screenshot(title="isrlab"), encoding="utf-8")
-        except OSError as wrong:
-            self.say(f"{name} could not be written: {wrong.strerror or wrong}", refused=True)
-        else:
-            self.say(f"picture saved as {name}")
 
     def _leave(self) -> None:
         self.app.exit(0)

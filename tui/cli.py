@@ -99,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_run_options(play)
     play.add_argument("--log", metavar="FILE", help="write the session's event log there")
+    play.add_argument("--record", metavar="FILE", help="save the session as a scenario script there when it ends")
     play.set_defaults(command=_play)
 
     run = commands.add_parser("run", help="run scenarios without a screen and check what they expect")
@@ -236,6 +237,7 @@ def _play(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from core.release import CURRENT
+    from scenarios.errors import InputError
     from scenarios.play_target import PlayTarget
     from scenarios.releases import release_named
 
@@ -261,6 +263,13 @@ def _play(arguments: argparse.Namespace) -> int:
             log,
             scenario.name,
         )
+    if arguments.record is not None:
+        import attrs
+
+        record = Path(arguments.record)
+        if not record.parent.is_dir():
+            raise InputError(f"--record: there is no directory {record.parent}")
+        target = attrs.evolve(target, record=record)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         complain("play needs a terminal; 'isrlab run' runs a scenario without one")
         return BAD_INPUT

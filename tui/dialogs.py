@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.strip import Strip
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option as ListOption
 
 from tui.actions import ACTIONS, MOVES
@@ -81,6 +81,58 @@ class Ask(ModalScreen[Option | None]):
         """Enter or a click."""
         event.stop()
         self.dismiss(self.question.options[int(event.option.id or 0)])
+
+
+class Write(ModalScreen[str | None]):
+    """Asks for a line of text; what is wrong with it is said below while one types. Escape writes nothing."""
+
+    BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
+        Binding("escape", "dismiss(None)", "never mind", show=False),
+        Binding("ctrl+c", "app.leave", show=False),
+    ]
+
+    def __init__(self, title: str, about: str, text: str, wrong: Callable[[str], str | None], paint: Palette) -> None:
+        """Ask.
+
+        Args:
+            title, about: what is wanted.
+            text: what stands there at the start.
+            wrong: says what is wrong with a text, or None.
+            paint: the colours.
+        """
+        super().__init__()
+        self._heading = title
+        self._about = about
+        self._text = text
+        self._wrong = wrong
+        self.paint = paint
+
+    def compose(self) -> ComposeResult:
+        """A box with a line to write in."""
+        with Vertical(id="box") as box:
+            box.border_title = self._heading
+            box.border_subtitle = "Enter: do it   Esc: never mind"
+            yield Static(self._about, id="about")
+            yield Input(self._text, id="text", select_on_focus=True)
+            yield Static("", id="wrong")
+
+    def on_mount(self) -> None:
+        """The line has the keys."""
+        self.query_one(Input).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say what is wrong so far, once something is written."""
+        text = event.value.strip()
+        self.query_one("#wrong", Static).update(Text((self._wrong(text) or "") if text else "", self.paint.warn))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take it, if it is right."""
+        text = event.value.strip()
+        wrong = self._wrong(text)
+        if wrong is None:
+            self.dismiss(text)
+        else:
+            self.query_one("#wrong", Static).update(Text(wrong, self.paint.warn))
 
 
 class Closer(ModalScreen[None]):

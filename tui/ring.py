@@ -61,6 +61,12 @@ class Ring:
             raise IndexError(index)
         return self._events[place]
 
+    def cut_from(self, other: Ring, seq: int) -> None:
+        """Hold what another ring holds up to that event, at the same indices."""
+        kept = [event for event in other._events if event[0] <= seq]
+        self._events.extend(kept)
+        self.total = other.first + len(kept)
+
     def index_of(self, seq: int) -> int | None:
         """Where the event of that sequence number is, or None when it is not kept."""
         low, high = 0, len(self._events)
@@ -104,6 +110,17 @@ class Rings:
         before = self._last.get(partition)
         self._last[partition] = refused[1]
         return before is None or refused[1] - before > SERIES
+
+    def upto(self, seq: int) -> Rings:
+        """The rings as they were when that event was the last."""
+        other = Rings()
+        for mine, theirs in ((self._all, other._all), (self._normal, other._normal), (self._notable, other._notable)):
+            theirs.cut_from(mine, seq)
+        for index in range(other._normal.first, other._normal.total):
+            event = other._normal.at(index)
+            if event[3] == _REPEATS:
+                other._last[(event[5], event[6])] = event[1]
+        return other
 
     def of(self, level: int) -> Ring:
         """The ring of that level and above."""

@@ -26,6 +26,7 @@ class Situation:
         pace: whether the cluster moves by itself.
         setting: the value in force of a setting, for a topic or None for the whole cluster.
         overridden: whether a topic has its own value for a setting.
+        in_the_past: whether the branch was lived further than this moment.
     """
 
     view: ClusterView
@@ -38,6 +39,7 @@ class Situation:
     pace: Pace
     setting: Callable[[str, str | None], Value]
     overridden: Callable[[str, str], bool]
+    in_the_past: bool = False
 
 
 @attrs.frozen

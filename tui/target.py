@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import attrs
 
 from core.acts import Act, Consume, Load
 from core.journal.events import EventTuple
-from core.release import CURRENT
+from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
+from scenarios.errors import InputError
 from scenarios.eventlog import LogWriter, make_header
 from scenarios.play_target import PlayTarget
+from scenarios.recording import session_script
 from scenarios.runner import Run, State
+from tui.course import Course, FreeCourse
 from tui.panels.scenario import Expected, ScenarioState, Verdict
 from tui.ring import act_in_words
-from tui.session import Course, FreeCourse, Session
+from tui.session import Session
 
 DEFAULT_SPEC: Final = ClusterSpec(
     brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
@@ -45,20 +49,51 @@ class Stage:
     Attributes:
         session: the session.
         title: of the scenario, the file or the cluster.
-        seed: of the run.
-        pace: whether the cluster moves by itself.
+        seed, spec, release: of the run.
         scenario: how the expectations stand; None when there are none.
         notes: what an import could not place.
         own_process: whether the process is the playground's alone, so that it may tune the garbage collector.
+        record: where the session is saved as a script when it ends; None: nowhere.
     """
 
     session: Session
     title: str
     seed: int
-    pace: Pace
+    spec: ClusterSpec
+    release: Release
     scenario: Callable[[], ScenarioState | None]
     notes: tuple[str, ...] = ()
     own_process: bool = False
+    record: Path | None = None
+
+    @property
+    def pace(self) -> Pace:
+        """Whether the cluster moves by itself."""
+        return self.spec.pace
+
+    def script(self, name: str) -> str:
+        """The session up to now as a scenario script that makes the same events."""
+        session = self.session
+        session.mark_end()
+        notes = [(mark.position.time, mark.note) for mark in session.bookmarks if mark.note and mark.branch == session.branch.name]
+        return session_script(self.spec, self.release, self.seed, session.branch.timed_acts(), session.end.time, name=name, notes=notes)
+
+    def save(self, path: Path) -> None:
+        """Write the session as a script.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        try:
+            path.write_text(self.script(script_name(path)), encoding="utf-8")
+        except OSError as wrong:
+            raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
+
+
+def script_name(path: Path) -> str:
+    """The scenario's name for a script of that file name."""
+    kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in path.stem)
+    return kept[:80] or "session"
 
 
 class ScenarioCourse:
@@ -97,6 +132,12 @@ class ScenarioCourse:
         """Run up to that time."""
         self.run.advance_to(time_us)
 
+    def after_act(self) -> None:
+        """Somebody acted: what the script waits for may hold now."""
+        step = self.run.next_step
+        if step is not None and step.until is not None:
+            self.run.advance_to(self.cluster.now, steps=1)
+
 
 def scenario_state(run: Run) -> ScenarioState:
     """How a run stands, for the screen."""
@@ -132,14 +173,19 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
     scenario = chosen.scenario
     writer = None
     if chosen.log is not None:
-        writer = LogWriter(chosen.log, make_header(spec, chosen.release, chosen.seed, None if scenario is None else scenario.name))
-    run: Run | None = None
+        writer = LogWriter(
+            chosen.log,
+            make_header(
+                spec,
+                chosen.release,
+                chosen.seed,
+                script_name(chosen.record) if chosen.record is not None else None if scenario is None else scenario.name,
+            ),
+        )
 
     def start(sink: Callable[[EventTuple], None]) -> Course:
-        nonlocal run
         if scenario is not None:
-            run = Run(scenario, chosen.release, chosen.seed, sink)
-            return ScenarioCourse(run)
+            return ScenarioCourse(Run(scenario, chosen.release, chosen.seed, sink))
         return FreeCourse(Cluster(spec, chosen.release, chosen.seed, sink))
 
     try:
@@ -151,5 +197,10 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
         if writer is not None:
             writer.close()
         raise
+
+    def state() -> ScenarioState | None:
+        course = session.course.course
+        return scenario_state(course.run) if isinstance(course, ScenarioCourse) else None
+
     title = chosen.title or (DEFAULT_TITLE if free else "")
-    return Stage(session, title, chosen.seed, spec.pace, lambda: None if run is None else scenario_state(run), chosen.notes, own_process)
+    return Stage(session, title, chosen.seed, spec, chosen.release, state, chosen.notes, own_process, chosen.record)

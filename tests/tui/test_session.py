@@ -19,7 +19,8 @@ from scenarios.play_target import PlayTarget
 from scenarios.runner import Run
 from tests.tui.fake_cluster import FakeCluster
 from tests.tui.states import SPEC
-from tui.session import SPEEDS, FreeCourse, Session
+from tui.course import FreeCourse
+from tui.session import SPEEDS, Session
 from tui.target import ScenarioCourse, scenario_state, set_stage
 
 

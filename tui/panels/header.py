@@ -7,7 +7,7 @@ import math
 import attrs
 from textual.strip import Strip
 
-from core.units import format_clock
+from core.units import format_clock, format_duration
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Row, clip
@@ -27,6 +27,12 @@ class Clock:
     title: str
     ended: bool = False
     """A scenario has come to its end."""
+    progress: float | None = None
+    """How much of a way into the past is done, 0 to 1."""
+    branch: str = ""
+    """The branch, when there are several."""
+    past: int = -1
+    """µs of virtual time between this moment and the end of what was lived; -1: this is the end."""
 
 
 def speed_word(speed: float) -> str:
@@ -49,7 +55,11 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add("‖  ", paint.warn)
     row.add(format_clock(clock.now), paint.strong).add("  ", paint.text)
     if clock.seeking is not None:
-        row.add(f"looking for {clock.seeking}", paint.warn)
+        word = "looking for" if clock.progress is None else "going to"
+        row.add(f"{word} {clock.seeking}", paint.warn)
+        if clock.progress is not None:
+            row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
+        row.add("  Space gives up", paint.muted)
     elif not clock.playing:
         row.add("paused", paint.warn).add(f"  {speed_word(clock.speed)}", paint.muted)
     else:
@@ -60,6 +70,10 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
             )
     if clock.ended and not clock.playing:
         row.add("  end of the script", paint.muted)
+    if clock.seeking is None and clock.past >= 0:
+        row.add(f"  {format_duration(clock.past // 1_000 * 1_000)} before the end", paint.warn).add(" ]", paint.key)
+    if clock.branch:
+        row.add(f"  ⑂ {clock.branch}", paint.strong)
     right = Row()
     title = clip(clock.title, max(0, width - row.width - 4 - len(f"Kafka {clock.release}  seed {clock.seed}  ")))
     if width - row.width >= 24:

@@ -1,0 +1,279 @@
+"""Time travel: any earlier event and forward again gives the same views and bytes; branches; a saved session replays to the same log."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core import acts
+from core.errors import ActRefused, KafkaError
+from core.journal.events import DETAIL
+from core.release import CURRENT, Release
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.units import SECOND
+from core.view import ClusterView
+from scenarios import catalogue
+from scenarios.eventlog import read_events
+from scenarios.language.script import load_script, read_script
+from scenarios.play_target import PlayTarget
+from scenarios.runner import Run
+from tests.tui.fake_cluster import FakeCluster
+from tui import branches
+from tui.cli import main
+from tui.course import Position
+from tui.replay import Goal
+from tui.session import Session
+from tui.target import Stage, set_stage
+
+SMALL = ClusterSpec(
+    brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+    topics=(TopicSpec("orders", partitions=2, replication_factor=3),),
+    settings=(("min.insync.replicas", 2),),
+)
+
+
+def stage_of(**wanted: Any) -> Stage:
+    stage = set_stage(PlayTarget(None, SMALL, CURRENT, 7, **wanted))
+    stage.session.pause()
+    return stage
+
+
+def arrive(session: Session) -> None:
+    while session.seeking:
+        session.frame(0.05)
+
+
+def events(session: Session) -> list[tuple[Any, ...]]:
+    ring = session.rings.of(DETAIL)
+    return [ring.at(index) for index in range(ring.first, ring.total)]
+
+
+def an_act(dice: random.Random) -> acts.Act:
+    broker = dice.randint(1, 3)
+    return dice.choice(
+        (
+            acts.Kill(broker), acts.Start(broker), acts.Pause(broker), acts.Resume(broker), acts.Isolate(f"b{broker}"), acts.Heal(),
+            acts.Cut((f"b{broker}", f"b{broker % 3 + 1}"), one_way=dice.random() < 0.5), acts.Shutdown(broker),
+            acts.Produce("orders", dice.randint(1, 30), partition=dice.randint(0, 1), acks=dice.choice(("0", "1", "all"))),
+            acts.Load("orders", 40), acts.StopLoad(), acts.Set("min.insync.replicas", str(dice.randint(1, 3)), topic="orders"),
+            acts.Set("unclean.leader.election.enable", "true"), acts.Elect("preferred"), acts.PowerLoss(broker),
+            acts.Link(("b1", "b2"), latency=dice.randint(1, 5_000)),
+        )
+    )  # fmt: skip
+
+
+def live(session: Session, dice: random.Random, moves: int) -> list[tuple[Position, ClusterView, int]]:
+    """Play at random; returns the moments seen, with how many events there were."""
+    seen = []
+    for _ in range(moves):
+        what = dice.random()
+        if what < 0.45:
+            with contextlib.suppress(ActRefused, KafkaError):
+                session.do(an_act(dice))
+        elif what < 0.7:
+            for _ in range(dice.randint(1, 5)):
+                if (session.course.next_due() or 0) < session.cluster.now + 5 * SECOND:
+                    session.course.step()
+        else:
+            session.course.advance_to(session.cluster.now + dice.choice((1, 700, 40_000, 900_000, 4_000_000)))
+        session.keeper.offer(session.course)
+        seen.append((session.course.position, session.view(), session.course.outlet.seq))
+    return seen
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32))
+def test_back_to_any_moment_and_forward_again_is_the_same(seed: int) -> None:
+    dice = random.Random(seed)
+    session = stage_of().session
+    session.keeper._every = dice.choice((50, 400, 10**9))
+    seen = live(session, dice, 14)
+    session.mark_end()
+    end, whole = session.view(), events(session)
+    for position, view, count in dice.sample(seen, 4):
+        session.go_to(Goal("there", position=position))
+        arrive(session)
+        assert session.view() == view
+        assert events(session) == whole[:count]
+    target = dice.randint(1, len(whole))
+    session.go_to(Goal("an event", seq=target))
+    arrive(session)
+    assert events(session)[target - 1] == whole[target - 1]
+    for _ in range(dice.randint(0, 4)):
+        session.step_back()
+        arrive(session)
+    assert events(session) == whole[: session.course.outlet.seq]
+    session.go_to_end()
+    arrive(session)
+    assert session.view() == end
+    assert events(session) == whole
+    assert len(session.branches) == 1
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32))
+def test_a_saved_session_replays_to_the_same_log(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    first, second, script = tmp_path / "played.jsonl", tmp_path / "run.jsonl", tmp_path / "played.yaml"
+    stage = stage_of(log=first, record=script)
+    session = stage.session
+    seen = live(session, dice, 8)
+    for _ in range(dice.randint(0, 2)):
+        session.go_to(Goal("there", position=dice.choice(seen)[0]))
+        arrive(session)
+        live(session, dice, 4)
+        if dice.random() < 0.3:
+            session.go_to_branch(dice.choice(session.branches))
+            arrive(session)
+    session.close()
+    stage.save(script)
+    assert main(["run", str(script), "--log", str(second)]) == 0
+    assert second.read_bytes() == first.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "release"), [("e1-data-loss", "0.10.2"), ("c1-paused-follower", "4.1"), ("d6-unclean-election-on", "4.1")]
+)
+def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, release: str, tmp_path: Path) -> None:
+    scenario = catalogue.load(name)
+    stage = set_stage(PlayTarget(scenario, scenario.spec, Release.named(release), scenario.seed, title=name))
+    session = stage.session
+    session.pause()
+    before = stage.scenario()
+    half = 0
+    while not session.course.finished:
+        session.course.step()
+        if session.course.steps == 7:
+            half, middle, state = session.course.outlet.seq, session.view(), stage.scenario()
+    whole = events(session)
+    session.go_to(Goal("half", position=Position(7, 0, middle.now)))
+    arrive(session)
+    assert (session.view(), stage.scenario(), session.course.outlet.seq) == (middle, state, half)
+    session.go_to(Goal("the start", position=Position(0, 0, 0)))
+    arrive(session)
+    assert stage.scenario() == before
+    session.go_to_end()
+    arrive(session)
+    assert events(session) == whole
+    assert {one.verdict for one in stage.scenario().expectations} == {"held"}  # type: ignore[union-attr]
+    again: list[tuple[Any, ...]] = []
+    Run(read_script(stage.script("again"), "again.yaml"), stage.release, None, again.append).run()
+    assert again == whole
+
+
+def test_acting_in_the_past_keeps_the_old_future(tmp_path: Path) -> None:
+    log = tmp_path / "s.jsonl"
+    session = stage_of(log=log).session
+    session.do(acts.Load("orders", 100))
+    session.course.advance_to(2 * SECOND)
+    session.do(acts.Kill(1))
+    session.course.advance_to(20 * SECOND)
+    session.mark_end()
+    old, old_view = events(session), session.view()
+    session.go_to(Goal("2 s", time=SECOND))
+    arrive(session)
+    assert session.in_the_past
+    assert session.view().now == SECOND
+    with pytest.raises(ActRefused):
+        session.do(acts.Start(2))
+    assert len(session.branches) == 1
+    session.do(acts.Kill(2))
+    assert [b.name for b in session.branches] == ["main", "branch 2"]
+    assert not session.in_the_past
+    session.course.advance_to(20 * SECOND)
+    new = events(session)
+    assert session.view() != old_view
+    session.go_to_branch(session.branches[0])
+    arrive(session)
+    assert session.view() == old_view
+    assert events(session) == old
+    session.go_to_branch(session.branches[1])
+    arrive(session)
+    assert events(session) == new
+    session.close()
+    assert read_events(log)[1] == new
+
+
+def test_a_long_way_back_can_be_given_up() -> None:
+    session = stage_of().session
+    session.do(acts.Load("orders", 500))
+    session.course.advance_to(20 * SECOND)
+    session._budget = 0.001
+    before = session.view()
+    session.go_to(Goal("10 s", time=10 * SECOND))
+    assert session.seeking == "10 s"
+    assert session.progress is not None
+    assert 0 <= session.progress < 1
+    session.frame(0.05)
+    session.pause()
+    assert session.seeking is None
+    assert session.progress is None
+    assert session.view() == before
+
+
+def test_kept_clusters_make_going_back_short() -> None:
+    session = stage_of().session
+    session.do(acts.Load("orders", 200))
+    for second in range(1, 30):
+        session.course.advance_to(second * SECOND)
+        session.keeper.offer(session.course)
+    assert len(session.keeper.kept) > 1
+    session._budget = 60.0
+    session.step_back()
+    assert session.course.steps - max(k.position.steps for k in session.keeper.kept) <= branches.KEEP_EVERY
+
+
+def test_forward_and_back_to_when_a_condition_holds() -> None:
+    session = stage_of().session
+    session.do(acts.Kill(3))
+    session.look_until("two in sync", lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions))
+    arrive(session)
+    shrunk = session.course.position
+    assert any(len(p.isr) == 2 for p in session.view().partitions)
+    session.course.advance_to(60 * SECOND)
+    found: list[bool] = []
+    session.back_to_when("two in sync", lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions), found.append)
+    arrive(session)
+    assert found == [True]
+    assert session.course.position.seq == shrunk.seq
+    session.back_to_when("a loss", lambda cluster: cluster.view().lost > 0, found.append)
+    arrive(session)
+    assert found == [True, False]
+
+
+def test_a_cluster_that_cannot_be_kept_is_repeated_from_the_start() -> None:
+    from tui.course import FreeCourse
+
+    session = Session(lambda sink: FreeCourse(FakeCluster(SMALL, sink=sink)))  # type: ignore[arg-type]
+    session.pause()
+    session.course.advance_to(3 * SECOND)
+    view = session.view()
+    session.do(acts.Kill(1))
+    session.step_back()
+    arrive(session)
+    assert session.view() == view
+    assert session.keeper.kept == []
+
+
+def test_a_script_of_a_session_says_what_was_done(tmp_path: Path) -> None:
+    stage = stage_of()
+    stage.session.do(acts.Load("orders", 100))
+    stage.session.course.advance_to(2 * SECOND)
+    stage.session.do(acts.Kill(1))
+    stage.session.bookmark("the leader dies")
+    path = tmp_path / "my session.yaml"
+    stage.save(path)
+    scenario = load_script(path)
+    assert scenario.name == "my-session"
+    assert [(step.at, step.acts, step.note) for step in scenario.steps] == [
+        (0, (acts.Load("orders", 100),), ""),
+        (2 * SECOND, (acts.Kill(1),), ""),
+        (2 * SECOND, (), "the leader dies"),
+        (2 * SECOND, (), "the session ended here"),
+    ]

@@ -1,0 +1,271 @@
+"""What moves a cluster on: nothing but itself, or a scenario; and the tape that counts the steps and repeats recorded acts.
+
+A cluster is deterministic, so a moment of a session is known by how many steps led to it and which acts were done in
+between. A `Tape` counts both. Given the acts of a session it does each at the very step at which it was done, and so
+repeats that session byte for byte.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import attrs
+
+from core.acts import Act
+from core.journal.events import EventTuple
+from core.settings import Settings
+from core.view import ClusterView
+
+
+class ClusterLike(Protocol):
+    """What the session needs of `core.sim.cluster.Cluster`."""
+
+    @property
+    def now(self) -> int: ...
+    @property
+    def settings(self) -> Settings: ...
+    def do(self, act: Act) -> int: ...
+    def step(self) -> bool: ...
+    def next_time(self) -> int | None: ...
+    def run_until(self, time_us: int) -> None: ...
+    def view(self) -> ClusterView: ...
+
+
+class Course(Protocol):
+    """What moves the cluster on: nothing but itself, or a scenario."""
+
+    @property
+    def cluster(self) -> ClusterLike: ...
+
+    def next_due(self) -> int | None:
+        """Virtual time of the next thing that happens, an event of the cluster or an act of the scenario."""
+
+    def step(self) -> bool:
+        """Let the next single thing happen; False when there is none."""
+
+    def advance_to(self, time_us: int) -> None:
+        """Let everything happen that is due up to and including that time."""
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether it goes by steps that take no virtual time."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether what was planned has come to its end."""
+
+
+@attrs.define
+class FreeCourse:
+    """A cluster that nobody has planned anything for."""
+
+    cluster: ClusterLike
+    stepwise: bool = False
+    finished: bool = False
+
+    def next_due(self) -> int | None:
+        """When the cluster's next scheduled thing is due."""
+        return self.cluster.next_time()
+
+    def step(self) -> bool:
+        """Handle the cluster's next scheduled thing."""
+        return self.cluster.step()
+
+    def advance_to(self, time_us: int) -> None:
+        """Run the cluster up to that time."""
+        self.cluster.run_until(time_us)
+
+
+class Outlet:
+    """Where a cluster's events leave it; `seq` is the last one's, `acts` counts those that record an act, `to` takes them."""
+
+    __slots__ = ("acts", "seq", "to")
+
+    def __init__(self, to: Callable[[EventTuple], None]) -> None:
+        self.seq = 0
+        self.acts = 0
+        self.to = to
+
+    def __call__(self, event: EventTuple) -> None:
+        self.seq = event[0]
+        if event[3] == "act":
+            self.acts += 1
+        self.to(event)
+
+
+Start = Callable[[Callable[[EventTuple], None]], Course]
+"""Makes a course whose cluster gives its events to what is handed over."""
+
+
+@attrs.frozen
+class Position:
+    """A moment of a session: steps and acts done, virtual time in µs, the last event's seq. Compared by the first three."""
+
+    steps: int
+    acts: int
+    time: int
+    seq: int = attrs.field(default=0, eq=False)
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """What orders the moments of one branch."""
+        return self.steps, self.acts, self.time
+
+
+@attrs.frozen
+class Played:
+    """An act that somebody did: after how many steps, at which virtual time, which seq its event has."""
+
+    steps: int
+    time: int
+    seq: int
+    act: Act
+
+
+class Tape:
+    """A course that counts its steps, and does recorded acts at the step at which they were done.
+
+    Attributes:
+        course, cluster, outlet: what it moves, and where the events go.
+        acts: of the branch, those still to come included.
+        steps, done: steps and acts so far.
+        ends: seq of the last event of every step or act that recorded any.
+    """
+
+    def __init__(self, course: Course, outlet: Outlet, acts: Sequence[Played] = ()) -> None:
+        self.course = course
+        self.cluster = course.cluster
+        self.outlet = outlet
+        self.acts = list(acts)
+        self.steps = 0
+        self.done = 0
+        self.ends = array("q", [outlet.seq] if outlet.seq else [])
+        self._acted = (0, 0)  # virtual time and steps at the last act, the script's included
+
+    @property
+    def position(self) -> Position:
+        """Where it stands."""
+        return Position(self.steps, self.done, self.cluster.now, self.outlet.seq)
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether it goes by steps that take no virtual time."""
+        return self.course.stepwise
+
+    @property
+    def finished(self) -> bool:
+        """Whether what was planned has come to its end."""
+        return self.course.finished
+
+    def _coming(self) -> Played | None:
+        """The recorded act that is next, before any further step."""
+        if self.done < len(self.acts) and self.acts[self.done].steps <= self.steps:
+            return self.acts[self.done]
+        return None
+
+    def next_due(self) -> int | None:
+        """Virtual time of the next thing that happens, a recorded act included."""
+        coming = self._coming()
+        return self.course.next_due() if coming is None else max(coming.time, self.cluster.now)
+
+    def step(self) -> bool:
+        """Let the next single thing happen; False when there is none."""
+        coming = self._coming()
+        if coming is not None:
+            if coming.time > self.cluster.now:
+                self.course.advance_to(coming.time)
+            self._carry_out(coming.act)
+            return True
+        before, acts = self.outlet.seq, self.outlet.acts
+        if not self.course.step():
+            return False
+        self.steps += 1
+        if self.outlet.seq != before:
+            self.ends.append(self.outlet.seq)
+            if self.outlet.acts != acts:
+                self._acted = (self.cluster.now, self.steps)
+        return True
+
+    def advance_to(self, time_us: int) -> None:
+        """Let everything happen that is due up to and including that time."""
+        while (due := self.next_due()) is not None and due <= time_us:
+            if not self.step():
+                break
+        self.move_clock(time_us)
+
+    def move_clock(self, time_us: int) -> None:
+        """Let the clock go on to a time up to which nothing is due."""
+        if time_us > self.cluster.now:
+            self.course.advance_to(time_us)
+
+    def close_moment(self) -> None:
+        """Make the present moment one at which a script can act: acts come when everything else due by then is done.
+
+        Right after an act another may follow at once; when something happened since, at the same time, it comes 1 µs later.
+        """
+        if self.stepwise:
+            return
+        target = self.cluster.now
+        if self._acted[0] == target:
+            if self._acted[1] == self.steps:
+                return
+            target += 1
+        while self._coming() is None and (due := self.course.next_due()) is not None and due <= target:
+            if not self.step():
+                break
+        if self._coming() is None:
+            self.move_clock(target)
+
+    def do(self, act: Act) -> int:
+        """Do an act now and record it; what was recorded to come is dropped. Returns the seq of its event.
+
+        Raises:
+            ActRefused: impossible in the present state; nothing is recorded.
+        """
+        steps, time = self.steps, self.cluster.now
+        kept = self.acts
+        self.acts = kept[: self.done]
+        try:
+            seq = self._carry_out(act)
+        except BaseException:
+            self.acts = kept
+            raise
+        self.acts.append(Played(steps, time, seq, act))
+        return seq
+
+    def repeats(self, act: Act) -> int | None:
+        """When the recorded act that comes now is this very one, do it as recorded: its seq, else None."""
+        coming = self._coming()
+        if coming is None or coming.time != self.cluster.now or coming.act != act:
+            return None
+        self.step()
+        return coming.seq
+
+    def _carry_out(self, act: Act) -> int:
+        seq = self.cluster.do(act)
+        self.done += 1
+        after = getattr(self.course, "after_act", None)
+        if after is not None:
+            after()
+        self._acted = (self.cluster.now, self.steps)
+        if self.outlet.seq:
+            self.ends.append(self.outlet.seq)
+        return seq
+
+    def resume(self, position: Position, ends: array[int], acted: tuple[int, int]) -> None:
+        """Stand where a kept cluster was put aside."""
+        self.steps, self.done, self.outlet.seq = position.steps, position.acts, position.seq
+        self.ends, self._acted = array("q", ends), acted
+
+    @property
+    def acted(self) -> tuple[int, int]:
+        """Virtual time and steps at the last act."""
+        return self._acted
+
+    def end_before(self, seq: int) -> int:
+        """The last event of what happened just before the step that recorded that event; 0 when nothing did."""
+        index = bisect_left(self.ends, seq)
+        return self.ends[index - 1] if index > 0 else 0

@@ -1,0 +1,92 @@
+"""What differs between two moments: per partition leader, epoch, ISR, HW, LEO and lost records, and the brokers."""
+
+from __future__ import annotations
+
+from rich.style import Style
+from textual.strip import Strip
+
+from core.units import format_clock
+from core.view import ClusterView, PartitionView
+from tui.palette import Palette
+from tui.rows import Row, wrap
+
+
+def differences(before: PartitionView | None, after: PartitionView | None) -> list[tuple[str, str, str]]:
+    """What differs of a partition as (what, then, now)."""
+    if before is None or after is None:
+        return [("exists", "no" if before is None else "yes", "no" if after is None else "yes")]
+    both = ((_facts(before), _facts(after)),)
+    return [(name, old, new) for one, other in both for (name, old), (_, new) in zip(one, other, strict=True) if old != new]
+
+
+def _facts(p: PartitionView) -> list[tuple[str, str]]:
+    leader = next((copy for copy in p.copies if copy.broker == p.leader), None)
+    return [
+        ("leader", "none" if p.offline else f"b{p.leader}"),
+        ("epoch", str(p.leader_epoch)),
+        ("ISR", "[" + ",".join(map(str, sorted(p.isr))) + "]"),
+        ("HW", "-" if leader is None else f"{leader.hw:,}"),
+        ("LEO", " ".join(f"b{copy.broker}:{copy.leo:,}" for copy in sorted(p.copies, key=lambda copy: copy.broker))),
+        ("lost", f"{p.lost:,}"),
+    ]
+
+
+def paint_diff(before: ClusterView, after: ClusterView, words: str, paint: Palette, width: int) -> list[Strip]:
+    """The differences, a line each; `words` say which moment `before` is."""
+    lines = [Row().add(line, paint.muted).strip(width) for line in wrap(f"then: {words}", width)]
+    now = f"now: at {format_clock(after.now)} after event {after.seq}"
+    lines += [Row().add(line, paint.muted).strip(width) for line in wrap(now, width)]
+    count = len(lines)
+    brokers = {b.id: b for b in before.brokers}
+    for broker in after.brokers:
+        old = brokers.get(broker.id)
+        words_then = "not there" if old is None else f"{old.state}{', fenced' if old.fenced else ''}"
+        words_now = f"{broker.state}{', fenced' if broker.fenced else ''}"
+        if words_then != words_now:
+            lines.append(_line(f"b{broker.id}", [("", words_then, words_now)], paint, width))
+    then = {p.tp: p for p in before.partitions}
+    same = 0
+    for tp in sorted({p.tp for p in after.partitions} | set(then)):
+        found = differences(then.get(tp), next((p for p in after.partitions if p.tp == tp), None))
+        if found:
+            lines.extend(_partition(str(tp), found, paint, width))
+        else:
+            same += 1
+    for name, old_count, new_count in (
+        ("acked", before.acked, after.acked),
+        ("lost", before.lost, after.lost),
+        ("duplicated", before.duplicated, after.duplicated),
+        ("unclean elections", before.unclean_elections, after.unclean_elections),
+    ):
+        if old_count != new_count:
+            lines.append(_line(name, [("", f"{old_count:,}", f"{new_count:,}")], paint, width))
+    if len(lines) == count:
+        lines.append(Row().add("Nothing differs.", paint.good).strip(width))
+    elif same:
+        lines.append(Row().add(f"{same} partitions are the same." if same > 1 else "1 partition is the same.", paint.muted).strip(width))
+    return lines
+
+
+def _line(subject: str, found: list[tuple[str, str, str]], paint: Palette, width: int) -> Strip:
+    row = Row().add(f"{subject:<12} ", paint.strong)
+    for name, old, new in found:
+        row.add(f"{name} " if name else "", paint.muted).add(old, paint.muted).add(" → ", paint.faint).add(new, _style(name, paint)).add(
+            "  ", paint.text
+        )
+    return row.strip(width)
+
+
+def _partition(subject: str, found: list[tuple[str, str, str]], paint: Palette, width: int) -> list[Strip]:
+    """A partition's differences, on as many lines as they need."""
+    lines: list[Strip] = []
+    row = Row().add(f"{subject:<12} ", paint.partition)
+    for name, old, new in found:
+        if row.width + len(name) + len(old) + len(new) + 7 > width and row.width > 13:
+            lines.append(row.strip(width))
+            row = Row().add(" " * 13, paint.text)
+        row.add(f"{name} ", paint.muted).add(old, paint.muted).add(" → ", paint.faint).add(new, _style(name, paint)).add("  ", paint.text)
+    return [*lines, row.strip(width)]
+
+
+def _style(name: str, paint: Palette) -> Style:
+    return paint.bad if name == "lost" else paint.strong

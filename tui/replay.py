@@ -1,0 +1,156 @@
+"""Goes to any moment of a branch: repeats the session from a kept cluster, or from the start, some steps at a time.
+
+Until it has arrived the session stays where it was; so a long way can be shown and given up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import attrs
+
+from core.journal.events import EventTuple
+from tui.branches import Keeper, Kept, bring_back
+from tui.course import Outlet, Played, Position, Start, Tape
+from tui.ring import Rings
+
+_LOOK_AT_THE_CLOCK: Final = 64
+"""Steps between two looks at the wall clock."""
+
+
+@attrs.frozen
+class Goal:
+    """Where to go: the step that records an event, a position, or the end of a virtual time, µs. One of them is given."""
+
+    what: str
+    seq: int = -1
+    position: Position | None = None
+    time: int = -1
+
+    def reached(self, tape: Tape) -> bool:
+        """Whether no further step is needed."""
+        if self.position is not None:
+            return (tape.steps, tape.done) >= (self.position.steps, self.position.acts)
+        if self.seq >= 0:
+            return tape.outlet.seq >= self.seq
+        due = tape.next_due()
+        return due is None or due > self.time
+
+    def progress(self, tape: Tape) -> float:
+        """How much of the way from the start is done, 0 to 1."""
+        if self.position is not None:
+            done, whole = tape.steps + tape.done, self.position.steps + self.position.acts
+        elif self.seq >= 0:
+            done, whole = tape.outlet.seq, self.seq
+        else:
+            done, whole = tape.cluster.now, self.time
+        return min(1.0, done / whole) if whole > 0 else 1.0
+
+    def nearest(self, keeper: Keeper, acts: Sequence[Played], now: Tape) -> Kept | None:
+        """The kept cluster to begin with: on the way, and one that the session of now came by too, so that its events are known."""
+        fitting = [
+            kept
+            for kept in keeper.kept
+            if self._not_past(kept.position)
+            and kept.leads_to(acts)
+            and kept.leads_to(now.acts)
+            and kept.position.place <= now.position.place
+        ]
+        return max(fitting, key=lambda kept: kept.position.place, default=None)
+
+    def _not_past(self, position: Position) -> bool:
+        if self.position is not None:
+            return position.place <= self.position.place
+        return position.seq < self.seq if self.seq >= 0 else position.time <= self.time
+
+
+class Replay:
+    """On the way to a goal.
+
+    Attributes:
+        goal: where to.
+        tape, rings: what the session gets when it has arrived.
+        found: with a `watch`, the last moment at which it became true.
+        fresh: events that the log does not have.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        acts: Sequence[Played],
+        goal: Goal,
+        keeper: Keeper,
+        now: Tape,
+        rings: Rings,
+        watch: Callable[[Tape], bool] | None = None,
+        fresh_after: int | None = None,
+    ) -> None:
+        """Make ready to go.
+
+        Args:
+            start: makes the course anew.
+            acts: of the branch.
+            goal: where to.
+            keeper: has the kept clusters.
+            now, rings: where the session stands, and the events it has.
+            watch: is asked after every step that recorded something.
+            fresh_after: the events after that one are collected in `fresh`; None: none are.
+        """
+        self.goal = goal
+        self._keeper = keeper
+        self._watch = watch
+        self._was = True
+        self._watched = -1
+        self.found: Position | None = None
+        self.fresh: list[EventTuple] = []
+        self._fresh_after = fresh_after
+        outlet = Outlet(self._take)
+        kept = goal.nearest(keeper, acts, now) if watch is None else None
+        if kept is None:
+            self.rings = Rings()
+            self.tape = Tape(start(outlet), outlet, acts)
+        else:
+            self.rings = rings.upto(kept.position.seq)
+            self.tape = bring_back(kept, acts, outlet)
+
+    def _take(self, event: EventTuple) -> None:
+        self.rings.take(event)
+        if self._fresh_after is not None and event[0] > self._fresh_after:
+            self.fresh.append(event)
+
+    @property
+    def progress(self) -> float:
+        """How much of the way is done, 0 to 1."""
+        return self.goal.progress(self.tape)
+
+    def work(self, seconds: float) -> bool:
+        """Go on for so much wall time; True when it has arrived."""
+        end = time.perf_counter() + seconds
+        tape, goal = self.tape, self.goal
+        count = 0
+        while not goal.reached(tape):
+            if self._watch is not None:
+                self._look()
+            if not tape.step():
+                break
+            count += 1
+            if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
+                self._keeper.offer(tape)
+                return False
+        if goal.position is not None:
+            tape.move_clock(goal.position.time)
+        elif goal.time >= 0:
+            tape.move_clock(goal.time)
+        return True
+
+    def _look(self) -> None:
+        assert self._watch is not None
+        if self.tape.outlet.seq == self._watched:
+            return
+        self._watched = self.tape.outlet.seq
+        holds = self._watch(self.tape)
+        if holds and not self._was:
+            self.found = self.tape.position
+        self._was = holds

@@ -1,0 +1,266 @@
+"""Going through time by keys: back, to a moment, to a bookmark or a branch, until a condition holds; and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from core.sim.cluster import MAX_TIME
+from core.units import format_clock, parse_duration
+from core.view import ClusterView
+from scenarios.conditions import Condition, Names, kinds_of
+from scenarios.language.condition_parser import parse_condition
+from scenarios.language.tokens import ConditionError
+from scenarios.runner import LiveMoment
+from tui import dialogs
+from tui.course import ClusterLike, Position
+from tui.panels.diff import paint_diff
+from tui.replay import Goal, Replay
+from tui.screen import MainScreen
+from tui.situation import Option, Question
+
+MOST_LISTED: Final = 30
+"""Bookmarks and branches that a question lists at most, the newest first."""
+
+MOST_LEFT: Final = 12
+"""Moments that were left and can be compared with."""
+
+
+class Travel(MainScreen):
+    """The part of the main screen that moves through time."""
+
+    def _leave_moment(self, words: str = "where you were") -> None:
+        """Remember the present view, so that it can be compared with later."""
+        self.left = [*self.left, (f"{words}, at {format_clock(self.view.now)} after event {self.view.seq}", self.session.view())][
+            -MOST_LEFT:
+        ]
+
+    def _travel(self, goal: Goal) -> None:
+        self._leave_moment()
+        here = self.session.course.position
+        if (goal.position is None and not goal.reached(self.session.course)) or (
+            goal.position is not None and goal.position.place >= here.place
+        ):
+            self.session.go_forward(goal)
+        else:
+            self.session.go_to(goal, then=self._has_arrived)
+        self.refresh_view()
+
+    def _has_arrived(self, replay: Replay | None) -> None:
+        self.events.use(self.session.rings.of(self.events.level), self.events.level)
+        self.events.follow()
+
+    def _step_back(self) -> None:
+        self._leave_moment()
+        self.session.step_back(self._has_arrived)
+        self.refresh_view()
+
+    def _step_back_notable(self) -> None:
+        self._leave_moment()
+        if not self.session.step_back_notable(self._has_arrived):
+            self.say("no notable event before this one", refused=True)
+        self.refresh_view()
+
+    def _to_end(self) -> None:
+        self._leave_moment()
+        self.session.go_to_end()
+        self.refresh_view()
+
+    # --- to a moment -----------------------------------------------------------------------------------------------
+
+    def _go_to(self) -> None:
+        end, selected = self.session.end, self.situation().event
+        self.write(
+            "Go to",
+            f"A virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
+            f"This branch was lived up to {format_clock(end.time)}, event #{end.seq}.",
+            "" if selected is None else f"#{selected[0]}",
+            self._no_moment,
+            lambda text: self._travel(self._moment_of(text)),
+        )
+
+    def _moment_of(self, text: str) -> Goal:
+        """The goal that a text names.
+
+        Raises:
+            ValueError: it names none.
+        """
+        if text.startswith("#"):
+            digits = text[1:].strip().replace(",", "")
+            if not (digits.isascii() and digits.isdecimal()) or len(digits) > 15:
+                raise ValueError("an event is # and its number, for example #120")
+            number, last = int(digits), self.session.end.seq
+            if not 1 <= number <= last:
+                raise ValueError(f"there is no event {number}; this branch has 1 to {last}")
+            return Goal(f"event {number}", seq=number)
+        if text.isascii() and text.isdecimal():
+            raise ValueError("write a unit for a time, for example 12s, or # before an event's number")
+        time = parse_duration(text)
+        if time > MAX_TIME:
+            raise ValueError("that is past the end of virtual time")
+        return Goal(f"{format_clock(time)}", time=time)
+
+    def _no_moment(self, text: str) -> str | None:
+        try:
+            self._moment_of(text)
+        except ValueError as wrong:
+            return str(wrong)
+        return None
+
+    def _bookmark(self) -> None:
+        self.write("Bookmark", f"A note for {format_clock(self.view.now)}, event {self.view.seq}.", "", lambda _: None, self._mark)
+
+    def _mark(self, note: str) -> None:
+        self.session.bookmark(note)
+        self._leave_moment(f"bookmark {note}".strip())
+        self.say(f"bookmarked: {note or format_clock(self.view.now)}; j jumps back to it")
+
+    def _jump(self) -> None:
+        session = self.session
+        goals: list[Callable[[], None]] = []
+        options: list[Option] = []
+
+        def offer(label: str, note: str, go: Callable[[], None]) -> None:
+            goals.append(go)
+            number = len(options) + 1
+            options.append(Option(str(number) if number < 10 else "", label, (), note))
+
+        offer("the start", "00:00.000", lambda: self._travel(Goal("the start", position=Position(0, 0, 0))))
+        for mark in reversed(session.bookmarks[-MOST_LISTED:]):
+            at = mark.position
+            where = f"{format_clock(at.time)}, event {at.seq}" + ("" if mark.branch == session.branch.name else f", on {mark.branch}")
+
+            def go(position: Position = at, branch: str = mark.branch) -> None:
+                if branch == session.branch.name:
+                    self._travel(Goal("the bookmark", position=position))
+                else:
+                    self._to_branch(branch, position)
+
+            offer(mark.note or "bookmark", where, go)
+        for branch in session.branches[-MOST_LISTED:]:
+            if branch is not session.branch:
+                since = f"parted from {branch.origin}" if branch.origin else "the first"
+                offer(
+                    f"end of {branch.name}",
+                    f"{format_clock(branch.end.time)}, event {branch.end.seq}, {since}",
+                    lambda name=branch.name: self._to_branch(name, None),  # type: ignore[misc]
+                )
+
+        def chosen(option: Option | None) -> None:
+            if option is not None:
+                goals[options.index(option)]()
+
+        about = f"You are on {session.branch.name}, {format_clock(self.view.now)} of {format_clock(session.end.time)}."
+        self.app.push_screen(dialogs.Ask(Question("Jump to", about, tuple(options)), self.paint), chosen)
+
+    def _to_branch(self, name: str, position: Position | None) -> None:
+        branch = next(b for b in self.session.branches if b.name == name)
+        self._leave_moment(f"{self.session.branch.name}")
+
+        def arrived(replay: Replay) -> None:
+            if position is not None and position.place < branch.end.place:
+                self.session.go_to(Goal("the bookmark", position=position), then=self._has_arrived)
+            else:
+                self._has_arrived(replay)
+
+        self.session.go_to_branch(branch, arrived)
+        self.refresh_view()
+
+    # --- conditions ------------------------------------------------------------------------------------------------
+
+    def _condition(self, text: str) -> Condition:
+        """The condition that a text says.
+
+        Raises:
+            ValueError: it says none that can be looked for; the message tells what would be right.
+        """
+        view = self.view
+        names = Names(
+            {topic.name: topic.partitions for topic in view.topics},
+            frozenset(broker.id for broker in view.brokers),
+            frozenset([*(producer.name for producer in view.producers), *(consumer.name for consumer in view.consumers)]),
+        )
+        try:
+            condition = parse_condition(text, names)
+        except ConditionError as wrong:
+            raise ValueError(wrong.problem + (f"; {wrong.remedy}" if wrong.remedy else "")) from None
+        if kinds_of(condition):
+            raise ValueError("this looks at events; write what the state must be, for example lost > 0")
+        return condition
+
+    def _no_condition(self, text: str) -> str | None:
+        try:
+            self._condition(text)
+        except ValueError as wrong:
+            return str(wrong)
+        return None
+
+    def _ask_condition(self, title: str, then: Callable[[str], None]) -> None:
+        partition = self.chosen or "orders-0"
+        about = f"For example lost > 0, urp > 0, isr({partition}) < 2, leader({partition}) == 2, hw({partition}) >= 500; joined by and, or."
+        self.write(title, about, "", self._no_condition, then)
+
+    def _until(self) -> None:
+        self._ask_condition("Stop when", self._go_until)
+
+    def _go_until(self, text: str) -> None:
+        self._leave_moment()
+        self.session.look_until(text, _holder(self._condition(text)))
+        self.refresh_view()
+
+    def _back_until(self) -> None:
+        self._ask_condition("Back to when", self._go_back_until)
+
+    def _go_back_until(self, text: str) -> None:
+        self._leave_moment()
+
+        def done(found: bool) -> None:
+            if found:
+                self._has_arrived(None)
+            else:
+                self.say(f"{text} never became true before this", refused=True)
+
+        self.session.back_to_when(text, _holder(self._condition(text)), done)
+        self.refresh_view()
+
+    # --- what differs ----------------------------------------------------------------------------------------------
+
+    def _diff(self) -> None:
+        if not self.left:
+            self.say("nothing to compare with yet; bookmark a moment with B, or go back in time", refused=True)
+            return
+        moments = list(reversed(self.left))
+        options = tuple(
+            Option(str(number) if number < 10 else "", words, (), f"event {view.seq}")
+            for number, (words, view) in enumerate(moments, start=1)
+        )
+
+        def chosen(option: Option | None) -> None:
+            if option is not None:
+                words, view = moments[options.index(option)]
+                self._show_diff(words, view)
+
+        if len(moments) == 1:
+            self._show_diff(*moments[0])
+        else:
+            self.app.push_screen(
+                dialogs.Ask(Question("Compare with", "What differs between then and this moment.", options), self.paint), chosen
+            )
+
+    def _show_diff(self, words: str, view: ClusterView) -> None:
+        lines = paint_diff(view, self.view, words, self.paint, self.room)
+        self.app.push_screen(dialogs.Closer("Difference", lines))
+
+
+def _holder(condition: Condition) -> Callable[[ClusterLike], bool]:
+    """The condition as a question to a cluster."""
+    moments: dict[int, LiveMoment] = {}
+
+    def holds(cluster: ClusterLike) -> bool:
+        moment = moments.get(id(cluster))
+        if moment is None:
+            moments.clear()
+            moment = moments[id(cluster)] = LiveMoment(cluster, {})  # type: ignore[arg-type]
+        return condition.holds(moment)
+
+    return holds
