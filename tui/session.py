@@ -318,8 +318,7 @@ class Session:
     def mark_end(self) -> None:
         """Before one leaves it, the end of what was lived becomes a moment that a script can end at."""
         if not self.in_the_past:
-            if not self.course.stepwise:
-                self.course.advance_to(self.cluster.now)
+            self.course.close_moment()
             self._lived = self.course.position
         self.branch.acts, self.branch.end = list(self.course.acts), self._lived
 
