@@ -175,8 +175,7 @@ class Tape:
         """Let the next single thing happen; False when there is none."""
         coming = self._coming()
         if coming is not None:
-            if coming.time > self.cluster.now:
-                self.course.advance_to(coming.time)
+            self.move_clock(coming.time)
             self._carry_out(coming.act)
             return True
         before, acts = self.outlet.seq, self.outlet.acts
@@ -197,8 +196,9 @@ class Tape:
         self.move_clock(time_us)
 
     def move_clock(self, time_us: int) -> None:
-        """Let the clock go on to a time up to which nothing is due."""
-        if time_us > self.cluster.now:
+        """Let the clock go on to a time; no further than to where something is due, so that no step goes uncounted."""
+        due = self.course.next_due()
+        if time_us > self.cluster.now and (due is None or due > time_us):
             self.course.advance_to(time_us)
 
     def close_moment(self) -> None:
