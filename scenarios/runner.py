@@ -299,7 +299,7 @@ class Run:
         """Let the cluster live until the step is due; False when that is later than `time`."""
         target = self._target(step)
         if target > time:
-            if self.cluster.now < time:
+            if self.cluster.now <= time:  # what an act made due at this very moment is part of it
                 self.cluster.run_until(time)
             return False
         if target > self.cluster.now:
