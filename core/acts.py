@@ -176,7 +176,7 @@ class ResumeController(Act):
 
 @attrs.frozen
 class Cut(Act):
-    """Cut the link between two nodes; `one_way` cuts only from the first to the second. Nodes: `b1`, `controller` (or `c1`), a client."""
+    """Cut the link between two nodes; `one_way` cuts only from the first to the second. Nodes: `b1`, `controller` (or `c1`; with ZooKeeper the broker that is it), `zookeeper`, a client."""
 
     word: ClassVar[str] = "cut"
     does: ClassVar[str] = "cut the link between two nodes"

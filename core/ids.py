@@ -16,6 +16,9 @@ NO_OFFSET: Final = -1
 CONTROLLER: Final = "controller"
 """Network address of the active controller."""
 
+ZOOKEEPER: Final = "zookeeper"
+"""ZooKeeper's network address, in clusters that have one."""
+
 
 class TopicPartition(NamedTuple):
     """A partition of a topic; prints as Kafka prints it, `orders-0`."""

@@ -73,6 +73,11 @@ class Release:
         unclean_broker_leaves_elr: a broker that registers after an unclean shutdown is eligible no more (KIP-966, with ELR).
         elect_from_isr: whoever leads without loss comes from the ISR or ELR. Off, as no Kafka ever did: the longest log leads, the
             one with the higher last epoch of two that are equally long.
+        counts_lag: a follower more than replica.lag.max.messages behind leaves the ISR, and one that fetches, however slowly, is not
+            late (before 0.9, KAFKA-1546).
+        zookeeper: the controller is a broker elected through ZooKeeper (before 3.3 here); otherwise the KRaft quorum's.
+        leader_writes_isr: a leader writes its ISR to ZooKeeper itself and the controller hears of it later (before 2.7, KIP-497).
+        controller_epoch_fencing: brokers refuse requests of a controller with an older epoch (always so in Kafka).
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: it prints Elr and LastKnownElr (3.8).
         describe_spaced: it prints `Topic: t` in the headline, `Topic:t` before 2.2.
@@ -105,10 +110,19 @@ class Release:
     elr: bool
     unclean_broker_leaves_elr: bool
     elect_from_isr: bool
+    counts_lag: bool
+    zookeeper: bool
+    leader_writes_isr: bool
+    controller_epoch_fencing: bool
     describe_topic_id: bool
     describe_elr: bool
     describe_spaced: bool
     describe_no_leader: str
+
+    @property
+    def controller(self) -> str:
+        """The kind of control plane: `zookeeper` or `kraft`."""
+        return "zookeeper" if self.zookeeper else "kraft"
 
     def without(self, guards: Iterable[str]) -> Release:
         """This release with some guards switched off; its name says which.
@@ -164,11 +178,13 @@ GUARDS: Final = (
     "elr",
     "unclean-broker-leaves-elr",
     "elect-from-isr",
+    "controller-epoch-fencing",
+    "zookeeper",
 )
 """The rules that can be switched off one by one, to see what each is for; the words are the fields' names with dashes."""
 
 # The releases in time order; a rule's column says from which release (inclusive) it holds.
-_NAMES: Final = ("0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1")
+_NAMES: Final = ("0.8.2", "0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1")
 
 
 def _at(name: str) -> int:
@@ -216,6 +232,10 @@ def _profile(order: int, name: str) -> Release:
         elr=since("4.1"),
         unclean_broker_leaves_elr=since("4.1"),
         elect_from_isr=True,
+        counts_lag=not since("0.9"),
+        zookeeper=not since("3.3"),
+        leader_writes_isr=not since("2.7"),
+        controller_epoch_fencing=True,
         describe_topic_id=since("2.8"),
         describe_elr=since("3.9"),
         describe_spaced=since("2.4"),

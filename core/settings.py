@@ -105,6 +105,16 @@ _ALL: Final = (
         older_defaults=(("2.4", 10_000),),
     ),
     Setting(
+        "replica.lag.max.messages",
+        "long",
+        4_000,
+        "broker",
+        False,
+        "A follower that lacks more records leaves the ISR; releases before 0.9 only.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting(
         "replica.fetch.wait.max.ms", "int", 500, "broker", False, "How long a leader holds a follower's fetch that has nothing to carry."
     ),
     Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "A follower's fetch is answered once this many bytes wait."),
@@ -191,6 +201,24 @@ _ALL: Final = (
         "How often the controller looks for partitions that a changed unclean.leader.election.enable could bring online.",
         least=1,
         most=MAX_LONG,
+    ),
+    Setting(
+        "leader.imbalance.per.broker.percentage",
+        "int",
+        10,
+        "controller",
+        False,
+        "Leaderships are given back only to a broker that lacks more than this share of them; a ZooKeeper controller's, KRaft ignores it.",
+    ),
+    Setting(
+        "zookeeper.session.timeout.ms",
+        "int",
+        18_000,
+        "broker",
+        False,
+        "A broker that ZooKeeper has not heard of for longer is dead to the controller; releases with ZooKeeper only.",
+        least=1,
+        older_defaults=(("2.4", 6_000),),
     ),
     Setting(
         "controlled.shutdown.enable", "boolean", True, "broker", False, "Does a broker that is stopped hand its leaderships over first?"

@@ -32,6 +32,15 @@ class Pace(enum.StrEnum):
     """Each fetch, answer, fencing and check is a step; all other messages arrive at once; time moves only by `wait`."""
 
 
+class ControlPlane(enum.StrEnum):
+    """Which kind of controller a cluster has."""
+
+    BY_RELEASE = "by-release"
+    """As the release had it: a broker elected through ZooKeeper before 3.3, KRaft from then on."""
+    KRAFT = "kraft"
+    """The KRaft controller under the data plane of whatever release, for what needs a controller that is no broker."""
+
+
 @attrs.frozen
 class BrokerSpec:
     """A broker: id, rack if known, whether its process runs at the start, its own settings, how many log directories it has."""
@@ -92,6 +101,7 @@ class ClusterSpec:
         disk_speed: bytes per second that one thread reads from a disk: a recovery thread, or a move to another log directory.
         controllers: the voters of the metadata quorum: `c1` is a dedicated controller, `b1` one in broker 1's process (combined);
             empty for one controller, named `controller`, that does not fail.
+        control_plane: the release's own, or KRaft.
     """
 
     brokers: tuple[BrokerSpec, ...]
@@ -103,6 +113,7 @@ class ClusterSpec:
     recovery: int = 1_500 * US_PER_MS
     disk_speed: int = 200_000_000
     controllers: tuple[str, ...] = ()
+    control_plane: ControlPlane = ControlPlane.BY_RELEASE
 
     def check(self) -> None:
         """Refuse what cannot be a cluster.

@@ -38,7 +38,7 @@ timeline:
     note: the producer's retries have been taken
     expect: {app: {failed: 0}}
 expect:
-  - order [broker-stopped {broker=1}, broker-fenced {broker=1}, leader-elected {leader=2}]
+  - order [broker-stopped {broker=1}, leader-elected {leader=2}]
   - never records-lost
   - expect: isr(placed-0) < 3
     under: {since: "2.4"}
@@ -64,7 +64,8 @@ current one), `without` (guards that every run has switched off), `seed`, `clust
 their Kafka names, `network` (`latency`, `jitter`, `loss` of every link), `pace` (`timeline` or `by-hand`), `startup` (from a broker's start to its
 registration), `recovery` (more of it without a clean-shutdown file), `controllers` (a quorum of voters: `3` for c1 to c3 on machines of their own,
 `{{combined: true}}` for one in every broker's process or `{{combined: [1, 2, 3]}}` in these, or the voters' names, `[c1, b2]`; without: one controller that
-does not fail. In acts `controller` is whoever is active). A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
+does not fail), `control-plane` (`by-release`: a broker elected through ZooKeeper before 3.3; or `kraft` under any release).
+In acts `controller` is whoever is active. A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
 partition, the preferred leader first), or, as `isrlab import` writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`;
 and `config` and `topic-id`.
 

@@ -22,6 +22,7 @@ from core.journal import events
 from core.journal.recorder import Journal
 from core.log.log_config import LogConfig
 from core.messages import (
+    AllocateProducerIdsRequest,
     Disconnected,
     HeartbeatRequest,
     HeartbeatResponse,
@@ -38,6 +39,7 @@ from core.view import BrokerState
 
 if TYPE_CHECKING:
     from core.account import Account
+    from core.broker.zookeeper_isr import ZooKeeperIsrManager
     from core.controller.voter import Voter
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
@@ -104,7 +106,7 @@ class Broker(Node):
         self._correlation = 0
         self.voter: Voter | None = None
         self.channel = ControllerChannel(self, controllers)
-        self.alter_partition = AlterPartitionManager(self)
+        self.alter_partition: AlterPartitionManager | ZooKeeperIsrManager = AlterPartitionManager(self)
         self.replicas = ReplicaManager(self)
         self.producer_ids = ProducerIds(self)
         self.directories = Directories(self)
@@ -141,6 +143,7 @@ class Broker(Node):
         """Take the settings of the hot paths anew; times in µs, sizes in bytes."""
         settings, me = self.settings, self.id
         self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
+        self.lag_max_messages = settings.integer("replica.lag.max.messages", broker=me)
         self.fetch_wait = settings.us("replica.fetch.wait.max.ms", broker=me)
         self.fetch_min_bytes = settings.integer("replica.fetch.min.bytes", broker=me)
         self.fetch_partition_bytes = settings.integer("replica.fetch.max.bytes", broker=me)
@@ -355,6 +358,10 @@ class Broker(Node):
         elif self.state is BrokerState.STARTING:
             self._ask_to_register()
 
+    def ask_for_producer_ids(self) -> None:
+        """Ask the controller for a block of producer ids."""
+        self.channel.send(AllocateProducerIdsRequest(self.id))
+
     # --- metadata --------------------------------------------------------------------------------------------------
 
     def _fetch_metadata(self) -> None:
@@ -390,6 +397,10 @@ class Broker(Node):
         """Whether a reassignment is adding a broker to a partition, as far as this broker's metadata reach."""
         registration = self.metadata.partition(tp, self.metadata_offset)
         return registration is not None and broker in registration.adding and broker not in registration.isr
+
+    def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """(leader, leader epoch) of a topic's partitions, as far as this broker's metadata reach."""
+        return self.metadata.leaders(topic, self.metadata_offset)
 
     def known_broker_epoch(self, broker: int) -> int:
         """A broker's epoch as far as this broker's metadata reach; -1 unknown."""

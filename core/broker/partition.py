@@ -468,17 +468,24 @@ class Partition:
         )
 
     def out_of_sync_replicas(self) -> tuple[int, ...]:
-        """ISR members that have not caught up in time (`Partition#getOutOfSyncReplicas`)."""
+        """ISR members that have not caught up in time (`Partition#getOutOfSyncReplicas`).
+
+        Before 0.9 the union of two sets: those that have not fetched in time, and those that lack too many records.
+        """
         if self.pending:
             return ()
         now, lag_max, leo = self.broker.journal.now, self.broker.lag_max, self.log.leo
+        counts_lag, lag_messages = self.broker.release.counts_lag, self.broker.lag_max_messages
         spared = self.broker.release.shrink_spares_equal_leo
         out = []
         for follower in self.isr:
             replica = self.remotes.get(follower)
             if replica is None:
                 continue
-            late = now - replica.caught_up_time() > lag_max
+            if counts_lag:
+                late = now - replica.fetched_time() > lag_max or (0 <= replica.leo < leo - lag_messages)
+            else:
+                late = now - replica.caught_up_time() > lag_max
             if late and not (spared and replica.leo == leo):
                 out.append(follower)
         return tuple(out)
@@ -492,10 +499,26 @@ class Partition:
             return
         broker = self.broker
         now = broker.journal.now
-        lag = max(now - max(self.remotes[follower].caught_up_time(), 0) for follower in out)
+        if broker.release.counts_lag:
+            lag = max(now - max(self.remotes[follower].fetched_time(), 0) for follower in out)
+            if lag <= broker.lag_max:
+                self._propose_without(out, max(self.log.leo - self.remotes[follower].leo for follower in out))
+                return
+        else:
+            lag = max(now - max(self.remotes[follower].caught_up_time(), 0) for follower in out)
         proposed = tuple(sorted(member for member in self.isr if member not in out))
         self.pending = SHRINK
         broker.journal.emit(events.IsrShrinkProposed.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, lag, broker.lag_max)
+        self._submit(proposed)
+
+    def _propose_without(self, out: tuple[int, ...], missing: int) -> None:
+        """Before 0.9: ask to drop followers that fetch in time, and yet lack more than replica.lag.max.messages."""
+        broker = self.broker
+        proposed = tuple(sorted(member for member in self.isr if member not in out))
+        self.pending = SHRINK
+        broker.journal.emit(
+            events.IsrShrinkByCount.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, missing, broker.lag_max_messages
+        )
         self._submit(proposed)
 
     def _submit(self, isr: tuple[int, ...]) -> None:

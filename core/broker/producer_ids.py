@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.journal import events
-from core.messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse, InitProducerIdRequest, InitProducerIdResponse
+from core.messages import AllocateProducerIdsResponse, InitProducerIdRequest, InitProducerIdResponse
 from core.units import SECOND
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class ProducerIds:
 
     def _ask(self, _: object) -> None:
         if self._waiting:
-            self.broker.channel.send(AllocateProducerIdsRequest(self.broker.id))
+            self.broker.ask_for_producer_ids()
             if not self.broker.by_hand:
                 self.broker.timer(RETRY, "producer-ids")
 

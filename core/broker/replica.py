@@ -55,6 +55,12 @@ class Replica:
             return session.last_fetch_time
         return self.last_caught_up_time
 
+    def fetched_time(self) -> int:
+        """When it last fetched, or was taken for caught up when this leadership began (before 0.9: `Replica#logEndOffsetUpdateTimeMs`)."""
+        session = self.session
+        seen = max(self.last_fetch_time, self.last_caught_up_time)
+        return max(seen, session.last_fetch_time) if session is not None else seen
+
     def update_fetch_state(self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int) -> None:
         """A fetch arrived (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read."""
         if fetch_offset >= leader_leo:

@@ -28,6 +28,7 @@ from core.messages import (
     ProduceResponse,
 )
 from core.release import Truncation
+from core.view import BrokerState
 
 if TYPE_CHECKING:
     from core.broker.broker import Broker
@@ -87,19 +88,11 @@ class ReplicaManager:
         """Take over a partition's state from the metadata (`ReplicaManager#applyDelta`)."""
         broker = self.broker
         if broker.id not in registration.replicas:
-            self._stop_replica(tp)
+            self.stop_replica(tp, delete=True)
             return
-        partition = self.partitions.get(tp)
+        partition = self._hosted(tp)
         if partition is None:
-            log = broker.disk.logs.get(tp)
-            if log is None:
-                if tp in broker.disk.offline:
-                    self.offline_partitions[tp] = None
-                    return
-                keeps_epochs = broker.release.truncation >= Truncation.EPOCH
-                log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
-                broker.directories.assign(tp)
-            partition = self.partitions[tp] = Partition(tp, broker, log)
+            return
         if registration.leader == broker.id:
             self._unfollow(tp)
             partition.make_leader(registration)
@@ -114,11 +107,70 @@ class ReplicaManager:
             if registration.leader != NO_LEADER:
                 self._fetcher_for(registration.leader, tp).add(partition, registration.leader_epoch)
 
-    def _stop_replica(self, tp: TopicPartition) -> None:
+    def become_leader_or_follower(
+        self, items: tuple[tuple[TopicPartition, PartitionRegistration, int], ...], live: tuple[int, ...]
+    ) -> None:
+        """A ZooKeeper controller's LeaderAndIsr (`ReplicaManager#becomeLeaderOrFollower`), its epoch checked: three parts.
+
+        First each partition is looked up or created, and roles of a leader epoch that is not newer are ignored. Then those
+        to lead stop fetching and lead. Then those to follow stop fetching, and fetch from their new leader if it lives; a
+        dead leader still leaves a log, and a broker that shuts down fetches no more.
+        """
+        broker, journal = self.broker, self.broker.journal
+        arrived = journal.cause
+        to_lead: list[tuple[Partition, PartitionRegistration, int]] = []
+        to_follow: list[tuple[Partition, PartitionRegistration, int]] = []
+        for tp, registration, cause in items:
+            partition = self._hosted(tp)
+            if partition is None:
+                continue
+            if registration.leader_epoch < partition.leader_epoch:
+                journal.emit(
+                    events.LeaderAndIsrIgnored.kind, broker.id, tp.topic, tp.partition, registration.leader_epoch, partition.leader_epoch
+                )
+            elif registration.leader_epoch > partition.leader_epoch:
+                (to_lead if registration.leader == broker.id else to_follow).append((partition, registration, cause))
+        for partition, _registration, _cause in to_lead:
+            self._unfollow(partition.tp)
+        for partition, registration, cause in to_lead:
+            journal.cause = cause or arrived
+            partition.make_leader(registration)
+        for partition, registration, cause in to_follow:
+            journal.cause = cause or arrived
+            partition.make_follower(registration)
+            self._unfollow(partition.tp)
+            self.failed_partitions.pop(partition.tp, None)
+        for partition, registration, cause in to_follow:
+            if registration.leader in live and broker.state is not BrokerState.STOPPING:
+                journal.cause = cause or arrived
+                self._fetcher_for(registration.leader, partition.tp).add(partition, registration.leader_epoch)
+        journal.cause = arrived
+        self.shut_down_idle_fetchers()
+
+    def _hosted(self, tp: TopicPartition) -> Partition | None:
+        """The partition, created with its log if it is not there; None if its log directory is offline."""
+        partition = self.partitions.get(tp)
+        if partition is None:
+            broker = self.broker
+            log = broker.disk.logs.get(tp)
+            if log is None:
+                if tp in broker.disk.offline:
+                    self.offline_partitions[tp] = None
+                    return None
+                keeps_epochs = broker.release.truncation >= Truncation.EPOCH
+                log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
+                broker.directories.assign(tp)
+            partition = self.partitions[tp] = Partition(tp, broker, log)
+        return partition
+
+    def stop_replica(self, tp: TopicPartition, *, delete: bool) -> None:
+        """Fetch a partition no more (`ReplicaManager#stopReplicas`); with `delete` it is hosted no more, and its log goes."""
+        self._unfollow(tp)
+        self.failed_partitions.pop(tp, None)
+        if not delete:
+            return
         partition = self.partitions.pop(tp, None)
         if partition is not None:
-            self._unfollow(tp)
-            self.failed_partitions.pop(tp, None)
             for session in partition.sessions.values():
                 session.dirty[tp] = None
             self.broker.disk.delete(tp)
@@ -513,8 +565,7 @@ class ReplicaManager:
     def _metadata(self, request: MetadataRequest, sender: str) -> None:
         """Who leads a topic, as far as this broker knows."""
         broker = self.broker
-        leaders = broker.metadata.leaders(request.topic, broker.metadata_offset)
-        broker.reply(sender, MetadataResponse(request.correlation, request.topic, leaders))
+        broker.reply(sender, MetadataResponse(request.correlation, request.topic, broker.topic_leaders(request.topic)))
 
 
 def fetcher_id(tp: TopicPartition, fetchers: int) -> int:

@@ -109,6 +109,9 @@ class Controller(Node):
         self.last_contact[broker] = self.journal.now
         return registration.epoch
 
+    def bounced(self, broker: int) -> None:
+        """By hand: a broker's process was restarted unnoticed; it has read the metadata log again."""
+
     def boot(self) -> None:
         """Arm the periodic tasks."""
         if not self.by_hand:
@@ -265,6 +268,16 @@ class Controller(Node):
         for broker in list(self._parked):
             if broker_address(broker) == message.node:
                 del self._parked[broker]
+
+    active_count = 1
+    """How many controllers believe to be the active one."""
+
+    controller_epoch = 0
+    """One controller that does not fail needs no epoch."""
+
+    def leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """(leader, leader epoch) of a topic's partitions."""
+        return self.metadata.leaders(topic, len(self.metadata))
 
     # --- administration --------------------------------------------------------------------------------------------
 

@@ -14,23 +14,25 @@ from core.account import Account
 from core.acts import Act
 from core.broker.broker import Broker
 from core.broker.disk import Disk
+from core.broker.zookeeper_broker import ZooKeeperBroker
 from core.clients.client import Client
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.controller.controller import Controller
 from core.controller.metadata_log import MetadataLog
 from core.controller.quorum import ControllerNode, Quorum, QuorumController
+from core.controller.zookeeper.control import ZooKeeperControl
 from core.ids import CONTROLLER, TopicPartition
 from core.journal.recorder import Journal, Sink
 from core.messages import Administration
 from core.node import Node
 from core.release import CURRENT, Release
-from core.settings import Settings, setting_named
+from core.settings import SETTINGS, Settings, setting_named
 from core.sim import deeds, observe
 from core.sim.exposure import Exposure
 from core.sim.network import Network
 from core.sim.scheduler import Entry, Scheduler
-from core.spec import ClusterSpec, Pace
+from core.spec import ClusterSpec, ControlPlane, Pace
 from core.view import ClusterView, PartitionView
 
 MAX_TIME: Final = 10**15
@@ -79,15 +81,21 @@ class Cluster:
         self.metadata = MetadataLog()
         self.settings = self._settings()
         racks = {broker.id: broker.rack for broker in spec.brokers}
-        controller = QuorumController if spec.controllers else Controller
-        self.controller = controller(
-            self.settings, self.metadata, self.network, self.journal, self.account, racks, seed=seed, by_hand=self.by_hand
-        )
+        self.controller: Controller | ZooKeeperControl
+        if release.zookeeper and not spec.controllers and spec.control_plane is ControlPlane.BY_RELEASE:
+            self.controller = ZooKeeperControl(
+                self.settings, self.network, self.journal, self.account, racks, seed=seed, by_hand=self.by_hand
+            )
+        else:
+            controller = QuorumController if spec.controllers else Controller
+            self.controller = controller(
+                self.settings, self.metadata, self.network, self.journal, self.account, racks, seed=seed, by_hand=self.by_hand
+            )
         self.brokers: dict[int, Broker] = {}
         self.clients: dict[str, Client] = {}
         self.quorum: Quorum | None = None
         self.controllers: dict[str, ControllerNode] = {}
-        self.nodes: dict[str, Node] = {} if spec.controllers else {CONTROLLER: self.controller}
+        self.nodes: dict[str, Node] = {}
         self.page_cache = random.Random(f"{seed}:page-cache")
         self.paused: dict[str, tuple[int, list[Entry]]] = {}
         self.exposure = Exposure(self)
@@ -110,6 +118,11 @@ class Cluster:
 
     def _build(self) -> None:
         spec, controller = self.spec, self.controller
+        if isinstance(controller, ZooKeeperControl):
+            self._build_zookeeper(controller)
+            return
+        if not spec.controllers:
+            self.nodes[CONTROLLER] = controller
         epochs = {
             broker.id: controller.boot_broker(broker.id, up=broker.up, directories=Disk.of(broker.id, broker.log_dirs).ids())
             for broker in spec.brokers
@@ -163,6 +176,26 @@ class Cluster:
             assert isinstance(node, (ControllerNode, Broker))
             node.voter = voter
 
+    def _build_zookeeper(self, control: ZooKeeperControl) -> None:
+        spec = self.spec
+        self.nodes[control.zookeeper.address] = control.zookeeper
+        for each in spec.brokers:
+            node = ZooKeeperBroker(each, self._settings(), self.network, self.journal, self.account, by_hand=self.by_hand)
+            self.brokers[each.id] = self.nodes[node.address] = control.nodes[each.id] = node
+            self.network.alive[node.address] = each.up
+            control.boot_broker(each.id, up=each.up)
+        for topic in spec.topics:
+            control.replication.create_topic(topic)
+            for name, value in topic.config:
+                if name in SETTINGS:
+                    for broker in self.brokers.values():
+                        broker.settings.set(name, value, topic=topic.name)
+        for broker in self.brokers.values():
+            broker.refresh_settings()
+        control.boot()
+        if self.by_hand:
+            self.settle()
+
     # --- time ------------------------------------------------------------------------------------------------------
 
     def next_time(self) -> int | None:
@@ -209,6 +242,14 @@ class Cluster:
             return
         journal.cause = entry.cause
         node.handle(entry.message, entry.sender)
+
+    @property
+    def controller_address(self) -> str:
+        """Address of the active controller: a node of its own, or in ZooKeeper clusters a broker; empty if there is none."""
+        if self.quorum is not None:
+            active = self.quorum.active()
+            return "" if active is None else active.name
+        return self.controller.active if isinstance(self.controller, ZooKeeperControl) else CONTROLLER
 
     # --- acts and views --------------------------------------------------------------------------------------------
 

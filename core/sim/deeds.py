@@ -20,7 +20,7 @@ from core.clients.producer import Producer
 from core.controller.partition_change import ElectionMode
 from core.controller.quorum import ControllerNode
 from core.errors import ActRefused, KafkaError
-from core.ids import CONTROLLER, TopicPartition
+from core.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.journal import events
 from core.settings import setting_named
 from core.spec import PartitionSpec, TopicSpec
@@ -103,6 +103,10 @@ def _node(cluster: Cluster, name: str) -> str:
         active = cluster.quorum.active()
         assert active is not None
         return active.name
+    if name == CONTROLLER and name not in cluster.nodes:
+        name = cluster.controller_address
+        if not name:
+            raise ActRefused("no broker is controller just now")
     if name not in cluster.nodes:
         raise ActRefused(f"there is no node {name}; there are {', '.join(cluster.nodes)}")
     return name
@@ -582,7 +586,7 @@ def _check_client(cluster: Cluster, name: str, topic: str, kind: type, what: str
     _topic(cluster, topic)
     known = cluster.nodes.get(name)
     if known is None:
-        if name == CONTROLLER or (name[:1] in "bc" and name[1:].isdecimal()):
+        if name in (CONTROLLER, ZOOKEEPER) or (name[:1] in "bc" and name[1:].isdecimal()):
             raise ActRefused(f"{name} is a broker's or the controller's name; give the {what} another")
         return
     if not isinstance(known, kind):
@@ -612,7 +616,7 @@ def _produce(cluster: Cluster, act: acts.Produce) -> Doing:
         producer = _producer(cluster, act.producer, act.topic, acks_value, idempotent=act.idempotence)
         producer.acks = acks_value
         if cluster.by_hand:
-            producer.leaders = list(cluster.metadata.leaders(act.topic, len(cluster.metadata)))
+            producer.leaders = list(cluster.controller.leaders(act.topic))
         if act.to is not None:
             producer.leaders = [(act.to, epoch) for _, epoch in producer.leaders]
         producer.produce(act.records, act.bytes, act.partition)
@@ -754,7 +758,12 @@ def _fence(cluster: Cluster, act: acts.Fence) -> Doing:
 def _bounce(cluster: Cluster, act: acts.Bounce) -> Doing:
     broker = _running(cluster, act.broker)
     _check_keep(broker, act.keep)
-    return lambda: broker.bounce(act.keep, clean=act.clean)
+
+    def doing() -> None:
+        broker.bounce(act.keep, clean=act.clean)
+        cluster.controller.bounced(broker.id)
+
+    return doing
 
 
 def _checkpoint(cluster: Cluster, act: acts.Checkpoint) -> Doing:

@@ -8,7 +8,7 @@ from core.broker.broker import Broker
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.controller.registration import PartitionRegistration
-from core.ids import CONTROLLER, NO_LEADER, TopicPartition
+from core.ids import NO_LEADER, TopicPartition
 from core.settings import render_value
 from core.view import (
     BrokerState,
@@ -157,7 +157,6 @@ def cluster_view(cluster: Cluster) -> ClusterView:
     account, network = cluster.account, cluster.network
     replication = cluster.controller.replication
     quorum = cluster.quorum
-    active = None if quorum is None else quorum.active()
     partitions = tuple(partition_view(cluster, tp) for tp in replication.partitions)
     producers = [client for client in cluster.clients.values() if isinstance(client, Producer)]
     consumers = [client for client in cluster.clients.values() if isinstance(client, Consumer)]
@@ -165,7 +164,7 @@ def cluster_view(cluster: Cluster) -> ClusterView:
         now=cluster.now,
         seq=cluster.journal.seq,
         release=cluster.release.name,
-        controller=CONTROLLER if quorum is None else active.name if active is not None else "",
+        controller=cluster.controller_address,
         brokers=tuple(broker_view(cluster, broker) for broker in cluster.brokers.values()),
         topics=tuple(_topic_view(cluster, name) for name in replication.topics),
         partitions=partitions,
@@ -204,11 +203,20 @@ def cluster_view(cluster: Cluster) -> ClusterView:
         isr_shrinks=sum(account.shrinks.values()),
         isr_expands=sum(account.expands.values()),
         exposed=sum(view.exposed for view in partitions),
-        controller_epoch=0 if quorum is None else max(voter.epoch for voter in quorum.voters.values()) if active is None else active.epoch,
-        active_controllers=1 if quorum is None else quorum.active_count(),
+        controller_epoch=_controller_epoch(cluster),
+        active_controllers=cluster.controller.active_count if quorum is None else quorum.active_count(),
         majority=quorum is None or quorum.has_majority(list(cluster.paused)),
         voters=() if quorum is None else quorum.views(),
     )
+
+
+def _controller_epoch(cluster: Cluster) -> int:
+    """The newest controller epoch; 0 where there is only ever one controller."""
+    quorum = cluster.quorum
+    if quorum is None:
+        return cluster.controller.controller_epoch
+    active = quorum.active()
+    return max(voter.epoch for voter in quorum.voters.values()) if active is None else active.epoch
 
 
 def _topic_view(cluster: Cluster, name: str) -> TopicView:

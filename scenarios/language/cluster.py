@@ -12,7 +12,7 @@ import yaml
 
 from core.ids import NO_LEADER, broker_address
 from core.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
-from core.spec import MAX_LOG_DIRS, BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.spec import MAX_LOG_DIRS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, parse, shortened
 from scenarios.language.values import (
@@ -100,7 +100,9 @@ def read_cluster(node: Node) -> ClusterSpec:
         ScriptError: something in it is wrong.
     """
     fields = as_fields(node, _CLUSTER_HINT)
-    fields.only("brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers")
+    fields.only(
+        "brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers", "control-plane"
+    )
     log_dirs, disk_speed = fields.get("log-dirs"), fields.get("disk-speed")
     dirs = 1 if log_dirs is None else as_int(log_dirs, 1, MAX_LOG_DIRS)
     brokers = _read_brokers(fields.need("brokers", "write how many, for example 'brokers: 3'"), dirs)
@@ -114,6 +116,7 @@ def read_cluster(node: Node) -> ClusterSpec:
     startup = fields.get("startup")
     recovery = fields.get("recovery")
     controllers = fields.get("controllers")
+    plane = fields.get("control-plane")
     spec = ClusterSpec(
         brokers=brokers,
         topics=topics,
@@ -124,6 +127,7 @@ def read_cluster(node: Node) -> ClusterSpec:
         recovery=DEFAULTS.recovery if recovery is None else as_duration(recovery),
         disk_speed=DEFAULTS.disk_speed if disk_speed is None else as_int(disk_speed, 1),
         controllers=() if controllers is None else _read_controllers(controllers, brokers),
+        control_plane=DEFAULTS.control_plane if plane is None else ControlPlane(as_word(plane, [str(one) for one in ControlPlane])),
     )
     _check_placement(fields, spec)
     try:
@@ -350,6 +354,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
         data["disk-speed"] = spec.disk_speed
     if spec.controllers:
         data["controllers"] = _FlowList(spec.controllers)
+    if spec.control_plane is not DEFAULTS.control_plane:
+        data["control-plane"] = str(spec.control_plane)
     return data
 
 

@@ -43,7 +43,7 @@ from core.acts import (
     StartController,
 )
 from core.acts import Release as ReleaseHeld
-from core.ids import CONTROLLER, TopicPartition
+from core.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.release import CURRENT, Release
 from core.spec import ClusterSpec, Pace
 from core.units import SECOND
@@ -288,7 +288,7 @@ class _StepReader:
             ends = act.between or ()
         elif isinstance(act, (Isolate, KillController, StartController, PauseController, ResumeController)):
             ends = (act.node,)
-        nodes = {CONTROLLER, *self.spec.controllers, *(f"b{broker}" for broker in names.brokers), *names.clients}
+        nodes = {CONTROLLER, ZOOKEEPER, *self.spec.controllers, *(f"b{broker}" for broker in names.brokers), *names.clients}
         for end in ends:
             if end not in nodes:
                 raise self._inside(value, "between").error(f"unknown node '{shortened(end)}'", did_you_mean(end, sorted(nodes)))

@@ -137,7 +137,7 @@ def as_partition(node: Node) -> TopicPartition:
 
 
 def as_node_name(node: Node) -> str:
-    """A node's network address: a broker, `controller` or a client's name."""
+    """A node's network address: a broker, `controller`, `zookeeper` or a client's name."""
     remedy = "write a broker's number, 'controller' or a client's name"
     text = as_text(node, remedy)
     if not (text.isascii() and text.isdecimal()) and not _CLIENT_NAME.fullmatch(text):
@@ -155,7 +155,7 @@ def check_topic_name(node: Node, name: str) -> str:
 def as_client_name(node: Node) -> str:
     """A producer's or consumer's name."""
     text = as_text(node, "write a client's name")
-    if not _CLIENT_NAME.fullmatch(text) or node_address(text) != text or text == "controller":
+    if not _CLIENT_NAME.fullmatch(text) or node_address(text) != text or text in ("controller", "zookeeper"):
         raise node.error(f"{node.what()} is no client name", "it begins with a letter and is not a broker's or the controller's")
     return text
 

@@ -9,7 +9,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.ids import broker_address
+from core.ids import CONTROLLER, broker_address
 from core.units import format_duration
 from core.view import BrokerState, BrokerView, ClusterView
 from tui.palette import Palette
@@ -53,7 +53,9 @@ def links_of(view: ClusterView, node: str) -> list[str]:
 def controller_words(view: ClusterView, paint: Palette) -> tuple[str, str, str, Style]:
     """The active controller: its name, a mark, what it is doing, and how to paint that."""
     if not view.voters:
-        return view.controller, "●", "active", paint.good
+        if view.controller == CONTROLLER:
+            return view.controller, "●", "active", paint.good
+        return (f"controller {view.controller}", "●", "active", paint.good) if view.controller else (CONTROLLER, "✕", "none", paint.bad)
     if not view.controller:
         return "controller", "✕", "electing" if view.majority else "no majority", paint.bad
     if not view.majority:

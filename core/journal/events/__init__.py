@@ -66,7 +66,7 @@ from core.journal.events.disks import (
     SegmentsDeleted,
 )
 from core.journal.events.durability import RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsLost, RecordsRecovered, RecordsSafe
-from core.journal.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkProposed, IsrShrunk
+from core.journal.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkByCount, IsrShrinkProposed, IsrShrunk
 from core.journal.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkReleased
 from core.journal.events.people import Acted, SettingChanged
 from core.journal.events.replicas import (
@@ -83,6 +83,14 @@ from core.journal.events.replicas import (
     HighWatermarkAdvanced,
     Truncated,
 )
+from core.journal.events.zookeeper import (
+    BrokerJoined,
+    BrokerLeft,
+    ControllerRequestRefused,
+    IsrChangesPublished,
+    LeaderAndIsrIgnored,
+    SessionExpired,
+)
 
 __all__ = [
     "DETAIL",
@@ -97,6 +105,8 @@ __all__ = [
     "BecameFollower",
     "BecameLeader",
     "BrokerFenced",
+    "BrokerJoined",
+    "BrokerLeft",
     "BrokerPaused",
     "BrokerRegistered",
     "BrokerResumed",
@@ -108,6 +118,7 @@ __all__ = [
     "ControllerCandidate",
     "ControllerElected",
     "ControllerPaused",
+    "ControllerRequestRefused",
     "ControllerResigned",
     "ControllerResumed",
     "ControllerStarted",
@@ -128,10 +139,13 @@ __all__ = [
     "HighWatermarkAdvanced",
     "HighWatermarksCheckpointed",
     "IsrChangeFailed",
+    "IsrChangesPublished",
     "IsrExpandProposed",
     "IsrExpanded",
+    "IsrShrinkByCount",
     "IsrShrinkProposed",
     "IsrShrunk",
+    "LeaderAndIsrIgnored",
     "LeaderElected",
     "LinkChanged",
     "LinkCut",
@@ -161,6 +175,7 @@ __all__ = [
     "ReplicaMoveBegun",
     "ReplicaMoved",
     "SegmentsDeleted",
+    "SessionExpired",
     "SettingChanged",
     "ShutdownBegun",
     "TopicCreated",
@@ -181,11 +196,12 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     LinkChanged, LinkHeld, LinkReleased, TopicCreated, TopicRefused, PartitionChanged, LeaderElected, PartitionOffline,
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched,
     FollowerAppended, FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed,
-    FetcherDisconnected, IsrShrinkProposed, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked,
+    FetcherDisconnected, IsrShrinkProposed, IsrShrinkByCount, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked,
     ProduceFailed, Consumed, ConsumerReset, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
     RecordsExposed, RecordsSafe,
     ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,
     ControllerStarted, ControllerPaused, ControllerResumed,
+    SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, IsrChangesPublished,
 )  # fmt: skip
 """Every kind, from what people did to the durability account."""
 

@@ -156,7 +156,7 @@ class ControllerCandidate(Event):
 
 
 class ControllerElected(Event):
-    """A voter is the active controller: a majority holds the first entry of its epoch."""
+    """A voter is the active controller: a majority holds the first entry of its epoch. Without voters: a broker made /controller in ZooKeeper."""
 
     kind: ClassVar[str] = "controller-elected"
     level: ClassVar[int] = NOTABLE
@@ -167,6 +167,8 @@ class ControllerElected(Event):
     majority: int
 
     def sentence(self) -> str:
+        if self.voters == 0:
+            return f"{self.controller} is controller in epoch {self.controller_epoch}: it made /controller; brokers refuse whoever was it before"
         if self.voters == 1:
             return f"{self.controller} is the active controller in epoch {self.controller_epoch}: the only voter"
         return (

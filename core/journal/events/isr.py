@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.journal.events.base import NOTABLE, Event, ids, name_of
+from core.journal.events.base import NOTABLE, Event, ids, name_of, records
 from core.units import format_duration
 
 
@@ -25,6 +25,26 @@ class IsrShrinkProposed(Event):
         return (
             f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: last caught up "
             f"{format_duration(self.lag_us)} ago, replica.lag.time.max.ms allows {format_duration(self.limit_us)}"
+        )
+
+
+class IsrShrinkByCount(Event):
+    """Before 0.9: a leader asks to drop followers that lack too many records, though they fetch."""
+
+    kind: ClassVar[str] = "isr-shrink-by-count"
+    source: ClassVar[str] = "Partition#getOutOfSyncReplicas"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    out: tuple[int, ...]
+    missing: int
+    limit_records: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: {records(self.missing)} behind, "
+            f"replica.lag.max.messages allows {self.limit_records:,}; they fetch in time all the same"
         )
 
 

@@ -12,7 +12,7 @@ from core.ids import CONTROLLER, TopicPartition
 from core.messages import EpochsRequest, EpochsResponse
 from core.release import Release
 from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
+from core.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace, PartitionSpec, TopicSpec
 
 TP = TopicPartition("t", 0)
 
@@ -21,7 +21,13 @@ def stale_follower(without: Sequence[str]) -> tuple[Cluster, list[tuple]]:
     """Broker 1 leads, then broker 2 for a moment, then broker 1 again; broker 3 hears of nothing. 2.7 truncates in rounds of questions."""
     events: list[tuple] = []
     topic = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3), isr=(1, 2, 3), leader=1),))
-    spec = ClusterSpec(tuple(map(BrokerSpec, (1, 2, 3))), (topic,), settings=(("min.insync.replicas", 1),), pace=Pace.BY_HAND)
+    spec = ClusterSpec(
+        tuple(map(BrokerSpec, (1, 2, 3))),
+        (topic,),
+        settings=(("min.insync.replicas", 1),),
+        pace=Pace.BY_HAND,
+        control_plane=ControlPlane.KRAFT,
+    )
     cluster = Cluster(spec, Release.named("2.7").without(without), sink=events.append)
     for act in (
         acts.Produce("t", 5),

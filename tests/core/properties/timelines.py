@@ -13,7 +13,7 @@ from core.errors import ActRefused
 from core.ids import CONTROLLER, broker_address
 from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+from core.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, TopicSpec
 from core.units import SECOND, US_PER_MS
 from core.view import BrokerState
 
@@ -44,6 +44,7 @@ class Timeline:
             topics=tuple(TopicSpec(f"t{number}", count, 3) for number, count in enumerate(self.partitions)),
             settings=(("min.insync.replicas", min_isr), ("unclean.leader.election.enable", False)),
             network=NetworkSpec(latency=self.latency),
+            control_plane=ControlPlane.KRAFT,
         )
 
     def opening(self) -> tuple[acts.Act, ...]:

@@ -1,0 +1,276 @@
+"""ZooKeeper clusters on Kafka's own vectors (ControllerIntegrationTest: ZKE; the epoch acceptance tests: EDR; ISR-13), and D2, D3, D8."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import acts
+from core.broker.zookeeper_broker import ZooKeeperBroker
+from core.broker.zookeeper_isr import must_publish
+from core.controller.registration import PartitionRegistration
+from core.controller.zookeeper.control import ZooKeeperControl
+from core.controller.zookeeper.requests import LeaderAndIsrRequest, StopReplicaRequest
+from core.ids import NO_LEADER, TopicPartition
+from core.journal.events import EventTuple
+from core.release import RELEASES, Release
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.units import SECOND
+from core.view import PartitionView
+
+TP = TopicPartition("t", 0)
+SESSION_OVER = 8 * SECOND
+"""More than the session timeout of 2.4, and the fail-over after it."""
+
+
+class Bench:
+    """A cluster of 0, 1, ... with one partition; its events."""
+
+    def __init__(
+        self, replicas: tuple[int, ...], brokers: int = 2, release: str = "2.4", settings: tuple[tuple[str, int | bool], ...] = ()
+    ) -> None:
+        self.events: list[EventTuple] = []
+        spec = ClusterSpec(
+            tuple(BrokerSpec(broker) for broker in range(brokers)), (TopicSpec("t", assignment=(PartitionSpec(replicas),)),), settings
+        )
+        self.cluster = Cluster(spec, Release.named(release), sink=self.events.append)
+
+    def do(self, act: acts.Act, then: int = SECOND) -> None:
+        """Do something, and let some time pass."""
+        self.cluster.do(act)
+        self.cluster.run_until(self.cluster.now + then)
+
+    def wait(self, time: int) -> None:
+        """Let time pass."""
+        self.cluster.run_until(self.cluster.now + time)
+
+    @property
+    def partition(self) -> PartitionView:
+        """The partition as ZooKeeper has it."""
+        return self.cluster.partition_view(TP)
+
+    def epochs(self, broker: int) -> tuple[tuple[int, int], ...]:
+        """A replica's leader-epoch cache."""
+        return self.partition.copy_on(broker).epochs
+
+    def kinds(self, kind: str) -> list[EventTuple]:
+        """Events of a kind."""
+        return [event for event in self.events if event[3] == kind]
+
+    def broker(self, broker: int) -> ZooKeeperBroker:
+        """A broker process."""
+        found = self.cluster.brokers[broker]
+        assert isinstance(found, ZooKeeperBroker)
+        return found
+
+
+def test_the_control_plane_is_chosen_by_release_and_can_be_chosen_otherwise() -> None:
+    for name, release in RELEASES.items():
+        assert release.controller == ("zookeeper" if release.order < RELEASES["3.3"].order else "kraft"), name
+    assert Release.named("2.4").without(["zookeeper"]).controller == "kraft"
+    spec = ClusterSpec((BrokerSpec(1),), (TopicSpec("t", 1, 1),))
+    assert isinstance(Cluster(spec, Release.named("2.4")).controller, ZooKeeperControl)
+    assert not isinstance(Cluster(spec, Release.named("2.4").without(["zookeeper"])).controller, ZooKeeperControl)
+
+
+@pytest.mark.parametrize("unclean", [False, True])
+def test_zke_07_the_entire_isr_offline(unclean: bool) -> None:
+    bench = Bench((1,), settings=(("unclean.leader.election.enable", unclean),))
+    bench.do(acts.Kill(1), SESSION_OVER)
+    assert (bench.partition.leader, bench.partition.leader_epoch, bench.partition.isr) == (NO_LEADER, 1, (1,))
+    assert len(bench.kinds("partition-offline")) == 1
+    bench.do(acts.Start(1), 6 * SECOND)
+    assert (bench.partition.leader, bench.partition.leader_epoch, bench.partition.isr) == (1, 2, (1,))
+
+
+def test_zke_08_reassignment_of_the_only_replica() -> None:
+    bench = Bench((0,))
+    bench.do(acts.Reassign(TP, (1,)), 20 * SECOND)
+    view = bench.partition
+    assert (view.leader, view.leader_epoch, view.replicas, view.isr, view.adding) == (1, 3, (1,), (1,), ())
+    assert TP not in bench.broker(0).disk.logs
+
+
+def test_zke_08_a_target_that_is_down_halts_it_until_it_comes_online() -> None:
+    bench = Bench((0,))
+    bench.do(acts.Kill(1), SESSION_OVER)
+    bench.do(acts.Reassign(TP, (1,)), 20 * SECOND)
+    view = bench.partition
+    assert (view.leader, view.leader_epoch, view.replicas, view.adding, view.removing) == (0, 1, (1, 0), (1,), (0,))
+    bench.do(acts.Start(1), 30 * SECOND)
+    view = bench.partition
+    assert (view.leader, view.leader_epoch, view.replicas, view.isr) == (1, 4, (1,), (1,))
+
+
+def test_zke_09_auto_preferred_leader_election() -> None:
+    bench = Bench((1, 0), settings=(("leader.imbalance.check.interval.seconds", 40),))
+    bench.do(acts.Kill(1), SESSION_OVER)
+    assert (bench.partition.leader, bench.partition.leader_epoch) == (0, 1)
+    bench.do(acts.Start(1), 10 * SECOND)
+    assert (bench.partition.leader, sorted(bench.partition.isr)) == (0, [0, 1])
+    bench.wait(40 * SECOND)
+    assert (bench.partition.leader, bench.partition.leader_epoch) == (1, 2)
+
+
+def test_zke_10_the_preferred_replica_is_offline() -> None:
+    bench = Bench((1, 0))
+    bench.do(acts.Kill(1), SESSION_OVER)
+    bench.do(acts.Elect("preferred", TP))
+    assert (bench.partition.leader, bench.partition.leader_epoch) == (0, 1)
+    assert [event[6:] for event in bench.kinds("election-refused")] == [("preferred", "PREFERRED_LEADER_NOT_AVAILABLE")]
+
+
+def _bounce(bench: Bench, broker: int) -> None:
+    bench.do(acts.Shutdown(broker), 2 * SECOND)
+    bench.do(acts.Start(broker), 15 * SECOND)
+
+
+def test_edr_01_epochs_follow_leaders_and_isr_shrinks_by_the_controller() -> None:
+    bench = Bench((0, 1))
+    bench.do(acts.Produce("t", 1))
+    assert (bench.epochs(0), bench.epochs(1)) == (((0, 0),), ((0, 0),))
+    _bounce(bench, 1)
+    assert (bench.epochs(0), bench.epochs(1)) == (((0, 0), (1, 1)), ((0, 0),))
+    bench.do(acts.Produce("t", 1))
+    assert (bench.epochs(0), bench.epochs(1)) == (((0, 0), (1, 1)), ((0, 0), (1, 1)))
+    _bounce(bench, 0)
+    assert bench.partition.leader == 1
+    assert (bench.epochs(1), bench.epochs(0)) == (((0, 0), (1, 1), (2, 2)), ((0, 0), (1, 1)))
+    bench.do(acts.Produce("t", 1), 3 * SECOND)
+    assert bench.epochs(0) == bench.epochs(1) == ((0, 0), (1, 1), (2, 2))
+
+
+def test_edr_04_fast_leader_changes_lose_nothing() -> None:
+    bench = Bench((0, 1))
+    sent = 0
+    for _ in range(5):
+        bench.do(acts.Produce("t", 1), 3 * SECOND)
+        sent += 1
+        leader = bench.partition.leader
+        _bounce(bench, 1 - leader)
+        _bounce(bench, leader)
+    bench.do(acts.Produce("t", 1), 3 * SECOND)
+    assert [copy.leo for copy in bench.partition.copies] == [sent + 1, sent + 1]
+    assert bench.cluster.account.lost == 0
+
+
+def test_edr_07_records_carry_the_epoch_they_were_written_in() -> None:
+    bench = Bench((0, 1, 2), brokers=3)
+    bench.do(acts.Produce("t", 4))
+    assert [bench.epochs(broker) for broker in range(3)] == [((0, 0),)] * 3
+    bench.do(acts.Kill(2), SESSION_OVER)
+    bench.do(acts.Produce("t", 2))
+    assert bench.partition.leader_epoch == 1
+    assert [bench.epochs(broker) for broker in range(2)] == [((0, 0), (1, 4))] * 2
+
+
+@pytest.mark.parametrize("release", ["2.4", "2.7"])
+def test_isr_13_the_isr_is_committed_when_the_answer_is_there(release: str) -> None:
+    bench = Bench((0, 1), release=release)
+    bench.do(acts.Kill(1), 20 * SECOND)
+    assert bench.partition.isr == (0,)
+    bench.do(acts.Start(1), 4 * SECOND)
+    partition = bench.broker(0).partitions[TP]
+    assert (partition.isr, partition.maximal_isr, partition.pending) == ((0, 1), (0, 1), "")
+    assert partition.partition_epoch == bench.partition.partition_epoch
+    assert bench.partition.leader_epoch == partition.leader_epoch == 1
+
+
+@pytest.mark.parametrize(
+    ("now", "last_change", "last_publish", "due"),
+    [(12, 7, 0, False), (13, 7, 0, True), (61, 60, 0, True), (60, 59, 0, False)],
+)
+def test_c5_changes_are_published_when_they_rest_or_wait_too_long(now: int, last_change: int, last_publish: int, due: bool) -> None:
+    assert must_publish(now * SECOND, last_change * SECOND, last_publish * SECOND) == due
+
+
+def test_d2_a_stale_controller_epoch_is_refused_and_a_stale_leader_epoch_ignored() -> None:
+    bench = Bench((0, 1))
+    bench.do(acts.Kill(0), SESSION_OVER)
+    broker = bench.broker(1)
+    assert (bench.partition.leader, bench.partition.leader_epoch, broker.control_epoch) == (1, 2, 2)
+    old = PartitionRegistration((0, 1), (0, 1), 0, 9, 9)
+    broker.handle(LeaderAndIsrRequest(0, 1, ((TP, old, 0),), (0, 1)), "b0")
+    broker.handle(StopReplicaRequest(0, 1, ((TP, True, 9),)), "b0")
+    assert broker.partitions[TP].is_leader
+    assert [event[6] for event in bench.kinds("controller-request-refused")] == ["LeaderAndIsr", "StopReplica"]
+    late = PartitionRegistration((0, 1), (0, 1), 0, 1, 1)
+    broker.handle(LeaderAndIsrRequest(0, 2, ((TP, late, 0),), (0, 1)), "b0")
+    assert broker.partitions[TP].is_leader
+    assert [event[7:] for event in bench.kinds("leader-and-isr-ignored")] == [(1, 2)]
+
+
+def test_d3_a_dead_leader_still_leaves_a_log_and_no_fetcher() -> None:
+    bench = Bench((0, 1))
+    broker = bench.broker(1)
+    other = TopicPartition("u", 0)
+    broker.handle(LeaderAndIsrRequest(0, 1, ((other, PartitionRegistration((7, 1), (7,), 7, 0, 0), 0),), (0, 1)), "b0")
+    assert other in broker.disk.logs
+    assert broker.replicas.fetch_state(other) == "idle"
+    assert {fetcher.leader for fetcher in broker.replicas.fetchers.values()} == {0}
+
+
+def test_a_broker_cannot_register_while_its_former_session_lives() -> None:
+    bench = Bench((0, 1), release="2.7")
+    bench.do(acts.Kill(1), SECOND)
+    bench.do(acts.Start(1), 10 * SECOND)
+    assert bench.kinds("registration-refused")
+    assert not bench.kinds("broker-joined")
+    bench.wait(10 * SECOND)
+    assert [event[4] for event in bench.kinds("broker-joined")] == [1]
+    assert sorted(bench.partition.isr) == [0, 1]
+
+
+def test_unclean_election_is_effective_at_once_when_it_is_allowed() -> None:
+    bench = Bench((1, 0), settings=(("unclean.leader.election.enable", False),))
+    bench.do(acts.Kill(0), SESSION_OVER)
+    bench.do(acts.Start(0), 500_000)
+    bench.do(acts.Kill(1), 30 * SECOND)
+    if bench.partition.leader == 0:
+        pytest.fail("broker 0 must be out of the ISR here")
+    assert bench.partition.isr == (1,)
+    bench.do(acts.Set("unclean.leader.election.enable", "true", topic="t"), 100_000)
+    assert (bench.partition.leader, bench.partition.isr) == (0, (0,))
+    assert bench.cluster.account.elections.get("unclean") == 1
+
+
+def test_d8_one_controller_at_any_time_and_each_in_a_new_epoch() -> None:
+    bench = Bench((0, 1, 2), brokers=3)
+    control = bench.cluster.controller
+    assert isinstance(control, ZooKeeperControl)
+    assert (control.active, control.active_count) == ("b0", 1)
+    bench.do(acts.Cut(("b0", "zookeeper")), SESSION_OVER)
+    # The old one does not know yet: two believe it, one is obeyed.
+    assert (control.active_count, control.active) == (2, "b1")
+    bench.do(acts.Heal(), 5 * SECOND)
+    assert (control.active, control.active_count) == ("b1", 1)
+    assert [event[4:6] for event in bench.kinds("controller-elected")] == [("b1", 2)]
+    assert [event[4:6] for event in bench.kinds("controller-resigned")] == [("b0", 1)]
+    bench.do(acts.Kill(1), SESSION_OVER)
+    assert control.active_count == 1
+    assert bench.kinds("controller-elected")[-1][5] == 3
+    assert sorted(bench.partition.isr) == [0, 2]
+
+
+def test_controlled_shutdown_of_the_controller_itself_moves_everything_first() -> None:
+    bench = Bench((0, 1, 2), brokers=3)
+    bench.cluster.do(acts.Load("t", 100, every=10_000))
+    bench.wait(2 * SECOND)
+    bench.do(acts.Shutdown(0), SECOND)
+    assert (bench.partition.leader, bench.partition.isr, bench.partition.leader_epoch) == (1, (1, 2), 1)
+    order = [event[3] for event in bench.events if event[3] in ("leader-elected", "broker-left", "broker-stopped", "controller-elected")]
+    assert order == ["leader-elected", "broker-left", "broker-stopped", "controller-elected"]
+    bench.wait(5 * SECOND)
+    producer = bench.cluster.producer("load")
+    assert producer is not None
+    assert producer.failed == 0
+
+
+def test_topics_are_placed_as_adminutils_does_and_led_at_once() -> None:
+    bench = Bench((0,), brokers=3)
+    bench.do(acts.CreateTopic("new", 3, 2), SECOND)
+    views = [view for view in bench.cluster.view().partitions if view.tp.topic == "new"]
+    assert sorted(view.leader for view in views) == [0, 1, 2]
+    assert all(view.isr == view.replicas and view.leader_epoch == 0 for view in views)
+    bench.do(acts.Produce("new", 3, acks="all"), SECOND)
+    assert bench.cluster.account.acked == 3
