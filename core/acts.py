@@ -14,7 +14,7 @@ import attrs
 from core.ids import TopicPartition
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Act:
     """Base of all acts. `word` is the script's word, `does` one line for help texts, `by_hand` whether it needs that pace."""
 
@@ -22,11 +22,27 @@ class Act:
     does: ClassVar[str] = ""
     by_hand: ClassVar[bool] = False
 
+    # Written once here: attrs would make them anew for each of forty classes, at every start.
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in self.field_names())
+
+    def __hash__(self) -> int:
+        return hash((self.word, *(getattr(self, name) for name in self.field_names())))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.field_names())})"
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """The fields in order."""
+        return tuple(field.name for field in attrs.fields(cls))
+
 
 # --- brokers -------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Kill(Act):
     """The broker's process dies at once (kill -9); its logs stay as they are, in the machine's page cache."""
 
@@ -35,7 +51,7 @@ class Kill(Act):
     broker: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class PowerLoss(Act):
     """The broker's machine loses power: of what lies above a log's recovery point, some or all is gone.
 
@@ -51,7 +67,7 @@ class PowerLoss(Act):
     unflushed: str = "drawn"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Shutdown(Act):
     """Controlled shutdown (SIGTERM): leaderships move away first, high watermarks are written, then the process ends."""
 
@@ -60,7 +76,7 @@ class Shutdown(Act):
     broker: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Start(Act):
     """Start a stopped broker's process again."""
 
@@ -69,7 +85,7 @@ class Start(Act):
     broker: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Pause(Act):
     """The process stands still (a long GC pause, SIGSTOP): nothing is handled or sent; messages wait."""
 
@@ -78,7 +94,7 @@ class Pause(Act):
     broker: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Resume(Act):
     """A paused process goes on."""
 
@@ -90,7 +106,7 @@ class Resume(Act):
 # --- disks ---------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class FailDir(Act):
     """A log directory of a broker fails (a disk dies): its replicas go offline; without another directory the broker halts."""
 
@@ -100,7 +116,7 @@ class FailDir(Act):
     dir: int = 1
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class RepairDir(Act):
     """A failed log directory is replaced, by an empty one or (`empty: false`) with what was in it; the broker takes it up when it starts."""
 
@@ -111,7 +127,7 @@ class RepairDir(Act):
     empty: bool = True
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class MoveReplica(Act):
     """Move a replica to another log directory of its broker (`kafka-reassign-partitions` with log_dirs): a copy catches up, then takes over."""
 
@@ -122,7 +138,7 @@ class MoveReplica(Act):
     dir: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class SlowDisk(Act):
     """A broker's disk takes `delay` for each write, one after another: of followers' fetchers and of producers' batches; 0 ends it."""
 
@@ -135,7 +151,7 @@ class SlowDisk(Act):
 # --- controllers ---------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class KillController(Act):
     """A dedicated controller's process dies at once; its log and its vote stay on disk. A combined one dies with its broker (`kill`)."""
 
@@ -144,7 +160,7 @@ class KillController(Act):
     node: str
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class StartController(Act):
     """Start a dedicated controller's process again."""
 
@@ -153,7 +169,7 @@ class StartController(Act):
     node: str
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class PauseController(Act):
     """A dedicated controller stands still; when it goes on it believes what it believed: a zombie, until it is told."""
 
@@ -162,7 +178,7 @@ class PauseController(Act):
     node: str
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ResumeController(Act):
     """A paused controller goes on."""
 
@@ -174,7 +190,7 @@ class ResumeController(Act):
 # --- network -------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Cut(Act):
     """Cut the link between two nodes; `one_way` cuts only from the first to the second. Nodes: `b1`, `controller` (or `c1`; with ZooKeeper the broker that is it), `zookeeper`, a client."""
 
@@ -184,7 +200,7 @@ class Cut(Act):
     one_way: bool = False
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Heal(Act):
     """Heal the link between two nodes, or every cut link."""
 
@@ -193,7 +209,7 @@ class Heal(Act):
     between: tuple[str, str] | None = None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Isolate(Act):
     """Cut every link of a node."""
 
@@ -202,7 +218,7 @@ class Isolate(Act):
     node: str
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Link(Act):
     """Change a link in both directions: latency and jitter in µs, loss in parts per million."""
 
@@ -214,7 +230,7 @@ class Link(Act):
     loss_ppm: int | None = None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Hold(Act):
     """Hold back every message from the first node to the second until `release`; order is kept."""
 
@@ -223,7 +239,7 @@ class Hold(Act):
     between: tuple[str, str]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Release(Act):
     """Deliver the messages that `hold` held back; with `messages` only the oldest so many, and the rest is held on."""
 
@@ -236,7 +252,7 @@ class Release(Act):
 # --- administration ------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Set(Act):
     """Change a Kafka setting, cluster-wide, for a topic or for a broker.
 
@@ -253,7 +269,7 @@ class Set(Act):
     force: bool = False
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class CreateTopic(Act):
     """Create a topic; `replicas` places its partitions by hand."""
 
@@ -266,7 +282,7 @@ class CreateTopic(Act):
     config: tuple[tuple[str, str], ...] = ()
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Elect(Act):
     """`kafka-leader-election`: preferred or unclean, for one partition or all of them."""
 
@@ -276,7 +292,7 @@ class Elect(Act):
     partition: TopicPartition | None = None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Reassign(Act):
     """Move a partition to other replicas (`kafka-reassign-partitions --execute`): added ones must catch up before removed ones go."""
 
@@ -286,7 +302,7 @@ class Reassign(Act):
     replicas: tuple[int, ...]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class CancelReassignment(Act):
     """Give a running reassignment up (`kafka-reassign-partitions --cancel`)."""
 
@@ -295,7 +311,7 @@ class CancelReassignment(Act):
     partition: TopicPartition
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class DeleteRecords(Act):
     """`kafka-delete-records`: the records of a partition below an offset may no longer be read; without one, all below the high watermark."""
 
@@ -308,7 +324,7 @@ class DeleteRecords(Act):
 # --- clients -------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Produce(Act):
     """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions.
 
@@ -329,7 +345,7 @@ class Produce(Act):
     to: int | None = None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Load(Act):
     """Produce steadily: `rate` records per second, sent every `every` µs, until `stop-load`."""
 
@@ -345,7 +361,7 @@ class Load(Act):
     """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class StopLoad(Act):
     """Stop a steady producer; what it has sent is still answered."""
 
@@ -354,7 +370,7 @@ class StopLoad(Act):
     producer: str = "load"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Acks(Act):
     """Change a producer's acks for what it sends from now on: 0, 1 or all."""
 
@@ -364,7 +380,7 @@ class Acks(Act):
     producer: str = "load"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Consume(Act):
     """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest."""
 
@@ -375,7 +391,7 @@ class Consume(Act):
     reset: str = "earliest"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class StopConsume(Act):
     """Stop a consumer."""
 
@@ -387,7 +403,7 @@ class StopConsume(Act):
 # --- by hand -------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Fetch(Act):
     """By hand: one turn of a follower's fetcher, answered at once: it asks, the leader answers, it appends.
 
@@ -404,7 +420,7 @@ class Fetch(Act):
     """At most this many records of a partition in the answer."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Arrive(Act):
     """By hand: a follower's fetch reaches the leader, updates the leader's view, and waits in its purgatory."""
 
@@ -415,7 +431,7 @@ class Arrive(Act):
     leader: int | None = None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Answer(Act):
     """By hand: the waiting fetch of a follower leaves the purgatory: log and HW are read now, the answer is delivered.
 
@@ -431,7 +447,7 @@ class Answer(Act):
     lost: bool = False
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Fence(Act):
     """By hand: the controller notices that a broker's session has expired."""
 
@@ -441,7 +457,7 @@ class Fence(Act):
     broker: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Bounce(Act):
     """By hand: a broker's process is restarted so fast that the controller does not notice.
 
@@ -457,7 +473,7 @@ class Bounce(Act):
     keep: tuple[tuple[TopicPartition, int], ...] = ()
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Checkpoint(Act):
     """By hand: a broker writes its high watermarks to disk."""
 
@@ -467,7 +483,7 @@ class Checkpoint(Act):
     broker: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class CheckIsr(Act):
     """By hand: a broker runs its isr-expiration task over the partitions it leads."""
 
