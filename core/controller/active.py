@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import errors
+from core.controller.controller import AGAIN
 from core.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
 from core.ids import broker_address
 from core.messages import (
@@ -54,6 +55,7 @@ class ActiveController:
         self._deferred: list[tuple[int, str, object]] = []
         self._fetches = 0
         self._check_due = -1
+        self._scheduled: dict[str, None] = {}
         self._begin_sessions()  # what a former leader wrote is perhaps committed, and carried out, before this one claims
 
     def claim(self) -> None:
@@ -61,8 +63,6 @@ class ActiveController:
         self.claimed = True
         self._begin_sessions()
         self.arm_session_check()
-        for task, interval in self.quorum.periodic_tasks():
-            self.set_task(interval, task)
 
     def _begin_sessions(self) -> None:
         """Every broker gets a fresh session, in the state it is registered in (`ClusterControlManager#activate`)."""
@@ -87,6 +87,16 @@ class ActiveController:
                     self._answer_fetch(broker)
         else:
             self.voter.append(PeriodicWrite(task))
+
+    def _schedule(self, task: str, delay: int) -> None:
+        self._scheduled[task] = None
+        self.set_task(delay, task)
+
+    def periodic_done(self, task: str, *, more: bool) -> None:
+        """A periodic task is carried out; `more`: it hit its limit."""
+        self._scheduled.pop(task, None)
+        if more:
+            self._schedule(task, AGAIN)
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -169,6 +179,10 @@ class ActiveController:
         for broker, (offset, _) in list(self.parked.items()):
             if offset < end:
                 self._answer_fetch(broker)
+        if self.claimed:
+            for task, interval in self.quorum.controller.periodic_tasks():
+                if task not in self._scheduled:
+                    self._schedule(task, interval)
 
     def _answer_fetch(self, broker: int) -> None:
         del self.parked[broker]

@@ -35,10 +35,16 @@ from core.messages import (
 from core.node import Node
 from core.settings import Settings, render_value
 from core.sim.network import Network
-from core.units import US_PER_MS
+from core.units import SECOND, US_PER_MS
 
-BALANCE_AGAIN: Final = 10 * US_PER_MS
-"""µs until balancing goes on when a pass hit its limit."""
+AGAIN: Final = 10 * US_PER_MS
+"""µs until a periodic task goes on when a pass hit its limit."""
+
+BALANCE: Final = "balance"
+"""The periodic task that gives leadership back to preferred replicas."""
+
+UNCLEAN: Final = "unclean"
+"""The one that looks whether unclean election has been allowed meanwhile."""
 
 
 class Controller(Node):
@@ -75,6 +81,7 @@ class Controller(Node):
         self.next_producer_id = 0
         self._parked: dict[int, int] = {}
         self._check_due = -1
+        self._scheduled: dict[str, None] = {}
         self.handlers |= {
             RegistrationRequest: self._register,
             HeartbeatRequest: self._heartbeat,
@@ -84,7 +91,7 @@ class Controller(Node):
             AssignReplicasToDirsRequest: self._assign_replicas_to_dirs,
             Disconnected: self._disconnected,
         }
-        self.timers |= {"session-check": self._session_check, "balance": self._balance, "unclean": self._unclean}
+        self.timers |= {"session-check": self._session_check, "periodic": self._periodic_due}
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message, then tell the brokers what was committed."""
@@ -98,6 +105,10 @@ class Controller(Node):
             if offset < end:
                 del self._parked[broker]
                 self.reply(broker_address(broker), MetadataFetchResponse(end))
+        if not self.by_hand and (self.replication.unbalanced or self.replication.leaderless):
+            for task, interval in self.periodic_tasks():
+                if task not in self._scheduled:
+                    self._schedule(task, interval)
 
     # --- the start -------------------------------------------------------------------------------------------------
 
@@ -116,8 +127,7 @@ class Controller(Node):
         """Arm the periodic tasks."""
         if not self.by_hand:
             self._arm_session_check()
-            self.timer(self.settings.integer("leader.imbalance.check.interval.seconds") * 1_000_000, "balance")
-            self.timer(self.settings.us("unclean.leader.election.interval.ms"), "unclean")
+            self.publish()
 
     def _put_broker(self, registration: BrokerRegistration) -> None:
         self.brokers[registration.id] = registration
@@ -223,14 +233,34 @@ class Controller(Node):
 
     # --- periodic tasks --------------------------------------------------------------------------------------------
 
-    def _balance(self, _: object) -> None:
-        more = self.settings.flag("auto.leader.rebalance.enable") and self.replication.balance_leaders()
-        interval = self.settings.integer("leader.imbalance.check.interval.seconds") * 1_000_000
-        self.timer(BALANCE_AGAIN if more else interval, "balance")
+    def periodic_tasks(self) -> tuple[tuple[str, int], ...]:
+        """The periodic tasks that there is something to do for, each with the µs from then on until it is done.
 
-    def _unclean(self, _: object) -> None:
-        self.replication.elect_unclean()
-        self.timer(self.settings.us("unclean.leader.election.interval.ms"), "unclean")
+        Kafka: `QuorumController#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`: nothing is
+        scheduled while every preferred replica leads, or while there is no partition without a leader.
+        """
+        settings, replication, wanted = self.settings, self.replication, []
+        if replication.unbalanced and settings.flag("auto.leader.rebalance.enable"):
+            wanted.append((BALANCE, settings.integer("leader.imbalance.check.interval.seconds") * SECOND))
+        if replication.leaderless and settings.release.elects_unclean_later:
+            wanted.append((UNCLEAN, settings.us("unclean.leader.election.interval.ms")))
+        return tuple(wanted)
+
+    def do_periodic(self, task: str) -> bool:
+        """Do a periodic task; True if it hit its limit and should go on `AGAIN`."""
+        if task == UNCLEAN:
+            return self.replication.elect_unclean()
+        return self.settings.flag("auto.leader.rebalance.enable") and self.replication.balance_leaders()
+
+    def _schedule(self, task: str, delay: int) -> None:
+        self._scheduled[task] = None
+        self.timer(delay, "periodic", task)
+
+    def _periodic_due(self, task: object) -> None:
+        assert isinstance(task, str)
+        del self._scheduled[task]
+        if self.do_periodic(task):
+            self._schedule(task, AGAIN)
 
     # --- requests of brokers ---------------------------------------------------------------------------------------
 
@@ -281,6 +311,10 @@ class Controller(Node):
 
     # --- administration --------------------------------------------------------------------------------------------
 
+    def refresh_session_timeout(self) -> None:
+        """Take broker.session.timeout.ms anew, by the controller's own clock."""
+        self.heartbeats.session_timeout_us = self.settings.us("broker.session.timeout.ms")
+
     def set_config(self, name: str, value: str, *, topic: str | None, broker: int | None) -> None:
         """Change a setting and tell the brokers through the metadata log.
 
@@ -295,8 +329,8 @@ class Controller(Node):
             self.replication.topics[topic].config[name] = render_value(new)
         self.metadata.append(ConfigRecord(name, render_value(new), topic, broker))
         if name == "broker.session.timeout.ms":
-            self.heartbeats.session_timeout_us = self.settings.us(name)
+            self.refresh_session_timeout()
         if name == "unclean.leader.election.enable":
             self.replication.account.electable_changed()
         if name == "min.insync.replicas":
-            self.replication.min_isr_changed(topic)
+            self.replication.min_isr_set(topic)

@@ -58,12 +58,13 @@ Record = PartitionRecord | BrokerRegistration | ConfigRecord
 class MetadataLog:
     """The log and its indexes."""
 
-    __slots__ = ("_brokers", "_configs", "_partitions", "_topics", "records")
+    __slots__ = ("_brokers", "_configs", "_hosted", "_partitions", "_topics", "records")
 
     def __init__(self) -> None:
         self.records: list[Record] = []
-        self._partitions: dict[TopicPartition, tuple[list[int], list[PartitionRegistration]]] = {}
+        self._partitions: dict[TopicPartition, list[int]] = {}
         self._brokers: dict[int, tuple[list[int], list[BrokerRegistration]]] = {}
+        self._hosted: dict[int, list[int]] = {}
         self._configs: list[int] = []
         self._topics: dict[str, list[TopicPartition]] = {}
 
@@ -76,11 +77,21 @@ class MetadataLog:
         self.records.append(record)
         if type(record) is PartitionRecord:
             history = self._partitions.get(record.tp)
+            replicas = record.registration.replicas
             if history is None:
-                history = self._partitions[record.tp] = ([], [])
+                self._partitions[record.tp] = [offset]
                 self._topics.setdefault(record.tp.topic, []).append(record.tp)
-            history[0].append(offset)
-            history[1].append(record.registration)
+            else:
+                before = self._registration(history[-1]).replicas
+                if before is not replicas:
+                    replicas += tuple(broker for broker in before if broker not in replicas)
+                history.append(offset)
+            for broker in replicas:
+                hosted = self._hosted.get(broker)
+                if hosted is None:
+                    self._hosted[broker] = [offset]
+                else:
+                    hosted.append(offset)
         elif type(record) is BrokerRegistration:
             offsets, registrations = self._brokers.setdefault(record.id, ([], []))
             offsets.append(offset)
@@ -94,8 +105,13 @@ class MetadataLog:
         history = self._partitions.get(tp)
         if history is None:
             return None
-        i = bisect_left(history[0], end)
-        return history[1][i - 1] if i else None
+        i = bisect_left(history, end)
+        return self._registration(history[i - 1]) if i else None
+
+    def _registration(self, offset: int) -> PartitionRegistration:
+        record = self.records[offset]
+        assert type(record) is PartitionRecord
+        return record.registration
 
     def broker(self, broker: int, end: int) -> BrokerRegistration | None:
         """A broker's registration after the records below `end`; None if it had none."""
@@ -105,12 +121,17 @@ class MetadataLog:
         i = bisect_left(history[0], end)
         return history[1][i - 1] if i else None
 
-    def changed_partitions(self, start: int, end: int) -> dict[TopicPartition, int]:
-        """Partitions changed by the records [start, end), in order, with the seq of the last change's event."""
+    def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
+        """What the records [start, end) change for a broker: the partitions that it has, or had before, a replica of.
+
+        In order of their first change there, each with the seq of the last change's event.
+        """
+        hosted = self._hosted.get(broker, ())
         changed: dict[TopicPartition, int] = {}
-        for record in self.records[start:end]:
-            if type(record) is PartitionRecord:
-                changed[record.tp] = record.cause
+        for at in range(bisect_left(hosted, start), bisect_left(hosted, end)):
+            record = self.records[hosted[at]]
+            assert type(record) is PartitionRecord
+            changed[record.tp] = record.cause
         return changed
 
     def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:

@@ -7,9 +7,9 @@ committed log makes; brokers read it through the metadata log up to where their 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from core.controller.controller import BALANCE_AGAIN, Controller
+from core.controller.controller import Controller
 from core.controller.voter import Role, Voter
 from core.journal import events
 from core.journal.recorder import Journal
@@ -19,7 +19,7 @@ from core.sim.network import Network
 from core.view import VoterView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from core.controller.metadata_log import MetadataLog
 
@@ -31,6 +31,8 @@ class QuorumController(Controller):
     """
 
     _speaker: Voter | None = None
+    administration: Callable[[Any], None]
+    """Carries out what an administrator asked for; set by the cluster."""
 
     def detach(self) -> None:
         """Be no node on the network: the voters are."""
@@ -67,27 +69,13 @@ class QuorumController(Controller):
         elif isinstance(write, PeriodicWrite):
             self._periodic(write.task, voter)
         elif isinstance(write, Administration):
-            write.doing()
+            self.administration(write.act)
         self._speaker = None
 
     def _periodic(self, task: str, voter: Voter) -> None:
-        more = False
-        if task == "unclean":
-            self.replication.elect_unclean()
-        elif self.settings.flag("auto.leader.rebalance.enable"):
-            more = self.replication.balance_leaders()
+        more = self.do_periodic(task)
         if self._speaker is not None and voter.active is not None:
-            interval = dict(periodic_tasks(self))[task]
-            voter.active.set_task(BALANCE_AGAIN if more else interval, task)
-
-
-def periodic_tasks(controller: Controller) -> tuple[tuple[str, int], ...]:
-    """The active controller's periodic tasks with their intervals in µs."""
-    settings = controller.settings
-    return (
-        ("balance", settings.integer("leader.imbalance.check.interval.seconds") * 1_000_000),
-        ("unclean", settings.us("unclean.leader.election.interval.ms")),
-    )
+            voter.active.periodic_done(task, more=more)
 
 
 class ControllerNode(Node):
@@ -182,10 +170,6 @@ class Quorum:
     def session_timeout(self) -> int:
         """broker.session.timeout.ms in µs."""
         return self.controller.settings.us("broker.session.timeout.ms")
-
-    def periodic_tasks(self) -> tuple[tuple[str, int], ...]:
-        """The active controller's periodic tasks with their intervals in µs."""
-        return periodic_tasks(self.controller)
 
     # --- the committed log -----------------------------------------------------------------------------------------
 

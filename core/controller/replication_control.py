@@ -15,7 +15,7 @@ import attrs
 
 from core import errors
 from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
-from core.controller.partition_change import ElectionMode, build_partition_change, effective_min_isr, merge
+from core.controller.partition_change import ElectionMode, PartitionChange, build_partition_change, effective_min_isr, merge
 from core.controller.placement import StripedReplicaPlacer, UsableBroker
 from core.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.controller.registration import PartitionRegistration
@@ -99,8 +99,9 @@ class ReplicationControl:
         return directory is None or registration is None or registration.has_online_dir(directory)
 
     def min_isr(self, tp: TopicPartition) -> int:
-        """min.insync.replicas of a topic, capped by the replication factor (`#getTopicEffectiveMinIsr`)."""
-        return effective_min_isr(self.settings.integer("min.insync.replicas", topic=tp.topic), len(self.partitions[tp].replicas))
+        """min.insync.replicas of a topic, capped by the replication factor of its first partition (`#getTopicEffectiveMinIsr`)."""
+        first = self.partitions[self.topics[tp.topic].partitions[0]]
+        return effective_min_isr(self.settings.integer("min.insync.replicas", topic=tp.topic), len(first.replicas))
 
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
         """UNCLEAN where the topic allows it, else ONLINE."""
@@ -121,7 +122,7 @@ class ReplicationControl:
         for name, value in spec.config:
             if name in SETTINGS:
                 SETTINGS[name].parse(value)
-        registrations = [self._assigned(spec, number) for number in range(len(spec.assignment))] or self._placed(spec)
+        registrations = [self.manual(spec, number) for number in range(len(spec.assignment))] or self._placed(spec)
         for name, value in spec.config:
             if name in SETTINGS:
                 self.settings.set(name, value, topic=spec.name)
@@ -157,7 +158,23 @@ class ReplicationControl:
             ) from None
         return [self._fresh(tuple(replicas)) for replicas in placed]
 
-    def _assigned(self, spec: TopicSpec, number: int) -> PartitionRegistration:
+    def place_more(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
+        """Places for that many more partitions of a topic."""
+        return self._placed(TopicSpec(name, count, factor))
+
+    def partitions_created(self, name: str) -> None:
+        """A topic has grown; the metadata log says so already."""
+
+    def partition_created(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
+        """A topic has one partition more."""
+        self._put(tp, None, registration, "created")
+
+    def manual(self, spec: TopicSpec, number: int) -> PartitionRegistration:
+        """A partition as a manual assignment has it.
+
+        Raises:
+            KafkaError: INVALID_REPLICA_ASSIGNMENT.
+        """
         given = spec.assignment[number]
         for broker in given.replicas:
             if broker not in self.brokers:
@@ -347,12 +364,14 @@ class ReplicationControl:
         before = self.partitions[item.tp]
         self.change(item.tp, f"b{broker} asked for it", target_isr=item.isr, recovered=True)
         after = self.partitions[item.tp]
-        return errors.NEW_LEADER_ELECTED if after.leader != before.leader else errors.NONE
+        if after.leader != before.leader:
+            return errors.NEW_LEADER_ELECTED if self.release.alter_partition_v2 else errors.FENCED_LEADER_EPOCH
+        return errors.NONE
 
     def _validate(self, broker: int, item: AlterPartitionItem) -> str:
         current = self.partitions.get(item.tp)
         if current is None:
-            return errors.UNKNOWN_TOPIC_OR_PARTITION
+            return errors.UNKNOWN_TOPIC_ID if self.release.alter_partition_v2 else errors.UNKNOWN_TOPIC_OR_PARTITION
         if item.leader_epoch > current.leader_epoch or item.partition_epoch > current.partition_epoch:
             return errors.NOT_CONTROLLER
         if item.leader_epoch < current.leader_epoch:
@@ -458,18 +477,22 @@ class ReplicationControl:
                 elected += self.change(tp, "leader balancing", election=ElectionMode.PREFERRED)
         return False
 
-    def elect_unclean(self) -> None:
-        """Bring leaderless partitions online where unclean election has been allowed meanwhile (`#maybeElectUncleanLeaders`)."""
+    def elect_unclean(self) -> bool:
+        """Bring leaderless partitions online where unclean election has been allowed meanwhile (`#maybeElectUncleanLeaders`); True if more is left."""
+        elected = 0
         for tp in list(self.leaderless):
+            if elected >= MAX_ELECTIONS:
+                return True
             if self.election_mode(tp) is ElectionMode.UNCLEAN:
-                self.change(tp, "unclean.leader.election.enable is true", election=ElectionMode.UNCLEAN)
+                elected += self.change(tp, "unclean.leader.election.enable is true", election=ElectionMode.UNCLEAN)
+        return False
 
-    def min_isr_changed(self, topic: str | None) -> None:
-        """min.insync.replicas changed: eligible leader replicas are judged anew (KIP-966)."""
+    def min_isr_set(self, topic: str | None) -> None:
+        """min.insync.replicas was set, to whatever value: who was eligible by the former one is so no more (KIP-966: `ClearElrRecord`)."""
         if self.release.elr:
-            for tp, registration in list(self.partitions.items()):
-                if registration.elr and (topic is None or topic == tp.topic):
-                    self.change(tp, "min.insync.replicas changed")
+            for tp, old in list(self.partitions.items()):
+                if (old.elr or old.last_known_elr) and topic in (None, tp.topic):
+                    self._put(tp, old, merge(old, PartitionChange(elr=(), last_known_elr=())), "min.insync.replicas was set")
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:

@@ -123,7 +123,10 @@ class Voter:
             "quorum-fetch-wait": self._fetch_waited,
             "controller-task": self._task_due,
         }
-        host.handlers.setdefault(Disconnected, lambda message, _: self.disconnected(message.node))
+        host.handlers.setdefault(Disconnected, self._disconnected)
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        self.disconnected(message.node)
 
     # --- life of the process ---------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from core.ids import ZOOKEEPER
+from core.units import US_PER_MS
 from core.zookeeper.protocol import (
     OK,
     CloseRequest,
@@ -58,12 +59,13 @@ class ZooKeeperClient:
 
     @property
     def timeout(self) -> int:
-        """zookeeper.session.timeout.ms in µs."""
+        """zookeeper.session.timeout.ms in µs, by the broker's own clock."""
         return self._broker.settings.us("zookeeper.session.timeout.ms", broker=self._broker.id)
 
     def connect(self) -> None:
         """Open a new session."""
-        self._broker.send(ZOOKEEPER, ConnectRequest(self.timeout))
+        nominal = self._broker.settings.integer("zookeeper.session.timeout.ms", broker=self._broker.id) * US_PER_MS
+        self._broker.send(ZOOKEEPER, ConnectRequest(nominal))
 
     def adopt(self, session: int) -> None:
         """Have this session since long ago."""

@@ -36,11 +36,13 @@ class ZooKeeperReplication(ReplicationControl):
     """Partitions and topics as they stand in ZooKeeper, and the tools that ask for changes (Kafka: `TopicCommand` and its kin)."""
 
     zookeeper: ZooKeeper
+    nodes: dict[int, ZooKeeperBroker]
     booting = True
 
-    def attach(self, zookeeper: ZooKeeper, seed: int) -> None:
-        """Know the ZooKeeper that holds it all."""
+    def attach(self, zookeeper: ZooKeeper, nodes: dict[int, ZooKeeperBroker], seed: int) -> None:
+        """Know the ZooKeeper that holds it all, and the processes, to tell what nobody writes there."""
         self.zookeeper = zookeeper
+        self.nodes = nodes
         self._placement = random.Random(f"{seed}:placement")
 
     def create_topic(self, spec: TopicSpec) -> None:
@@ -67,11 +69,36 @@ class ZooKeeperReplication(ReplicationControl):
         placed = assign_replicas_to_brokers(usable, spec.partitions, spec.replication_factor, self._placement)
         return [self._fresh(replicas) for replicas in placed]
 
+    def place_more(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
+        """As the first partition's leader would have it go on (`AdminUtils#addPartitions`)."""
+        usable = [UsableBroker(b, self.racks.get(b)) for b in sorted(self.brokers) if self.is_active(b)]
+        first = self.partitions[self.topics[name].partitions[0]].replicas[0]
+        start = max(0, next((index for index, broker in enumerate(usable) if broker.broker >= first), -1))
+        have = len(self.topics[name].partitions)
+        placed = assign_replicas_to_brokers(usable, count, factor, self._placement, fixed_start_index=start, start_partition=have)
+        return [self._fresh(replicas) for replicas in placed]
+
+    def partitions_created(self, name: str) -> None:
+        """Write a grown topic's znode, for the controller to find."""
+        data = tuple(
+            ReplicaAssignment(state.replicas, state.adding, state.removing)
+            for state in (self.partitions[tp] for tp in self.topics[name].partitions)
+        )
+        self.zookeeper.apply(SetData(topic_path(name), data))
+
     def _fresh(self, replicas: tuple[int, ...]) -> PartitionRegistration:
         """At the start the controller has made leaders; later it will when it hears of the topic."""
         if self.booting:
             return super()._fresh(replicas)
         return PartitionRegistration(replicas, (), NO_LEADER, -1, -1)
+
+    def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
+        """Whether a replica's log directory works."""
+        node = self.nodes.get(broker)
+        return node is None or tp not in node.disk.offline
+
+    def _can_lead(self, broker: int, tp: TopicPartition) -> bool:
+        return self.is_active(broker) and self.has_online_dir(broker, tp)
 
     def state_written(self, tp: TopicPartition, state: PartitionState, version: int) -> int:
         """A partition's state znode was written; returns the event that tells it."""
@@ -84,7 +111,7 @@ class ZooKeeperReplication(ReplicationControl):
                 events.LeaderElected.kind, tp.topic, tp.partition, new.leader, old.leader, new.leader_epoch, new.isr, state.election, state.reason
             )  # fmt: skip
             self.account.leader_elected(state.election)
-        elif new.leader == NO_LEADER and old.leader != NO_LEADER and not any(self.is_active(member) for member in new.isr):
+        elif new.leader == NO_LEADER and old.leader != NO_LEADER and not any(self._can_lead(member, tp) for member in new.isr):
             journal.cause = journal.emit(
                 events.PartitionOffline.kind, tp.topic, tp.partition, old.leader, new.leader_epoch, new.isr, state.reason
             )
@@ -163,7 +190,7 @@ class ZooKeeperControl:
         self.nodes: dict[int, ZooKeeperBroker] = {}
         self.replication = ZooKeeperReplication(settings, MetadataLog(), journal, account, self.brokers, racks, seed)
         self.zookeeper = ZooKeeper(network, journal, by_hand=by_hand, observer=self._written)
-        self.replication.attach(self.zookeeper, seed)
+        self.replication.attach(self.zookeeper, self.nodes, seed)
 
     @property
     def last_contact(self) -> dict[int, int]:
@@ -251,7 +278,7 @@ class ZooKeeperControl:
             if broker == up[0]:
                 zookeeper.apply(Create(paths.CONTROLLER_PATH, broker, ephemeral=True), session)
                 assignments = {tp: ReplicaAssignment(state.replicas) for tp, state in states.items()}
-                for op in node.kafka_controller.watches():
+                for op in node.kafka_controller.watches(self.replication.topics):
                     zookeeper.apply(op, session)
                 node.kafka_controller.boot(1, {each: self.brokers[each].epoch for each in up}, assignments, dict(states))
             else:
@@ -269,7 +296,7 @@ class ZooKeeperControl:
         """By hand: a broker's process was restarted unnoticed; the controller tells it its roles."""
         for node in self.nodes.values():
             if node.kafka_controller.active:
-                node.kafka_controller.tell_roles(broker)
+                node.kafka_controller.broker_changes.tell_roles(broker)
 
     def set_config(self, name: str, value: str, *, topic: str | None, broker: int | None) -> None:
         """Change a setting and tell the brokers through /config/changes.

@@ -15,6 +15,17 @@ class LeaderAndIsrRequest(NamedTuple):
     controller_epoch: int
     items: tuple[tuple[TopicPartition, PartitionRegistration, int], ...]
     live: tuple[int, ...]
+    correlation: int = 0
+
+
+class LeaderAndIsrResponse(NamedTuple):
+    """(partition, error) for each of a request: KAFKA_STORAGE_ERROR where the replica's log directory is offline, STALE_CONTROLLER_EPOCH where the
+    leader epoch is not newer; `error` refuses them all. `controller_epoch` is the request's."""
+
+    controller_epoch: int
+    error: str
+    items: tuple[tuple[TopicPartition, str], ...]
+    correlation: int = 0
 
 
 class StopReplicaRequest(NamedTuple):
@@ -23,6 +34,7 @@ class StopReplicaRequest(NamedTuple):
     controller: int
     controller_epoch: int
     items: tuple[tuple[TopicPartition, bool, int], ...]
+    correlation: int = 0
 
 
 class UpdateMetadataRequest(NamedTuple):
@@ -32,6 +44,13 @@ class UpdateMetadataRequest(NamedTuple):
     controller_epoch: int
     items: tuple[tuple[TopicPartition, int, int], ...]
     live: tuple[int, ...]
+    correlation: int = 0
+
+
+class ControlResponse(NamedTuple):
+    """A broker has taken StopReplica or UpdateMetadata, or refused it: nothing in the answer matters but that it is there."""
+
+    correlation: int
 
 
 class ControlledShutdownRequest(NamedTuple):

@@ -174,9 +174,15 @@ def test_rcm_03_stale_sender_epoch_fails_the_whole_request(bench: ControllerBenc
     assert bench.partition().isr == (0, 1, 2)
 
 
-def test_rcm_04_unknown_partition(bench: ControllerBench) -> None:
+@pytest.mark.parametrize(
+    ("release", "code"), [("2.8", errors.UNKNOWN_TOPIC_OR_PARTITION), ("3.3", errors.UNKNOWN_TOPIC_ID), ("4.1", errors.UNKNOWN_TOPIC_ID)]
+)
+def test_rcm_04_unknown_partition(release: str, code: str) -> None:
+    """By name up to version 1 of the request, by topic id from version 2 (3.3) on."""
+    bench = ControllerBench(RELEASES[release])
+    bench.create((0, 1, 2))
     ((_, error, registration, _),) = propose(bench, 0, item(bench, (0, 1))._replace(tp=TopicPartition("unknown", 0))).items
-    assert (error, registration) == (errors.UNKNOWN_TOPIC_OR_PARTITION, None)
+    assert (error, registration) == (code, None)
 
 
 def test_rcm_05_fenced_brokers_may_not_join(bench: ControllerBench) -> None:

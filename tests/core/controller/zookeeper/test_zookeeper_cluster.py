@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core import acts
@@ -9,7 +10,7 @@ from core.broker.zookeeper_broker import ZooKeeperBroker
 from core.broker.zookeeper_isr import must_publish
 from core.controller.registration import PartitionRegistration
 from core.controller.zookeeper.control import ZooKeeperControl
-from core.controller.zookeeper.requests import LeaderAndIsrRequest, StopReplicaRequest
+from core.controller.zookeeper.requests import LeaderAndIsrRequest, LeaderAndIsrResponse, StopReplicaRequest
 from core.ids import NO_LEADER, TopicPartition
 from core.journal.events import EventTuple
 from core.release import RELEASES, Release
@@ -17,6 +18,8 @@ from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 from core.units import SECOND
 from core.view import PartitionView
+from core.zookeeper import paths
+from core.zookeeper.protocol import GetChildren
 
 TP = TopicPartition("t", 0)
 SESSION_OVER = 8 * SECOND
@@ -138,6 +141,43 @@ def test_edr_01_epochs_follow_leaders_and_isr_shrinks_by_the_controller() -> Non
     assert (bench.epochs(1), bench.epochs(0)) == (((0, 0), (1, 1), (2, 2)), ((0, 0), (1, 1)))
     bench.do(acts.Produce("t", 1), 3 * SECOND)
     assert bench.epochs(0) == bench.epochs(1) == ((0, 0), (1, 1), (2, 2))
+
+
+def test_edr_02_logs_do_not_diverge() -> None:
+    """101 stops, then 100, which loses five of ten records; 100 leads again and writes nine more; 101, back, cuts what it alone has."""
+    bench = Bench((0, 1), settings=(("min.insync.replicas", 1),))
+    bench.do(acts.Produce("t", 10, acks="all"))
+    bench.do(acts.Shutdown(1), 3 * SECOND)
+    bench.do(acts.PowerLoss(0, ((TP, 5),)), SESSION_OVER)
+    bench.do(acts.Start(0), 10 * SECOND)
+    assert bench.partition.leader == 0
+    bench.do(acts.Produce("t", 9, acks="all"))
+    bench.do(acts.Start(1), 20 * SECOND)
+    logs = [bench.cluster.brokers[broker].disk.logs[TP] for broker in (0, 1)]
+    assert [log.leo for log in logs] == [14, 14]
+    assert not logs[0].differences(logs[1])
+    assert bench.epochs(0) == bench.epochs(1)
+
+
+def test_edr_03_offsets_do_not_go_backwards() -> None:
+    """100 was the last to stop and lost half its log; it leads and writes on; 101, with all of it, cuts where the other ends, and both are equal."""
+    bench = Bench((0, 1), settings=(("min.insync.replicas", 1),))
+    bench.do(acts.Produce("t", 100, acks="all"))
+    bench.do(acts.Shutdown(1), 3 * SECOND)
+    bench.do(acts.PowerLoss(0, ((TP, 50),)), SESSION_OVER)
+    bench.do(acts.Start(0), 10 * SECOND)
+    assert (bench.partition.leader, bench.partition.copy_on(0).leo, bench.cluster.brokers[1].disk.logs[TP].leo) == (0, 50, 100)
+    for _ in range(2):
+        bench.do(acts.Produce("t", 77, acks="all"))
+    bench.do(acts.Start(1), 20 * SECOND)
+    logs = [bench.cluster.brokers[broker].disk.logs[TP] for broker in (0, 1)]
+    assert [log.leo for log in logs] == [204, 204]
+    assert not logs[0].differences(logs[1])
+    assert [event[4:] for event in bench.kinds("truncated") if event[8] == 50]
+    assert bench.epochs(0) == bench.epochs(1)
+    starts = [run.start for run in logs[1].runs()]
+    assert starts == sorted(set(starts))
+    assert sorted(bench.partition.isr) == [0, 1]
 
 
 def test_edr_04_fast_leader_changes_lose_nothing() -> None:
@@ -274,3 +314,93 @@ def test_topics_are_placed_as_adminutils_does_and_led_at_once() -> None:
     assert all(view.isr == view.replicas and view.leader_epoch == 0 for view in views)
     bench.do(acts.Produce("new", 3, acks="all"), SECOND)
     assert bench.cluster.account.acked == 3
+
+
+class _First:
+    """Draws the first of everything."""
+
+    def randrange(self, _: int) -> int:
+        return 0
+
+
+def test_plc_08_topics_are_placed_as_adminutils_does_from_broker_0() -> None:
+    bench = Bench((0,), brokers=5)
+    replication = bench.cluster.controller.replication
+    replication._placement = _First()  # type: ignore[assignment]
+    bench.do(acts.CreateTopic("new", 10, 3), SECOND)
+    assert [view.replicas for view in bench.cluster.view().partitions if view.tp.topic == "new"] == [
+        (0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 0), (4, 0, 1), (0, 2, 3), (1, 3, 4), (2, 4, 0), (3, 0, 1), (4, 1, 2),
+    ]  # fmt: skip
+    for wrong in (0, 6):
+        bench.do(acts.CreateTopic("wrong", 10, wrong), SECOND)
+    assert [event[5] for event in bench.kinds("topic-refused")] == ["INVALID_REPLICATION_FACTOR"] * 2
+
+
+def _with_directories(release: str = "2.4", **settings: bool) -> Bench:
+    """Brokers 0, 1 and 2 with two log directories; t-0 is in the first on each of them, u-0 in the second."""
+    bench = Bench((1, 2), brokers=3, release=release)
+    spec = attrs.evolve(
+        bench.cluster.spec,
+        brokers=tuple(BrokerSpec(broker, log_dirs=2) for broker in range(3)),
+        topics=(TopicSpec("t", assignment=(PartitionSpec((1, 2)),)), TopicSpec("u", assignment=(PartitionSpec((1, 2)),))),
+        settings=tuple((name.replace("_", "."), value) for name, value in settings.items()),
+    )
+    bench.events.clear()
+    bench.cluster = Cluster(spec, Release.named(release), sink=bench.events.append)
+    bench.wait(SECOND)
+    return bench
+
+
+OTHER = TopicPartition("u", 0)
+
+
+def test_d4_the_controller_asks_who_is_offline_and_moves_just_that() -> None:
+    bench = _with_directories()
+    bench.do(acts.FailDir(1, 1), 100_000)
+    assert (bench.partition.leader, bench.partition.isr, bench.partition.leader_epoch) == (2, (2,), 1)
+    other = bench.cluster.partition_view(OTHER)
+    assert (other.leader, other.isr, other.leader_epoch) == (1, (1, 2), 0)
+    assert [event[4:] for event in bench.kinds("replicas-offline")] == [(1, 1, 1)]
+    control = bench.cluster.controller
+    assert isinstance(control, ZooKeeperControl)
+    assert control.zookeeper.apply(GetChildren(paths.LOG_DIR_EVENTS)).data == (), "the note is taken away"
+    assert bench.broker(0).kafka_controller.context.offline == {1: {TP: None}}
+    bench.do(acts.FailDir(2, 1), 100_000)
+    assert (bench.partition.leader, bench.partition.isr) == (NO_LEADER, (2,)), "the last one stays on record"
+    assert [event[9] for event in bench.kinds("partition-offline")] == ["a log directory of b2 has failed"]
+
+
+@pytest.mark.parametrize("unclean", [False, True])
+def test_d4_a_replica_in_a_failed_directory_leads_never_again_not_even_uncleanly_nor_under_another_controller(unclean: bool) -> None:
+    bench = _with_directories(unclean_leader_election_enable=unclean)
+    bench.do(acts.FailDir(1, 1))
+    bench.do(acts.Kill(0), SESSION_OVER)
+    assert bench.broker(1).kafka_controller.active
+    assert bench.broker(1).kafka_controller.context.offline == {1: {TP: None}}, "learned anew from the answers to its first LeaderAndIsr"
+    bench.do(acts.Kill(2), SESSION_OVER)
+    assert (bench.partition.leader, bench.cluster.partition_view(OTHER).leader) == (NO_LEADER, 1)
+    bench.do(acts.Elect("unclean", TP))
+    assert bench.partition.leader == NO_LEADER
+    bench.do(acts.RepairDir(1, 1))
+    bench.do(acts.Kill(1), SESSION_OVER)
+    bench.do(acts.Start(1), 20 * SECOND)
+    assert bench.broker(1).kafka_controller.context.offline == {}
+    assert bench.partition.leader == (1 if unclean else NO_LEADER)
+
+
+def test_d2_every_leader_and_isr_is_answered() -> None:
+    """KAFKA_STORAGE_ERROR for a replica that is offline, STALE_CONTROLLER_EPOCH for a role that is not newer, and for a request of a replaced controller."""
+    bench = _with_directories()
+    bench.do(acts.FailDir(1, 1))
+    broker, sent = bench.broker(1), []
+    broker.reply = lambda node, message: sent.append((node, message)) if node == "b0" else None  # type: ignore[method-assign]
+    known = PartitionRegistration((1, 2), (1, 2), 1, 0, 0)
+    newer = PartitionRegistration((1, 2), (1, 2), 2, 7, 7)
+    broker.handle(LeaderAndIsrRequest(0, 1, ((TP, known, 0), (OTHER, known, 0)), (0, 1, 2)), "b0")
+    broker.handle(LeaderAndIsrRequest(0, 1, ((OTHER, newer, 0),), (0, 1, 2)), "b0")
+    broker.handle(LeaderAndIsrRequest(0, 0, ((OTHER, newer, 0),), (0, 1, 2)), "b0")
+    assert sent == [
+        ("b0", LeaderAndIsrResponse(1, "NONE", ((TP, "KAFKA_STORAGE_ERROR"), (OTHER, "STALE_CONTROLLER_EPOCH")))),
+        ("b0", LeaderAndIsrResponse(1, "NONE", ((OTHER, "NONE"),))),
+        ("b0", LeaderAndIsrResponse(0, "STALE_CONTROLLER_EPOCH", ())),
+    ]

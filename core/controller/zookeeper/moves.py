@@ -1,0 +1,130 @@
+"""Reassignments in ZooKeeper clusters (Kafka: `processZkPartitionReassignment`, `onPartitionReassignment`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.controller.registration import PartitionRegistration
+from core.controller.zookeeper.event_manager import Then
+from core.controller.zookeeper.partition_states import Decision
+from core.ids import TopicPartition
+from core.zookeeper import paths
+from core.zookeeper.paths import ReplicaAssignment, state_path, topic_path
+from core.zookeeper.protocol import OK, Delete, GetData, Result, SetData
+
+if TYPE_CHECKING:
+    from core.controller.zookeeper.kafka_controller import KafkaController
+
+
+class Moves:
+    """What a controller does about moves."""
+
+    def __init__(self, controller: KafkaController) -> None:
+        self.controller = controller
+        self.queue = controller.queue
+        self.context = controller.context
+        self.requests = controller.requests
+        self.partitions = controller.partitions
+
+    def asked(self) -> None:
+        """Somebody asks for moves (`#processZkPartitionReassignment`); they are taken over into the topics' znodes."""
+        self.queue.ask((GetData(paths.REASSIGNMENT), Delete(paths.REASSIGNMENT), GetData(paths.REASSIGNMENT, watch=True)), self._moves_read)
+
+    def _moves_read(self, results: tuple[Result, ...]) -> None:
+        wanted: tuple[tuple[TopicPartition, tuple[int, ...] | None], ...] = results[0].data if results[0].error == OK else ()
+        self._next_move(tuple((tp, target) for tp, target in wanted if tp in self.context.assignments))
+
+    def _next_move(self, wanted: tuple[tuple[TopicPartition, tuple[int, ...] | None], ...]) -> None:
+        if not wanted:
+            self.queue.done()
+            return
+        (tp, target), rest = wanted[0], wanted[1:]
+        replicas, adding, removing = self.context.assignments[tp]
+        original = tuple(replica for replica in replicas if replica not in adding)
+        if target is None:
+            if adding or removing:
+                self._finish_move(tp, original, tuple(adding), f"the move of {tp} is given up", self._next_move, rest)
+            else:
+                self._next_move(rest)
+            return
+        assignment = self.context.assignments[tp] = reassign_to(original, target)
+        dropped = tuple(replica for replica in adding if replica not in assignment.replicas)
+        self._stop_replicas_of(tp, dropped)
+        self.queue.ask((self._write_topic(tp.topic),), self._move_noted, tp, rest)
+
+    def _write_topic(self, topic: str) -> SetData:
+        count = sum(1 for tp in self.context.assignments if tp.topic == topic)
+        return SetData(topic_path(topic), tuple(self.context.assignments[TopicPartition(topic, number)] for number in range(count)))
+
+    def _move_noted(self, _results: tuple[Result, ...], tp: TopicPartition, rest: tuple[Any, ...]) -> None:
+        self._step_move(tp, True, self._next_move, rest)
+
+    def resume(self, then: Then, begin: set[int] | None = None) -> None:
+        """Look at every running move: is its target in sync by now (`#maybeResumeReassignments`)?
+
+        Moves that add one of `begin` are begun anew, so that the new broker learns of them.
+        """
+        moving = []
+        for tp, assignment in self.context.assignments.items():
+            if assignment.adding or assignment.removing:
+                moving.append((tp, begin is not None and not begin.isdisjoint(assignment.adding)))
+        self._resume_next(moving, then)
+
+    def _resume_next(self, moving: list[tuple[TopicPartition, bool]], then: Then) -> None:
+        if moving:
+            (tp, begin), rest = moving[0], moving[1:]
+            self._step_move(tp, begin, self._resume_next, rest, then)
+        else:
+            then()
+
+    def _step_move(self, tp: TopicPartition, begin: bool, then: Then, *about: Any) -> None:
+        self.queue.ask((GetData(state_path(tp)),), self._step_read, tp, begin, then, about)
+
+    def _step_read(self, results: tuple[Result, ...], tp: TopicPartition, begin: bool, then: Then, about: tuple[Any, ...]) -> None:
+        """Phase A while the target is not in sync: all its replicas fetch. Phase B then: lead from the target, drop the rest (`#onPartitionReassignment`)."""
+        self.context.take_states(results, [tp])
+        state, assignment = self.context.states.get(tp), self.context.assignments[tp]
+        if state is None:
+            then(*about)
+            return
+        target = tuple(replica for replica in assignment.replicas if replica not in assignment.removing)
+        if set(target) <= set(state.isr):
+            self._finish_move(tp, target, assignment.removing, f"the move of {tp} is complete", then, *about)
+        elif begin:
+            self.partitions.change([tp], _same, f"{tp} moves to {list(target)}", then, *about)
+        else:
+            then(*about)
+
+    def _finish_move(self, tp: TopicPartition, target: tuple[int, ...], out: tuple[int, ...], reason: str, then: Then, *about: Any) -> None:
+        self.context.assignments[tp] = ReplicaAssignment(target)
+        self.partitions.change([tp], self.partitions.moved, reason, self._drop_moved, tp, out, reason, then, about)
+
+    def _drop_moved(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[Any, ...]) -> None:
+        def without(_tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+            isr = tuple(member for member in state.isr if member not in out)
+            return None if isr == state.isr else (state.leader, isr, "")
+
+        self.partitions.change([tp], without, reason, self._delete_moved, tp, out, then, about)
+
+    def _delete_moved(self, tp: TopicPartition, out: tuple[int, ...], then: Then, about: tuple[Any, ...]) -> None:
+        self._stop_replicas_of(tp, out)
+        self.queue.ask((self._write_topic(tp.topic),), self._move_done, then, about)
+
+    def _stop_replicas_of(self, tp: TopicPartition, brokers: tuple[int, ...]) -> None:
+        for broker in brokers:
+            self.requests.stop_replicas(broker, (tp,), delete=True)
+
+    def _move_done(self, _results: tuple[Result, ...], then: Then, about: tuple[Any, ...]) -> None:
+        then(*about)
+
+
+def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAssignment:
+    """The replica lists while a partition moves: the target, then what is removed, each in its order (`ReplicaAssignment#reassignTo`)."""
+    replicas = tuple(dict.fromkeys((*target, *original)))
+    adding = tuple(replica for replica in replicas if replica not in original)
+    return ReplicaAssignment(replicas, adding, tuple(replica for replica in replicas if replica not in target))
+
+
+def _same(_tp: TopicPartition, state: PartitionRegistration) -> Decision:
+    """The same leader and ISR in a new leader epoch, so that brokers take the new replica list."""
+    return state.leader, state.isr, ""

@@ -1,0 +1,74 @@
+"""Rules of the ZooKeeper controller that Kafka's vectors leave out, read at its tags: semantics 3.9, 3.10, and AlterIsr of 2.7."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import acts, errors
+from core.controller.zookeeper.moves import reassign_to
+from core.ids import TopicPartition
+from core.journal import events
+from core.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
+from core.release import RELEASES
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.units import SECOND
+
+HERE, MOVING = TopicPartition("here", 0), TopicPartition("moving", 0)
+
+
+def cluster(release: str, told: list[tuple]) -> Cluster:
+    topics = (TopicSpec("here", assignment=(PartitionSpec((1, 2)),)), TopicSpec("moving", assignment=(PartitionSpec((2, 3)),)))
+    return Cluster(ClusterSpec(tuple(BrokerSpec(each) for each in (1, 2, 3, 4)), topics), RELEASES[release], sink=told.append)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_3_9_nothing_is_balanced_while_any_partition_moves(moves: bool) -> None:
+    """`partitionsBeingReassigned` must be empty, of whatever topic."""
+    run = cluster("2.4", [])
+    run.do(acts.Shutdown(1))
+    run.run_until(10 * SECOND)
+    run.do(acts.Start(1))
+    run.do(acts.Kill(4))
+    run.run_until(30 * SECOND)
+    if moves:
+        run.do(acts.Reassign(MOVING, (2, 4)))
+    run.run_until(660 * SECOND)
+    assert run.partition_view(HERE).leader == (2 if moves else 1)
+    if moves:
+        assert run.partition_view(MOVING).adding == (4,)
+        run.do(acts.CancelReassignment(MOVING))
+        run.run_until(1_000 * SECOND)
+        assert run.partition_view(HERE).leader == 1
+
+
+@pytest.mark.parametrize(
+    ("original", "target", "replicas", "adding", "removing"),
+    [
+        ((3, 1, 2), (4,), (4, 3, 1, 2), (4,), (3, 1, 2)),
+        ((1, 2, 3), (3, 5, 4), (3, 5, 4, 1, 2), (5, 4), (1, 2)),
+        ((1, 2), (2, 1), (2, 1), (), ()),
+    ],
+)
+def test_3_10_the_lists_keep_their_order(
+    original: tuple[int, ...], target: tuple[int, ...], replicas: tuple[int, ...], adding: tuple[int, ...], removing: tuple[int, ...]
+) -> None:
+    """A KRaft controller sorts what is added and removed, a ZooKeeper controller does not."""
+    assert reassign_to(original, target) == (replicas, adding, removing)
+
+
+def test_3_6_alter_isr_of_a_former_registration_is_refused_as_a_whole() -> None:
+    told: list[tuple] = []
+    run = cluster("2.7", told)
+    run.run_until(SECOND)
+    controller = next(broker for broker in run.brokers.values() if broker.address == run.controller_address)
+    before = run.partition_view(MOVING)
+    item = AlterPartitionItem(MOVING, before.leader_epoch, before.partition_epoch, (2,), (-1,), 0)
+    for epoch, error in ((run.brokers[2].broker_epoch - 1, errors.STALE_BROKER_EPOCH), (run.brokers[2].broker_epoch, errors.NONE)):
+        controller.handle(AlterPartitionRequest(77, 2, epoch, (item,)), "b2")
+        answers: list[AlterPartitionResponse] = []
+        run.brokers[2].handlers[AlterPartitionResponse] = lambda answer, _, taken=answers: taken.append(answer)
+        run.run_until(run.now + SECOND)
+        assert [answer.error for answer in answers] == [error]
+        written = [tuple(event[10]) for event in told if event[3] == events.PartitionChanged.kind and event[4] == "moving"]
+        assert ((2,) in written) == (error == errors.NONE)
