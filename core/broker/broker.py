@@ -34,19 +34,32 @@ from core.node import Node
 from core.settings import MAX_LONG, Settings
 from core.sim.network import Network
 from core.spec import BrokerSpec
-from core.units import SECOND
+from core.units import SECOND, US_PER_MS
 from core.view import BrokerState
 
 if TYPE_CHECKING:
     from core.account import Account
     from core.broker.zookeeper_isr import ZooKeeperIsrManager
     from core.controller.voter import Voter
+    from core.sim.quiet import QuietRounds
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
 """log.initial.task.delay.ms, µs: how long after its start a broker first looks after its logs."""
 
+NEVER: Final = 10**15
+"""µs past the end of virtual time: a task with such an interval does not run."""
+
 REGISTRATION_RETRY: Final = SECOND
-"""µs until a refused or unanswered registration is tried again."""
+"""µs until an unanswered registration is tried again."""
+
+RESEND_BACKOFF: Final = 100 * US_PER_MS
+"""µs until a refused registration is tried again; doubles up to broker.session.timeout.ms (`BrokerLifecycleManager`)."""
+
+SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
+"""µs from the first answer to a controlled shutdown to the next heartbeat (`BrokerLifecycleManager`)."""
+
+SHUTDOWN_TIMEOUT: Final = 300 * SECOND
+"""µs after which a broker ends without the controller's consent (`BrokerServer#shutdown`)."""
 
 
 def _quota(known: ReplicationQuota | None, rate: int) -> ReplicationQuota | None:
@@ -71,6 +84,7 @@ class Broker(Node):
         by_hand: fetchers, heartbeats and checks do nothing by themselves.
         voter: the controller that runs in the same process (`process.roles=broker,controller`), if one does.
         channel: the way to the active controller.
+        quiet_rounds: decides which empty fetch rounds need not be played; None: all are.
     """
 
     def __init__(
@@ -102,9 +116,14 @@ class Broker(Node):
         self.broker_epoch = -1
         self.metadata_offset = 0
         self.want_shutdown = False
+        self._shutdown_heard = False
+        self._refused = False
+        self._refusals = 0
+        self._registration = 0
         self.started_clean = True
         self._correlation = 0
         self.voter: Voter | None = None
+        self.quiet_rounds: QuietRounds | None = None
         self.channel = ControllerChannel(self, controllers)
         self.alter_partition: AlterPartitionManager | ZooKeeperIsrManager = AlterPartitionManager(self)
         self.replicas = ReplicaManager(self)
@@ -126,11 +145,14 @@ class Broker(Node):
             "started": self._started,
             "register": self._register_again,
             "heartbeat": self._heartbeat_due,
+            "shutdown-heartbeat": self._shutdown_heartbeat,
+            "shutdown-timeout": self._shutdown_timeout,
             "isr-expiration": self._isr_expiration,
             "checkpoint": self._checkpoint_due,
             "log-checkpoint": self._log_checkpoint_due,
             "log-start-checkpoint": self._log_start_checkpoint_due,
             "retention": self._retention_due,
+            "log-flush": self._log_flush_due,
         }
         self.refresh_settings()
 
@@ -141,8 +163,10 @@ class Broker(Node):
 
     def refresh_settings(self) -> None:
         """Take the settings of the hot paths anew; times in µs, sizes in bytes."""
+        self.network.disturbed(self.address, None)
         settings, me = self.settings, self.id
         self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
+        self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max
         self.lag_max_messages = settings.integer("replica.lag.max.messages", broker=me)
         self.fetch_wait = settings.us("replica.fetch.wait.max.ms", broker=me)
         self.fetch_min_bytes = settings.integer("replica.fetch.min.bytes", broker=me)
@@ -161,6 +185,7 @@ class Broker(Node):
         self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
         self.log_start_interval = settings.us("log.flush.start.offset.checkpoint.interval.ms", broker=me)
         self.retention_interval = settings.us("log.retention.check.interval.ms", broker=me)
+        self.flush_check_interval = settings.us("log.flush.scheduler.interval.ms", broker=me)
         self._refresh_log_configs()
         for partition in self.partitions.values():
             partition.refresh_settings()
@@ -209,6 +234,7 @@ class Broker(Node):
         threads = self.settings.integer("num.recovery.threads.per.data.dir", broker=self.id)
         recoveries = [] if clean or not disk_speed else self.disk.recovery(threads, disk_speed)
         spent = 0 if clean else recovery + max([each.duration for each in recoveries], default=0)
+        self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, spent)
         for each in recoveries:
             if each.logs:
@@ -225,24 +251,28 @@ class Broker(Node):
         self.directories.resume_moves()
 
     def load(self) -> None:
-        """Open the logs: high watermarks from the checkpoint; the clean-shutdown file is deleted."""
-        self.disk.load()
+        """The logs are open: the clean-shutdown file is deleted, and nothing is known of the cluster yet."""
         self.disk.clean_shutdown = False
         self.metadata_offset = 0
-        self.want_shutdown = False
+        self.want_shutdown = self._shutdown_heard = False
+        self._refused = False
+        self._refusals = 0
 
     def _arm_timers(self, heartbeat_phase: int) -> None:
         if not self.by_hand:
             if heartbeat_phase:
                 self.timer(heartbeat_phase, "heartbeat")
-            self.timer(self.lag_max // 2, "isr-expiration")
+            self.timer(self.isr_check_interval, "isr-expiration")
             self.timer(self.checkpoint_interval, "checkpoint")
             self.timer(INITIAL_TASK_DELAY, "log-checkpoint")
             self.timer(INITIAL_TASK_DELAY, "log-start-checkpoint")
             self.timer(INITIAL_TASK_DELAY, "retention")
+            if self.flush_check_interval < NEVER:
+                self.timer(INITIAL_TASK_DELAY, "log-flush")
 
     def stop(self, how: str) -> None:
-        """The process ends: `killed`, `power-loss`, `halted`, or `shutdown` (which flushes and writes the checkpoints and the clean marker)."""
+        """The process ends: `killed`, `power-loss`, `halted`, `exited`, or `shutdown` (which flushes and writes the checkpoints and the clean marker)."""
+        self.network.disturbed(self.address, None)
         if how == "shutdown":
             self.disk.close()
         self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
@@ -274,6 +304,7 @@ class Broker(Node):
         clean = clean and not keep
         self.started_clean = clean
         self.network.alive[self.address] = True
+        self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         self.load()
         self._registered_incarnation = self.incarnation  # the controller has noticed nothing
@@ -289,6 +320,13 @@ class Broker(Node):
         self.want_shutdown = True
         self.state = BrokerState.STOPPING
         self.send_heartbeat()
+        self.timer(SHUTDOWN_TIMEOUT, "shutdown-timeout")
+
+    def _shutdown_heartbeat(self, _: object) -> None:
+        self.send_heartbeat()
+
+    def _shutdown_timeout(self, _: object) -> None:
+        self.stop("shutdown")
 
     # --- the controller --------------------------------------------------------------------------------------------
 
@@ -297,13 +335,20 @@ class Broker(Node):
             return
         self._ask_to_register()
         if not self.by_hand:
-            self.timer(REGISTRATION_RETRY, "register")
+            self._register_in(REGISTRATION_RETRY)
 
-    def _register_again(self, _: object) -> None:
-        if not self.channel.voters:
+    def _register_in(self, delay: int) -> None:
+        self._registration += 1
+        self.timer(delay, "register", self._registration)
+
+    def _register_again(self, about: object) -> None:
+        if about not in (None, self._registration):
+            return
+        if not self.channel.voters or self._refused:
+            self._refused = False
             self._register(None)
         elif not self.broker_epoch_is_current():
-            self.timer(REGISTRATION_RETRY, "register")
+            self._register_in(REGISTRATION_RETRY)
             self.channel.try_next()
 
     def _ask_to_register(self) -> None:
@@ -316,7 +361,13 @@ class Broker(Node):
     _registered_incarnation = 0
 
     def _registered(self, response: RegistrationResponse, _: str) -> None:
-        if response.error != errors.NONE or self.broker_epoch_is_current():
+        if self.broker_epoch_is_current():
+            return
+        if response.error != errors.NONE:
+            if not self.by_hand:
+                self._refused = True
+                self._register_in(min(RESEND_BACKOFF << self._refusals, self.settings.us("broker.session.timeout.ms")))
+                self._refusals = min(self._refusals + 1, 20)
             return
         self._registered_incarnation = self.incarnation
         self.broker_epoch = response.broker_epoch
@@ -334,14 +385,22 @@ class Broker(Node):
             HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids())
         )
 
+    def tell_of_failed_directory(self, directory: str) -> None:
+        """A log directory failed, and others work: the controller must hear of it."""
+        self.directories.report(directory)
+
     def _heartbeat_answered(self, response: HeartbeatResponse, _: str) -> None:
         if response.error == errors.STALE_BROKER_EPOCH:
             return
         self.fenced = response.fenced
         if response.offline_dirs:
             self.directories.reported(response.offline_dirs)
-        if response.may_shut_down and self.state is BrokerState.STOPPING:
-            self.stop("shutdown")
+        if self.state is BrokerState.STOPPING:
+            if response.may_shut_down:
+                self.stop("shutdown")
+            elif not self._shutdown_heard:
+                self._shutdown_heard = True
+                self.timer(SHUTDOWN_AGAIN, "shutdown-heartbeat")
         elif not response.fenced and self.state is BrokerState.STARTING:
             self.state = BrokerState.RUNNING
 
@@ -384,7 +443,7 @@ class Broker(Node):
             self.refresh_settings()
         journal = self.journal
         arrived = journal.cause
-        for tp, cause in self.metadata.changed_partitions(start, end).items():
+        for tp, cause in self.metadata.changed_partitions(self.id, start, end).items():
             registration = self.metadata.partition(tp, end)
             if registration is not None:
                 journal.cause = cause
@@ -397,6 +456,10 @@ class Broker(Node):
         """Whether a reassignment is adding a broker to a partition, as far as this broker's metadata reach."""
         registration = self.metadata.partition(tp, self.metadata_offset)
         return registration is not None and broker in registration.adding and broker not in registration.isr
+
+    def knows(self, tp: TopicPartition) -> bool:
+        """Whether this broker's metadata have a partition (`MetadataCache#contains`)."""
+        return self.metadata.partition(tp, self.metadata_offset) is not None
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
         """(leader, leader epoch) of a topic's partitions, as far as this broker's metadata reach."""
@@ -417,12 +480,12 @@ class Broker(Node):
     # --- periodic tasks --------------------------------------------------------------------------------------------
 
     def _isr_expiration(self, _: object) -> None:
-        self.timer(self.lag_max // 2, "isr-expiration")
+        self.timer(self.isr_check_interval, "isr-expiration")
         self.check_isr()
 
     def check_isr(self) -> None:
         """Run the `isr-expiration` task (`ReplicaManager#maybeShrinkIsr`)."""
-        for partition in self.partitions.values():
+        for partition in self.replicas.out_of_sync_partitions():
             partition.maybe_shrink_isr()
 
     def _checkpoint_due(self, _: object) -> None:
@@ -445,6 +508,11 @@ class Broker(Node):
     def _log_start_checkpoint_due(self, _: object) -> None:
         self.timer(self.log_start_interval, "log-start-checkpoint")
         self.disk.checkpoint_log_starts()
+
+    def _log_flush_due(self, _: object) -> None:
+        self.timer(self.flush_check_interval, "log-flush")
+        for tp, start in self.disk.flush_dirty(self.journal.now):
+            self.journal.emit(events.LogFlushed.kind, self.id, tp.topic, tp.partition, start, self.disk.logs[tp].leo)
 
     def _retention_due(self, _: object) -> None:
         self.timer(self.retention_interval, "retention")

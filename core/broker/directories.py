@@ -73,7 +73,11 @@ class Directories:
             broker.stop("halted")
             return
         broker.replicas.take_offline(gone)
-        directory = disk.dirs[number - 1].directory_id
+        broker.tell_of_failed_directory(disk.dirs[number - 1].directory_id)
+
+    def report(self, directory: str) -> None:
+        """Tell the controller in a heartbeat, and every one until it has heard (`BrokerLifecycleManager#propagateDirectoryFailure`)."""
+        broker = self.broker
         self.unreported[directory] = None
         if broker.broker_epoch_is_current():
             broker.send_heartbeat()
@@ -154,6 +158,7 @@ class Directories:
     def slow_down(self, delay: int) -> None:
         """Each write takes so long from now on, µs; 0 ends it. What is under way is done as it was begun."""
         broker = self.broker
+        broker.network.disturbed(broker.address, None)
         self.slow = delay
         broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
         if not self._quick:
@@ -165,7 +170,7 @@ class Directories:
         """A request or answer with something to write waits its turn at the disk."""
         broker = self.broker
         now = broker.journal.now
-        if isinstance(message, FetchResponse) and not any(part.records for part in message.partitions) and self.busy_until <= now:
+        if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:
             self._quick[FetchResponse](message, sender)
             return
         self.busy_until = max(self.busy_until, now) + self.slow

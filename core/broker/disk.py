@@ -183,6 +183,17 @@ class Disk:
             self.recovery_points[tp] = log.recovery_point
         self.touched.clear()
 
+    def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
+        """Flush the logs that were not for flush.ms (`LogManager#flushDirtyLogs`); returns each with the offset it was flushed from."""
+        flushed = []
+        for tp, log in self.logs.items():
+            segments.roll(log)
+            if log.recovery_point < log.leo and now - log.last_flush >= log.config.flush_us:
+                flushed.append((tp, log.recovery_point))
+                log.flush()
+                log.last_flush = now
+        return flushed
+
     def checkpoint_log_starts(self) -> None:
         """Write the log start offsets that lie past their first segment's base (`LogManager#checkpointLogStartOffsets`)."""
         for tp in self.moved_starts:

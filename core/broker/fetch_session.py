@@ -6,22 +6,53 @@ Only partitions with news are looked at: those the follower named because their 
 
 from __future__ import annotations
 
-import attrs
+from typing import TYPE_CHECKING
 
 from core.ids import TopicPartition
-from core.messages import FetchPartition, FetchRequest
+from core.messages import AskedPartition, FetchRequest
+
+if TYPE_CHECKING:
+    from core.broker.partition import Partition
+    from core.broker.replica import Replica
+
+if TYPE_CHECKING:
+    from core.sim.quiet import QuietRound
 
 
-@attrs.define(slots=True, eq=False)
 class SessionPartition:
-    """One partition of a session: what the follower last asked, and what it was last told."""
+    """One partition of a session: what the follower last asked, and what it was last told.
 
-    asked: FetchPartition
-    told_high_watermark: int = -1
-    told_log_start: int = -1
+    Attributes:
+        offset, leader_epoch, last_fetched_epoch, cause: what the follower last asked (`FetchPartition`).
+        told_high_watermark, told_log_start: as it was last told, -1 before.
+        partition, replica: the leader's, once the fetch was looked at; None when the look-up must be made anew.
+        sent_end, sent_total: where the records end that it was last handed out of the leader's own term, and how many bytes of the
+            term are below; -1 if that is not known.
+    """
+
+    __slots__ = (
+        "cause", "last_fetched_epoch", "leader_epoch", "number", "offset", "partition", "replica", "sent_end",
+        "sent_total", "session", "told_high_watermark", "told_log_start", "topic", "tp",
+    )  # fmt: skip
+
+    def __init__(self, session: FetchSession, asked: AskedPartition) -> None:
+        self.session = session
+        self.tp, self.offset, self.leader_epoch, self.last_fetched_epoch, self.cause = asked
+        self.topic = self.tp.topic
+        self.number = self.tp.partition
+        self.told_high_watermark = -1
+        self.told_log_start = -1
+        self.partition: Partition | None = None
+        self.replica: Replica | None = None
+        self.sent_end = -1
+        self.sent_total = 0
+
+    def unlink(self) -> None:
+        """The leader's side is not what it was: look it up again."""
+        self.partition = self.replica = None
+        self.sent_end = -1
 
 
-@attrs.define(slots=True, eq=False)
 class FetchSession:
     """The session of one fetcher of one follower.
 
@@ -29,34 +60,57 @@ class FetchSession:
         address: the follower on the network.
         follower, fetcher: who fetches.
         partitions: all of the session, in the order they came.
-        dirty: those with news, in order (a dict used as an ordered set).
+        dirty: those with news, in order.
         last_fetch_time: when the last fetch arrived, µs.
         parked: the fetch that waits in the purgatory; `deadline` when it is answered at the latest.
         timer_due: when the armed expiry timer fires; -1 if none is armed.
+        order: of the entries of its empty rounds; quiet: set while they are not played (`core.sim.quiet`).
     """
 
-    address: str
-    follower: int
-    fetcher: int
-    partitions: dict[TopicPartition, SessionPartition] = attrs.field(factory=dict)
-    dirty: dict[TopicPartition, None] = attrs.field(factory=dict)
-    last_fetch_time: int = -(2**62)
-    parked: FetchRequest | None = None
-    deadline: int = 0
-    timer_due: int = -1
+    __slots__ = (
+        "address", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions", "quiet", "timer_due",
+    )  # fmt: skip
+
+    def __init__(self, address: str, follower: int, fetcher: int, order: int) -> None:
+        self.address = address
+        self.follower = follower
+        self.fetcher = fetcher
+        self.order = order
+        self.partitions: dict[TopicPartition, SessionPartition] = {}
+        self.dirty: dict[TopicPartition, SessionPartition] = {}
+        self.last_fetch_time = -(2**62)
+        self.parked: FetchRequest | None = None
+        self.deadline = 0
+        self.timer_due = -1
+        self.quiet: QuietRound | None = None
+
+    def fetched_at(self) -> int:
+        """When the last fetch arrived, µs, those of quiet rounds counted."""
+        return self.last_fetch_time if self.quiet is None else self.quiet.fetched_at()
+
+    def expires_at(self) -> int:
+        """When the fetch that waits in the purgatory is answered at the latest, µs; -1 if none waits."""
+        if self.quiet is not None:
+            return self.quiet.expires_at()
+        return -1 if self.parked is None else self.deadline
 
     def update(self, request: FetchRequest) -> None:
         """Take over what the follower says of its partitions (`FetchSession#update`)."""
         if request.full:
             self.partitions.clear()
             self.dirty.clear()
+        partitions, dirty = self.partitions, self.dirty
         for asked in request.changed:
-            known = self.partitions.get(asked.tp)
-            if known is None:
-                self.partitions[asked.tp] = SessionPartition(asked)
+            tp, offset, leader_epoch, last_fetched_epoch, cause = asked
+            entry = partitions.get(tp)
+            if entry is None:
+                entry = partitions[tp] = SessionPartition(self, asked)
             else:
-                known.asked = asked
-            self.dirty[asked.tp] = None
+                entry.offset = offset
+                entry.leader_epoch = leader_epoch
+                entry.last_fetched_epoch = last_fetched_epoch
+                entry.cause = cause
+            dirty[tp] = entry
         for tp in request.forgotten:
             self.partitions.pop(tp, None)
             self.dirty.pop(tp, None)

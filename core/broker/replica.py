@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
 from core.broker.fetch_session import FetchSession
 
 NEVER: Final = -(2**62)
 """A time before all others; where Kafka starts with 0 on a clock that began in 1970."""
 
 
-@attrs.define(slots=True, eq=False)
 class Replica:
     """The leader's view of one follower.
 
@@ -26,40 +23,48 @@ class Replica:
         last_fetch_leader_leo: the leader's LEO at its last fetch.
         last_fetch_time: when that was.
         broker_epoch: carried by its last fetch, -1 unknown.
+        last_sent_high_watermark: the leader's as its last fetch was read (releases that complete fetches by it).
         session: set while the follower is at the leader's LEO and fetches through this session: each of its fetches
             then renews the times above without touching the replica.
     """
 
-    broker: int
-    leo: int = -1
-    log_start: int = -1
-    last_caught_up_time: int = NEVER
-    last_fetch_leader_leo: int = 0
-    last_fetch_time: int = NEVER
-    broker_epoch: int = -1
-    session: FetchSession | None = None
+    __slots__ = (
+        "broker", "broker_epoch", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "last_sent_high_watermark", "leo", "log_start",
+        "session",
+    )  # fmt: skip
+
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self.leo = -1
+        self.log_start = -1
+        self.last_caught_up_time = NEVER
+        self.last_fetch_leader_leo = 0
+        self.last_fetch_time = NEVER
+        self.broker_epoch = -1
+        self.last_sent_high_watermark = 0
+        self.session: FetchSession | None = None
 
     def settle(self) -> None:
         """Take over the times of the session's fetches so far; called before the leader's LEO moves."""
         session = self.session
         if session is not None:
-            if session.last_fetch_time > self.last_fetch_time:
-                self.last_fetch_time = session.last_fetch_time
-                self.last_caught_up_time = max(self.last_caught_up_time, session.last_fetch_time)
+            fetched = session.last_fetch_time if session.quiet is None else session.quiet.fetched_at()
+            if fetched > self.last_fetch_time:
+                self.last_fetch_time = fetched
+                if fetched > self.last_caught_up_time:
+                    self.last_caught_up_time = fetched
             self.session = None
 
     def caught_up_time(self) -> int:
         """lastCaughtUpTime with the quiet session's fetches counted."""
         session = self.session
-        if session is not None and session.last_fetch_time > self.last_caught_up_time:
-            return session.last_fetch_time
-        return self.last_caught_up_time
+        return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
     def fetched_time(self) -> int:
         """When it last fetched, or was taken for caught up when this leadership began (before 0.9: `Replica#logEndOffsetUpdateTimeMs`)."""
         session = self.session
         seen = max(self.last_fetch_time, self.last_caught_up_time)
-        return max(seen, session.last_fetch_time) if session is not None else seen
+        return max(seen, session.fetched_at()) if session is not None else seen
 
     def update_fetch_state(self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int) -> None:
         """A fetch arrived (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read."""
@@ -83,6 +88,7 @@ class Replica:
         self.settle()
         if new_leader:
             self.leo = self.log_start = -1
+            self.last_sent_high_watermark = 0
             self.last_fetch_leader_leo = -1
             self.last_fetch_time = NEVER
             self.broker_epoch = -1

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core import errors
+from core.broker import steady
 from core.broker.consumer_fetch import DelayedConsumerFetch
-from core.broker.fetch_session import FetchSession
+from core.broker.fetch_session import FetchSession, SessionPartition
 from core.broker.fetcher import FOREVER, Fetcher
 from core.broker.partition import Partition
+from core.broker.replica import Replica
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.journal import events
@@ -18,6 +20,7 @@ from core.messages import (
     EpochsRequest,
     EpochsResponse,
     FetchedPartition,
+    FetchedRun,
     FetchRequest,
     FetchResponse,
     MetadataRequest,
@@ -26,8 +29,10 @@ from core.messages import (
     OffsetsResponse,
     ProduceRequest,
     ProduceResponse,
+    Timer,
 )
 from core.release import Truncation
+from core.sim.quiet import round_order
 from core.view import BrokerState
 
 if TYPE_CHECKING:
@@ -41,16 +46,21 @@ class ReplicaManager:
         partitions: hosted partitions.
         offline_partitions: those in failed log directories (ordered set).
         failed_partitions: followed ones whose fetcher gave up until new metadata arrives (ordered set).
+        behind: those led here of which a follower may not be at the LEO in a running session (ordered set); only they, and those
+            of sessions that stand still, can be out of sync.
         sessions: fetch sessions of followers, by (follower, fetcher).
         fetchers: own fetchers, by (leader, fetcher).
         consumer_fetches: consumers' fetches that wait, by (consumer, correlation).
+        pushes_high_watermark: a fetch is answered when its follower was not sent the newest high watermark (2.4; by hand nothing answers itself).
     """
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
+        self.pushes_high_watermark = broker.release.hw_completes_fetch and not broker.by_hand
         self.partitions: dict[TopicPartition, Partition] = {}
         self.offline_partitions: dict[TopicPartition, None] = {}
         self.failed_partitions: dict[TopicPartition, None] = {}
+        self.behind: dict[TopicPartition, None] = {}
         self.sessions: dict[tuple[int, int], FetchSession] = {}
         self.fetchers: dict[tuple[int, int], Fetcher] = {}
         self.consumer_fetches: dict[tuple[str, int], DelayedConsumerFetch] = {}
@@ -78,6 +88,7 @@ class ReplicaManager:
         self.partitions.clear()
         self.offline_partitions.clear()
         self.failed_partitions.clear()
+        self.behind.clear()
         self.sessions.clear()
         self.fetchers.clear()
         self.consumer_fetches.clear()
@@ -98,7 +109,10 @@ class ReplicaManager:
             partition.make_leader(registration)
             return
         before = partition.leader
-        if partition.make_follower(registration):
+        new_epoch = partition.make_follower(registration)
+        if broker.want_shutdown and (registration.leader == NO_LEADER or broker.id not in registration.isr):
+            self._unfollow(tp)  # in controlled shutdown it catches up no more (`ReplicaManager#applyLocalFollowersDelta`)
+        elif new_epoch:
             same = registration.leader == before != NO_LEADER
             if same and not broker.release.truncate_on_epoch_change and self._follow_on(tp, registration.leader_epoch):
                 return
@@ -109,21 +123,26 @@ class ReplicaManager:
 
     def become_leader_or_follower(
         self, items: tuple[tuple[TopicPartition, PartitionRegistration, int], ...], live: tuple[int, ...]
-    ) -> None:
+    ) -> tuple[tuple[TopicPartition, str], ...]:
         """A ZooKeeper controller's LeaderAndIsr (`ReplicaManager#becomeLeaderOrFollower`), its epoch checked: three parts.
 
         First each partition is looked up or created, and roles of a leader epoch that is not newer are ignored. Then those
         to lead stop fetching and lead. Then those to follow stop fetching, and fetch from their new leader if it lives; a
         dead leader still leaves a log, and a broker that shuts down fetches no more.
+
+        Returns (partition, error) for each.
         """
         broker, journal = self.broker, self.broker.journal
         arrived = journal.cause
         to_lead: list[tuple[Partition, PartitionRegistration, int]] = []
         to_follow: list[tuple[Partition, PartitionRegistration, int]] = []
+        answers: dict[TopicPartition, str] = {}
         for tp, registration, cause in items:
             partition = self._hosted(tp)
             if partition is None:
+                answers[tp] = errors.KAFKA_STORAGE_ERROR
                 continue
+            answers[tp] = errors.NONE if registration.leader_epoch > partition.leader_epoch else errors.STALE_CONTROLLER_EPOCH
             if registration.leader_epoch < partition.leader_epoch:
                 journal.emit(
                     events.LeaderAndIsrIgnored.kind, broker.id, tp.topic, tp.partition, registration.leader_epoch, partition.leader_epoch
@@ -146,6 +165,7 @@ class ReplicaManager:
                 self._fetcher_for(registration.leader, partition.tp).add(partition, registration.leader_epoch)
         journal.cause = arrived
         self.shut_down_idle_fetchers()
+        return tuple(answers.items())
 
     def _hosted(self, tp: TopicPartition) -> Partition | None:
         """The partition, created with its log if it is not there; None if its log directory is offline."""
@@ -171,8 +191,10 @@ class ReplicaManager:
             return
         partition = self.partitions.pop(tp, None)
         if partition is not None:
-            for session in partition.sessions.values():
-                session.dirty[tp] = None
+            for entry in partition.sessions.values():
+                entry.unlink()
+                entry.session.dirty[tp] = entry
+            partition.stop()
             self.broker.disk.delete(tp)
         elif tp in self.offline_partitions:
             del self.offline_partitions[tp]
@@ -182,16 +204,21 @@ class ReplicaManager:
         """Their log directory failed: nobody is served, nothing is followed (`ReplicaManager#handleLogDirFailure`)."""
         for tp in tps:
             self.offline_partitions[tp] = None
-            partition = self.partitions.pop(tp, None)
+            partition = self.partitions.get(tp)
             if partition is not None:
                 self._unfollow(tp)
+                del self.partitions[tp]
                 self.failed_partitions.pop(tp, None)
+                for entry in partition.sessions.values():
+                    entry.unlink()
                 partition.mark_offline()
         self.shut_down_idle_fetchers()
 
     def missing_error(self, tp: TopicPartition) -> str:
         """What a request for a partition that is not served here is told (`ReplicaManager#getPartitionOrError`)."""
-        return errors.KAFKA_STORAGE_ERROR if tp in self.offline_partitions else errors.NOT_LEADER_OR_FOLLOWER
+        if tp in self.offline_partitions:
+            return errors.KAFKA_STORAGE_ERROR
+        return errors.NOT_LEADER_OR_FOLLOWER if self.broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def _missing(self, tp: TopicPartition, offset: int) -> FetchedPartition:
         return FetchedPartition(tp, self.missing_error(tp), offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)
@@ -199,7 +226,7 @@ class ReplicaManager:
     def delete_old_segments(self) -> None:
         """Retention of all logs (`LogManager#cleanupLogs`), leaders and followers alike, each by its own high watermark."""
         broker = self.broker
-        now, disk, journal = broker.journal.now, broker.disk, broker.journal
+        now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
         configs = broker.log_configs.values()
         if not any(config.retention_bytes >= 0 or 0 <= config.retention_us < now for config in configs) and not disk.log_starts_moved:
             return
@@ -222,8 +249,35 @@ class ReplicaManager:
         disk.log_starts_moved = True
         partition = self.partitions.get(tp)
         if partition is not None:
-            for session in partition.sessions.values():
-                session.dirty[tp] = None
+            for entry in partition.sessions.values():
+                entry.session.dirty[tp] = entry
+
+    def out_of_sync_partitions(self) -> list[Partition]:
+        """The partitions led here that have a follower to drop from their ISR, in order of creation.
+
+        A follower that is at the LEO in a session through which it still fetches is in sync: partitions where that is so of
+        all of them are not looked at.
+        """
+        broker, sessions = self.broker, self.sessions
+        oldest = broker.journal.now - broker.lag_max
+        late: dict[TopicPartition, Partition] = {}
+        for tp in list(self.behind):
+            partition = self.partitions.get(tp)
+            if partition is None or not partition.is_leader or all(map(self._keeps_up, partition.remotes.values())):
+                del self.behind[tp]
+            elif partition.out_of_sync_replicas():
+                late[tp] = partition
+        for session in sessions.values():
+            if session.fetched_at() < oldest:
+                for tp in session.partitions:
+                    partition = self.partitions.get(tp)
+                    if partition is not None and partition.is_leader and partition.out_of_sync_replicas():
+                        late[tp] = partition
+        return list(late.values()) if len(late) < 2 else [partition for tp, partition in self.partitions.items() if tp in late]
+
+    def _keeps_up(self, replica: Replica) -> bool:
+        session = replica.session
+        return session is not None and self.sessions.get((session.follower, session.fetcher)) is session
 
     def _fetcher_for(self, leader: int, tp: TopicPartition) -> Fetcher:
         key = (leader, fetcher_id(tp, self.broker.fetchers_per_leader))
@@ -237,16 +291,16 @@ class ReplicaManager:
 
         False if no fetcher is at it.
         """
-        for fetcher in self.fetchers.values():
-            if tp in fetcher.states:
-                fetcher.next_epoch(tp, leader_epoch)
-                return True
-        return False
+        fetcher = self.partitions[tp].fetcher
+        if fetcher is None:
+            return False
+        fetcher.next_epoch(tp, leader_epoch)
+        return True
 
     def _unfollow(self, tp: TopicPartition) -> None:
-        for fetcher in self.fetchers.values():
-            if tp in fetcher.states:
-                fetcher.remove(tp)
+        partition = self.partitions.get(tp)
+        if partition is not None and partition.fetcher is not None:
+            partition.fetcher.remove(tp)
 
     def shut_down_idle_fetchers(self) -> None:
         """Stop fetchers that have no partition left (`AbstractFetcherManager#shutdownIdleFetcherThreads`)."""
@@ -257,11 +311,11 @@ class ReplicaManager:
         """What the fetcher does with a followed partition: fetching, truncating, delayed, failed, or idle."""
         if tp in self.failed_partitions:
             return "failed"
-        for fetcher in self.fetchers.values():
-            state = fetcher.states.get(tp)
-            if state is not None:
-                return "delayed" if state.delayed_until > self.broker.journal.now else state.state
-        return "idle"
+        partition = self.partitions.get(tp)
+        if partition is None or partition.fetcher is None:
+            return "idle"
+        state = partition.fetcher.states[tp]
+        return "delayed" if state.delayed_until > self.broker.journal.now else state.state
 
     # --- fetches of followers --------------------------------------------------------------------------------------
 
@@ -272,93 +326,131 @@ class ReplicaManager:
         if request.full:
             if session is not None:
                 self._close(session)
-            session = self.sessions[key] = FetchSession(sender, request.follower, request.fetcher)
+            session = self.sessions[key] = FetchSession(
+                sender, request.follower, request.fetcher, round_order(request.follower, self.broker.id, request.fetcher)
+            )
         elif session is None:
             self.broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
         session.update(request)
         for tp in request.forgotten:
             partition = self.partitions.get(tp)
-            if partition is not None and partition.sessions.get(request.follower) is session:
-                del partition.sessions[request.follower]
+            if partition is not None and self._leave(partition, session):
                 replica = partition.remotes.get(request.follower)
                 if replica is not None:
                     replica.settle()  # further fetches of this session are no fetches of that partition
-        parts: list[FetchedPartition] = []
-        total = 0
-        at_once = request.max_wait <= 0
-        release = self.broker.release
-        other_epochs = not release.fetch_epoch_fencing and release.hw_same_epoch
-        for tp in list(session.dirty) if self.broker.leader_quota is None else self._within_quota(session, request):
-            entry = session.partitions[tp]
-            partition = self.partitions.get(tp)
-            if partition is None:
-                parts.append(self._missing(tp, entry.asked.offset))
-                at_once = True
-                continue
-            partition.sessions[request.follower] = session
-            part = partition.read_for_follower(entry, request, request.max_bytes - total)
-            ignored = part.diverging_epoch != NO_EPOCH and release.ignores_diverging_fetch
-            if other_epochs and entry.asked.leader_epoch != partition.leader_epoch:
-                ignored = True
-            if part.error == errors.NONE and not ignored:
-                partition.update_follower_fetch_state(entry, session, request.broker_epoch)
-            if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
-                at_once = True
-            for stretch in part.records:
-                total += stretch.bytes
-            parts.append(part)
+                    self.behind[tp] = None
+        news = steady.look_at_partitions(self, session, request)
         session.last_fetch_time = self.broker.journal.now
-        if at_once or total >= request.min_bytes:
-            self._answer_fetch(session, request, parts)
+        if news is not None:
+            self._answer(session, request, news)
             return
         session.parked = request
+        if self.pushes_high_watermark and any(
+            not entry.partition.is_high_watermark_sent(session.follower) for entry in session.dirty.values() if entry.partition is not None
+        ):
+            self.complete_fetch(session)  # this very fetch has raised it
+            return
         if request.max_wait < FOREVER:
             session.deadline = self.broker.journal.now + request.max_wait
             if session.timer_due < 0:
                 session.timer_due = session.deadline
-                self.broker.timer(request.max_wait, "fetch-expiry", key)
+                self._arm_expiry(session)
 
-    def _answer_fetch(self, session: FetchSession, request: FetchRequest, parts: list[FetchedPartition]) -> None:
-        """Send the parts that are news to the follower; partitions that may have more stay dirty."""
-        news = []
-        for part in parts:
-            tp = part.tp
-            entry = session.partitions.get(tp)
-            if entry is None:
-                continue
-            failed = part.error != errors.NONE
-            diverged = part.diverging_epoch != NO_EPOCH
-            if (
-                part.records
-                or failed
-                or diverged
-                or part.high_watermark != entry.told_high_watermark
-                or part.log_start != entry.told_log_start
-            ):
-                news.append(part)
-                entry.told_high_watermark = -1 if failed else part.high_watermark
-                entry.told_log_start = part.log_start
-            partition = self.partitions.get(tp)
-            if partition is None or failed or diverged:
-                session.dirty.pop(tp, None)
-                continue
-            log = partition.log
-            if part.records and not self.broker.release.request_time_leo:
-                partition.assume_fetched(session.follower, part.records[-1].end)
-            waits = not part.records and part.offset < log.leo
-            if waits or log.high_watermark != part.high_watermark or session.follower not in partition.maximal_isr:
-                session.dirty[tp] = None
-            else:
-                session.dirty.pop(tp, None)
+    def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
+        """Whether a fetch comes from a former process of its broker, as far as this broker knows (KIP-903)."""
+        broker = self.broker
+        if not broker.release.broker_epoch_in_isr or request.broker_epoch == -1:
+            return False
+        return broker.known_broker_epoch(request.follower) > request.broker_epoch
+
+    def _leave(self, partition: Partition, session: FetchSession) -> bool:
+        """A partition leaves a session; False if it was in another of that follower."""
+        entry = partition.sessions.get(session.follower)
+        if entry is None or entry.session is not session:
+            return False
+        entry.unlink()
+        del partition.sessions[session.follower]
+        return True
+
+    def look_at_partition(
+        self, session: FetchSession, entry: SessionPartition, request: FetchRequest, budget: int
+    ) -> tuple[FetchedPartition, bool]:
+        """One partition of a follower's fetch: what is read, then what the leader learns; and whether that is to be answered at once."""
+        partition = self.partitions.get(entry.tp)
+        if partition is None:
+            return self._missing(entry.tp, entry.offset), True
+        partition.link(entry)
+        part = partition.read_for_follower(entry, request, budget)
+        release = self.broker.release
+        ignored = part.diverging_epoch != NO_EPOCH and release.ignores_diverging_fetch
+        if not release.fetch_epoch_fencing and release.hw_same_epoch and entry.leader_epoch != partition.leader_epoch:
+            ignored = True
+        if part.error == errors.NONE and not ignored:
+            partition.update_follower_fetch_state(entry, session, request.broker_epoch)
+        if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
+            return part, True
+        return part, self.pushes_high_watermark and partition.high_watermark_sent(session.follower, part.high_watermark)
+
+    def tell(self, entry: SessionPartition, part: FetchedPartition | FetchedRun) -> bool:
+        """A partition's part is ready to go: whether it is news to the follower; a partition that may have more stays dirty."""
+        session, tp = entry.session, entry.tp
+        if not isinstance(part, FetchedPartition):
+            _, _, offset, _, high_watermark, log_start, end, _, _ = part
+            news = end > offset or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start
+            entry.told_high_watermark, entry.told_log_start = high_watermark, log_start
+            del session.dirty[tp]
+            if self.partitions[tp].log.high_watermark != high_watermark:
+                session.dirty[tp] = entry
+            return news
+        failed = part.error != errors.NONE
+        diverged = part.diverging_epoch != NO_EPOCH
+        news = (
+            bool(part.records)
+            or failed
+            or diverged
+            or part.high_watermark != entry.told_high_watermark
+            or part.log_start != entry.told_log_start
+        )
+        if news:
+            entry.told_high_watermark = -1 if failed else part.high_watermark
+            entry.told_log_start = part.log_start
+        partition = self.partitions.get(tp)
+        if partition is None or failed or diverged:
+            session.dirty.pop(tp, None)
+            return news
+        log = partition.log
+        if part.records and not self.broker.release.request_time_leo:
+            partition.assume_fetched(session.follower, part.records[-1].end)
+        waits = not part.records and part.offset < log.leo
+        if part.records:
+            session.dirty.pop(tp, None)  # if there is more to say, the others come first (`FetchSession`)
+        if (
+            waits
+            or log.high_watermark != part.high_watermark
+            or session.follower not in partition.maximal_isr
+            or (self.pushes_high_watermark and not partition.is_high_watermark_sent(session.follower))
+        ):
+            session.dirty[tp] = entry
+        else:
+            session.dirty.pop(tp, None)
+        return news
+
+    def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartition | FetchedRun]) -> None:
+        """Send the answer to a fetch."""
+        response = FetchResponse(request.correlation, request.fetcher, errors.NONE, tuple(news))
         quota = self.broker.leader_quota
         if quota is not None:
-            for part in news:
+            for part in response.parts():
                 if part.records and self.broker.adds(part.tp, session.follower):
                     quota.record(self.broker.journal.now, sum(stretch.bytes for stretch in part.records))
-        self.broker.reply(session.address, FetchResponse(request.correlation, request.fetcher, errors.NONE, tuple(news)))
+        if news:
+            self.broker.reply(session.address, response)
+        else:
+            journal, address = self.broker.journal, self.broker.address
+            self.broker.network.send_in_order(session.order, address, session.address, response, journal.now, journal.cause, reply=True)
 
-    def _within_quota(self, session: FetchSession, request: FetchRequest | None) -> list[TopicPartition]:
+    def within_quota(self, session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
         """The partitions with news that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
 
         Of one held back nothing is read, but that the follower asked counts; it stays dirty until the rate has fallen.
@@ -366,19 +458,18 @@ class ReplicaManager:
         broker, follower = self.broker, session.follower
         quota = broker.leader_quota
         if quota is None or not quota.is_exceeded(broker.journal.now):
-            return list(session.dirty)
+            return list(session.dirty.values())
         through = []
-        for tp in list(session.dirty):
+        for tp, entry in list(session.dirty.items()):
             partition = self.partitions.get(tp)
-            entry = session.partitions[tp]
             if partition is None or not broker.adds(tp, follower):
-                through.append(tp)
+                through.append(entry)
             elif request is not None:
                 part = partition.read_for_follower(entry, request, 0)
                 if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
-                    through.append(tp)
+                    through.append(entry)
                 else:
-                    partition.sessions[follower] = session
+                    partition.link(entry)
                     partition.update_follower_fetch_state(entry, session, request.broker_epoch)
         return through
 
@@ -390,19 +481,29 @@ class ReplicaManager:
         session.parked = None
         if max_records:
             request = request._replace(max_records=max_records)
-        parts = []
+        looked_at: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []
         budget = request.max_bytes
-        for tp in session.dirty if self.broker.leader_quota is None else self._within_quota(session, None):
-            partition = self.partitions.get(tp)
-            entry = session.partitions[tp]
+        general = (
+            request.max_records != 0
+            or self.broker.leader_quota is not None
+            or self.pushes_high_watermark
+            or self.broker_epoch_is_stale(request)
+        )
+        for entry in self.within_quota(session, None):
+            run = None if general else steady.read_run(entry, request, budget)
+            if run is not None:
+                budget -= run[-2]
+                looked_at.append((entry, run))
+                continue
+            partition = self.partitions.get(entry.tp)
             if partition is None:
-                parts.append(self._missing(tp, entry.asked.offset))
+                looked_at.append((entry, self._missing(entry.tp, entry.offset)))
                 continue
             part = partition.read_for_follower(entry, request, budget)
             for stretch in part.records:
                 budget -= stretch.bytes
-            parts.append(part)
-        self._answer_fetch(session, request, parts)
+            looked_at.append((entry, part))
+        self._answer(session, request, [part for entry, part in looked_at if self.tell(entry, part)])
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
         """New records came: answer a parked fetch once fetch.min.bytes wait (`DelayedFetch#tryComplete`)."""
@@ -411,34 +512,43 @@ class ReplicaManager:
             return
         if request.min_bytes > 1:
             total = 0
-            for tp in session.dirty:
+            for tp, entry in session.dirty.items():
                 partition = self.partitions.get(tp)
                 if partition is not None:
-                    total += partition.log.bytes_between(session.partitions[tp].asked.offset, partition.log.leo)
+                    total += partition.log.bytes_between(entry.offset, partition.log.leo)
             if total < request.min_bytes:
                 return
         self.complete_fetch(session)
 
     def _fetch_expired(self, about: object) -> None:
         session = self.sessions.get(about)  # type: ignore[call-overload]
-        if session is None:
-            return
-        session.timer_due = -1
         now = self.broker.journal.now
+        if session is None or session.timer_due != now:
+            return  # the timer of a former session
+        session.timer_due = -1
         if session.parked is None or session.parked.max_wait >= FOREVER:
             return
-        if session.deadline <= now:
-            self.complete_fetch(session)
-        else:
+        if session.deadline > now:
             session.timer_due = session.deadline
-            self.broker.timer(session.deadline - now, "fetch-expiry", about)
+            self._arm_expiry(session)
+        elif session.dirty or self.broker.quiet_rounds is None or not self.broker.quiet_rounds.begin(self.broker, session, session.parked):
+            self.complete_fetch(session)
+
+    def _arm_expiry(self, session: FetchSession) -> None:
+        """A timer of its own order among what is due at the same time (`core.sim.quiet`)."""
+        broker = self.broker
+        expiry = Timer("fetch-expiry", (session.follower, session.fetcher))
+        broker.network.scheduler.add_in_order(
+            session.timer_due, session.order, broker.address, broker.address, broker.incarnation, expiry, broker.journal.cause
+        )
 
     def _close(self, session: FetchSession) -> None:
         session.parked = None
         for tp in session.partitions:
+            self.behind[tp] = None
             partition = self.partitions.get(tp)
-            if partition is not None and partition.sessions.get(session.follower) is session:
-                del partition.sessions[session.follower]
+            if partition is not None:
+                self._leave(partition, session)
 
     def _epochs(self, request: EpochsRequest, sender: str) -> None:
         """OffsetsForLeaderEpoch (`Partition#lastOffsetForLeaderEpoch`)."""
@@ -450,7 +560,7 @@ class ReplicaManager:
             if partition is None or error != errors.NONE:
                 answers.append((tp, error, NO_EPOCH, NO_OFFSET))
             else:
-                answers.append((tp, error, *partition.log.end_offset_for_epoch(asked)))
+                answers.append((tp, error, *partition.last_offset_for_leader_epoch(asked)))
         self.broker.reply(sender, EpochsResponse(request.correlation, request.fetcher, tuple(answers)))
 
     def _offsets(self, request: OffsetsRequest, sender: str) -> None:
@@ -469,7 +579,7 @@ class ReplicaManager:
         else:
             # The earliest offset is right at any time; it goes along with the refusal to tell the latest.
             latest = partition.log.high_watermark
-            if partition.leader_epoch_start_offset > latest:
+            if partition.leader_epoch_start_offset > latest and self.broker.release.hides_stale_hw:
                 error, latest = errors.OFFSET_NOT_AVAILABLE, NO_OFFSET
             answer = OffsetsResponse(request.correlation, request.fetcher, request.tp, error, partition.log.log_start, latest)
         self.broker.reply(sender, answer)
@@ -537,9 +647,12 @@ class ReplicaManager:
         journal.cause = before
 
     def answer_produce(self, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
-        """Answer a produce request; with acks=0 nobody listens."""
+        """Answer a produce request; with acks=0 nobody listens, so after an error the connection is closed (`KafkaApis#handleProduceRequest`)."""
+        broker = self.broker
         if request.acks != 0:
-            self.broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
+            broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
+        elif error != errors.NONE:
+            broker.network.close(broker.address, sender, broker.journal.now, broker.journal.cause)
 
     def _produce_expired(self, tp: object) -> None:
         partition = self.partitions.get(tp)  # type: ignore[call-overload]

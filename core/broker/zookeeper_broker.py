@@ -17,7 +17,9 @@ from core.controller.zookeeper.kafka_controller import KafkaController
 from core.controller.zookeeper.requests import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
+    ControlResponse,
     LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
@@ -116,7 +118,7 @@ class ZooKeeperBroker(Broker):
             self.isr_manager.arm()
 
     def load(self) -> None:
-        """Open the logs; all that the controller said is forgotten."""
+        """The logs are open; all that the controller said is forgotten."""
         super().load()
         self.leaders.clear()
         self.live = ()
@@ -138,6 +140,7 @@ class ZooKeeperBroker(Broker):
         clean = clean and not keep
         self.started_clean = clean
         self.network.alive[self.address] = True
+        self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         self.load()
         self._registered_incarnation = self.incarnation
@@ -218,8 +221,12 @@ class ZooKeeperBroker(Broker):
         else:
             self.ask_for_producer_ids()
 
-    def _send_heartbeat(self) -> None:
+    def send_heartbeat(self) -> None:
         """ZooKeeper hears of a broker by its session's pings."""
+
+    def tell_of_failed_directory(self, directory: str) -> None:
+        """Note it in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`); the controller will ask which replicas are offline."""
+        self.zk.submit((Create(f"{paths.LOG_DIR_EVENTS}/log_dir_event_", self.id, sequential=True),), _noted)
 
     # --- shutdown --------------------------------------------------------------------------------------------------
 
@@ -273,26 +280,35 @@ class ZooKeeperBroker(Broker):
         self.control_epoch = max(self.control_epoch, request.controller_epoch)
         return False
 
-    def _leader_and_isr(self, request: LeaderAndIsrRequest, _: str) -> None:
+    def _leader_and_isr(self, request: LeaderAndIsrRequest, sender: str) -> None:
+        error = errors.STALE_CONTROLLER_EPOCH
+        items: tuple[tuple[TopicPartition, str], ...] = ()
         if not self._is_stale(request, "LeaderAndIsr"):
-            self.replicas.become_leader_or_follower(request.items, request.live)
+            error, items = errors.NONE, self.replicas.become_leader_or_follower(request.items, request.live)
+        self.reply(sender, LeaderAndIsrResponse(request.controller_epoch, error, items, request.correlation))
 
-    def _stop_replica(self, request: StopReplicaRequest, _: str) -> None:
+    def _stop_replica(self, request: StopReplicaRequest, sender: str) -> None:
         if not self._is_stale(request, "StopReplica"):
             for tp, delete, _epoch in request.items:
                 self.replicas.stop_replica(tp, delete=delete)
             self.replicas.shut_down_idle_fetchers()
+        self.reply(sender, ControlResponse(request.correlation))
 
     def _update_metadata(self, request: UpdateMetadataRequest, sender: str) -> None:
         if not self._is_stale(request, "UpdateMetadata"):
             self.channel.controller = sender
             self.live = request.live
             self.learn(request.items)
+        self.reply(sender, ControlResponse(request.correlation))
 
     def learn(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
         """Keep who leads, for clients (`MetadataCache#updateMetadata`)."""
         for tp, leader, epoch in items:
             self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
+
+    def knows(self, tp: TopicPartition) -> bool:
+        """Whether the controller has told this broker of a partition."""
+        return tp.partition in self.leaders.get(tp.topic, {})
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
         """Who leads a topic's partitions, as far as this broker has been told."""
@@ -316,9 +332,14 @@ class ZooKeeperBroker(Broker):
     def _disconnected(self, message: Disconnected, _: str) -> None:
         if message.node == self.channel.controller:
             self.alter_partition.disconnected()
+        self.kafka_controller.channels.disconnected(message.node)
         self.replicas.disconnected(message.node)
 
     def handle(self, message: object, sender: str) -> None:
         """Handle one message; what the former process was answered has no handler to wait for it."""
         if type(message) is Timer or type(message) in self.handlers:
             super().handle(message, sender)
+
+
+def _noted(_results: tuple[Result, ...]) -> None:
+    """Nothing more to do; the controller watches."""

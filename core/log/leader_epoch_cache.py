@@ -17,15 +17,16 @@ UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
 """Kafka's answer "I cannot say": undefined epoch and undefined end offset."""
 
 
-@attrs.define
+@attrs.define(slots=True)
 class LeaderEpochCache:
     """Entries (epoch, start offset), both strictly rising, of one replica's log. Mutable.
 
-    Epochs and offsets of entries are never negative. All look-ups are binary searches.
+    Epochs and offsets of entries are never negative. All look-ups are binary searches. Entries are few and seldom change: kept
+    as tuples they take half the memory, and are shared by whoever keeps them.
     """
 
-    _epochs: list[int] = attrs.field(factory=list, init=False)
-    _starts: list[int] = attrs.field(factory=list, init=False)
+    _epochs: tuple[int, ...] = attrs.field(default=(), init=False)
+    _starts: tuple[int, ...] = attrs.field(default=(), init=False)
 
     @staticmethod
     def of(entries: Iterable[tuple[int, int]]) -> LeaderEpochCache:
@@ -53,11 +54,11 @@ class LeaderEpochCache:
             return False
         if epoch < 0 or offset < 0:
             raise ValueError(f"epoch {epoch} at offset {offset} cannot be assigned; both must be 0 or more")
-        while epochs and (epochs[-1] >= epoch or starts[-1] >= offset):
-            epochs.pop()
-            starts.pop()
-        epochs.append(epoch)
-        starts.append(offset)
+        left = len(epochs)
+        while left and (epochs[left - 1] >= epoch or starts[left - 1] >= offset):
+            left -= 1
+        self._epochs = (*epochs[:left], epoch)
+        self._starts = (*starts[:left], offset)
         return True
 
     def end_offset_for(self, epoch: int, leo: int) -> tuple[int, int]:
@@ -113,28 +114,26 @@ class LeaderEpochCache:
         at = bisect_right(self._starts, start_offset)
         if at == 0 or (at == 1 and self._starts[0] == start_offset):
             return False
-        del self._epochs[: at - 1]
-        del self._starts[: at - 1]
-        self._starts[0] = start_offset
+        self._epochs = self._epochs[at - 1 :]
+        self._starts = (start_offset, *self._starts[at:])
         return True
 
     def clear(self) -> None:
         """Forget all entries (Kafka: `#clearAndFlush`)."""
-        self._epochs.clear()
-        self._starts.clear()
+        self._epochs = self._starts = ()
 
     def copy(self) -> LeaderEpochCache:
         """Another cache with the same entries."""
         other = LeaderEpochCache()
-        other._epochs = self._epochs.copy()
-        other._starts = self._starts.copy()
+        other._epochs = self._epochs
+        other._starts = self._starts
         return other
 
     def _drop_from(self, at: int) -> bool:
         if at == len(self._epochs):
             return False
-        del self._epochs[at:]
-        del self._starts[at:]
+        self._epochs = self._epochs[:at]
+        self._starts = self._starts[:at]
         return True
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-import attrs
-
 from core import errors
 from core.log import segments
 from core.log.leader_epoch_cache import LeaderEpochCache
@@ -36,7 +34,6 @@ class Run(NamedTuple):
     term: Term
 
 
-@attrs.define(slots=True, eq=False)
 class ReplicaLog:
     """A replica's log.
 
@@ -47,23 +44,33 @@ class ReplicaLog:
         log_start: first offset that may be read; what segments hold below it waits to be deleted.
         epochs: the leader-epoch cache.
         starts, terms: the runs, in offset order, from the first segment's base on.
+        tail: the last run's term; None of an empty log.
         config: when it rolls, flushes, and what it retains; set by `configure`.
         bases: the segments known so far (`segments.roll`); None: one, from the first offset.
         recovery_point: all below is flushed to disk and outlives the machine.
+        last_flush: when it was last flushed by the flush scheduler, µs.
         flush_at: the LEO at which the number of unflushed records asks for a flush.
     """
 
-    keeps_epochs: bool = True
-    leo: int = 0
-    high_watermark: int = 0
-    log_start: int = 0
-    epochs: LeaderEpochCache = attrs.field(factory=LeaderEpochCache)
-    starts: list[int] = attrs.field(factory=list)
-    terms: list[Term] = attrs.field(factory=list)
-    config: LogConfig = DEFAULT
-    bases: list[int] | None = None
-    recovery_point: int = 0
-    flush_at: int = MAX_LONG
+    __slots__ = (
+        "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_flush", "leo", "log_start", "recovery_point", "starts",
+        "tail", "terms",
+    )  # fmt: skip
+
+    def __init__(self, keeps_epochs: bool = True) -> None:
+        self.keeps_epochs = keeps_epochs
+        self.leo = 0
+        self.high_watermark = 0
+        self.log_start = 0
+        self.epochs = LeaderEpochCache()
+        self.starts: list[int] = []
+        self.terms: list[Term] = []
+        self.tail: Term | None = None
+        self.config: LogConfig = DEFAULT
+        self.bases: list[int] | None = None
+        self.recovery_point = 0
+        self.flush_at = MAX_LONG
+        self.last_flush = 0
 
     def configure(self, config: LogConfig) -> None:
         """Other settings hold from here on; segments so far are those of the former ones."""
@@ -97,9 +104,10 @@ class ReplicaLog:
             self._maybe_flush()
 
     def _extend(self, term: Term, end: int) -> None:
-        if not self.terms or self.terms[-1] is not term:
+        if term is not self.tail:
             self.starts.append(self.leo)
             self.terms.append(term)
+            self.tail = term
             if self.keeps_epochs:
                 self.epochs.assign(term.epoch, self.leo)
         self.leo = end
@@ -223,6 +231,7 @@ class ReplicaLog:
         while self.starts and self.starts[-1] >= offset:
             self.starts.pop()
             self.terms.pop()
+        self.tail = self.terms[-1] if self.terms else None
         self.leo = offset
         self.epochs.truncate_from_end(offset)
         self.high_watermark = min(self.high_watermark, offset)
@@ -238,6 +247,7 @@ class ReplicaLog:
         """Drop everything and go on from an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
         self.starts.clear()
         self.terms.clear()
+        self.tail = None
         self.epochs.clear()
         self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
         self.bases = None
@@ -272,6 +282,7 @@ class ReplicaLog:
         if count == len(self.starts) and offset >= self.leo:
             self.starts.clear()
             self.terms.clear()
+            self.tail = None
         elif count:
             del self.starts[: count - 1]
             del self.terms[: count - 1]

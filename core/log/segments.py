@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.log.term import Batch
+from core.log.term import Batch, Term
 
 if TYPE_CHECKING:
     from core.log.replica_log import ReplicaLog
@@ -31,9 +31,25 @@ def roll(log: ReplicaLog) -> list[int]:
     A batch begins the next segment if the active one is not empty and would grow past segment.bytes, or its first batch is
     older by more than segment.ms. A roll flushes what is before it: the recovery point moves to the new base.
     """
-    bases, config = log.bases, log.config
+    bases = log.bases
     if bases is None:
         bases = log.bases = [log.first_offset]
+    _roll_on(log, bases)
+    if bases[-1] > log.recovery_point:
+        log.recovery_point = bases[-1]
+    return bases
+
+
+def known(log: ReplicaLog) -> tuple[list[int], int]:
+    """The base offsets and the recovery point that `roll` would find, for who only looks: the log stays as it is."""
+    bases = [log.first_offset] if log.bases is None else log.bases.copy()
+    _roll_on(log, bases)
+    return bases, max(log.recovery_point, bases[-1])
+
+
+def _roll_on(log: ReplicaLog, bases: list[int]) -> None:
+    """Add the bases of the segments that began since the last one known."""
+    config = log.config
     base = bases[-1]
     used, since = 0, -1
     for run in log.physical_runs(base):
@@ -44,7 +60,7 @@ def roll(log: ReplicaLog) -> list[int]:
                 since = term.batches[i].timestamp
             floor = term.bytes_before(at)
             full = bisect_right(term.totals, floor + config.segment_bytes - used, i)
-            aged = bisect_right(term.batches, since + config.segment_us, i, key=_timestamp)
+            aged = _first_younger(term, since + config.segment_us, i)
             first = max(min(full, aged), i + (used == 0))
             if first == len(term.batches) or term.batches[first].base >= run.end:
                 used += term.bytes_before(run.end) - floor
@@ -53,9 +69,6 @@ def roll(log: ReplicaLog) -> list[int]:
                 base = at = max(at, term.batches[first].base)
                 bases.append(base)
                 used, since = 0, -1
-    if base > log.recovery_point:
-        log.recovery_point = base
-    return bases
 
 
 def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
@@ -108,15 +121,26 @@ def _too_old(log: ReplicaLog, bases: list[int], now: int) -> int:
     if limit < 0:
         return 0
     for number in range(len(bases)):
-        if now - largest_timestamp(log, _end(log, bases, number)) <= limit:
+        if now - largest_timestamp(log, bases[number], _end(log, bases, number)) <= limit:
             return number
     return len(bases)
 
 
-def largest_timestamp(log: ReplicaLog, end: int) -> int:
-    """When the record before an offset was appended by its leader, µs; 0 where there is none."""
+def _first_younger(term: Term, time: int, first: int) -> int:
+    """Index of the first batch, from one on, whose timestamp is past a time."""
+    if not term.stamped:
+        return bisect_right(term.batches, time, first, key=_timestamp)
+    return next((i for i in range(first, len(term.batches)) if term.batches[i].timestamp > time), len(term.batches))
+
+
+def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
+    """The largest timestamp of the records from one offset up to another, µs; 0 where there is none."""
     if not log.starts or end <= log.starts[0]:
         return 0
+    runs = log.physical_runs(start)
+    if any(run.term.stamped for run in runs if run.start < end):
+        within = (run.term.batches_within(max(start, run.start), min(end, run.end)) for run in runs if run.start < end)
+        return max((batch.timestamp for batches in within for batch in batches), default=0)
     term = log.terms[bisect_right(log.starts, end - 1) - 1]
     return term.batches[bisect_right(term.ends, end - 1)].timestamp
 

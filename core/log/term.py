@@ -10,8 +10,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-import attrs
-
 
 class Batch(NamedTuple):
     """A produced batch: `records` of them from `base` on, `bytes` in all, who produced it and when (µs).
@@ -30,7 +28,6 @@ class Batch(NamedTuple):
     first_sequence: int = -1
 
 
-@attrs.define(slots=True, eq=False, repr=False)
 class Term:
     """One leadership: its epoch, its leader, and the batches it appended.
 
@@ -40,16 +37,26 @@ class Term:
         batches: in offset order, without gaps.
         ends: end offset (exclusive) of each batch.
         totals: bytes of this term up to and including each batch.
+        stamped: some timestamps are of producers whose clocks are wrong: they may go down.
     """
 
-    epoch: int
-    leader: int
-    batches: list[Batch] = attrs.field(factory=list)
-    ends: list[int] = attrs.field(factory=list)
-    totals: list[int] = attrs.field(factory=list)
+    __slots__ = ("batches", "ends", "epoch", "leader", "stamped", "totals")
+
+    def __init__(self, epoch: int, leader: int) -> None:
+        self.epoch = epoch
+        self.leader = leader
+        self.batches: list[Batch] = []
+        self.ends: list[int] = []
+        self.totals: list[int] = []
+        self.stamped = False
 
     def __repr__(self) -> str:
         return f"Term({self.epoch} by b{self.leader})"
+
+    def stamp(self, timestamp: int) -> int:
+        """A batch will be appended with a timestamp of its producer's own."""
+        self.stamped = True
+        return timestamp
 
     def append(self, batch: Batch) -> None:
         """Add a batch at the end."""

@@ -253,4 +253,4 @@ def test_a_waiting_fetch_does_not_return_for_the_high_watermark_alone(bench: Bro
     bench.run(500)
     late = bench.answered(2)
     assert late is not None
-    assert [(part.high_watermark, part.records) for part in late.partitions] == [(3, ())]
+    assert [(part.high_watermark, part.records) for part in late.parts()] == [(3, ())]

@@ -1,0 +1,227 @@
+"""The steady case of replication, many partitions at a time: the same rules as the general methods, in one loop with early exits.
+
+Nearly all of what a cluster does is this: a follower in the ISR asks for what follows its log's end, in the leader's epoch,
+and is handed the end of one run; it appends that, takes the high watermark over, and asks on. Here the leader's side of that
+(`look_at_partitions`: `Partition#fetchRecords`, `Partition#updateFollowerFetchState`, `Partition#maybeIncrementLeaderHW`, for a
+whole fetch session) and the follower's side (`take_partitions`: `ReplicaFetcherThread#processPartitionData`) are written out
+without calls. Whatever is not plainly the steady case (an error, another epoch, a replica outside the ISR, several runs, a
+limit that is reached, a flush that is due) goes the general way, partition by partition and in the same order:
+`ReplicaManager.look_at_partition` and `Fetcher.take_partition`. A test holds both ways against each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from core.broker.fetch_session import FetchSession, SessionPartition
+from core.ids import NO_EPOCH
+from core.journal import events
+from core.journal.recorder import nobody
+from core.messages import FetchedPartition, FetchedRun, FetchRequest, FetchResponse, as_fetched_partition
+from core.release import Truncation
+
+if TYPE_CHECKING:
+    from core.broker.fetcher import Fetcher
+    from core.broker.replica_manager import ReplicaManager
+
+FETCHED: Final = events.FollowerFetched.kind
+ADVANCED: Final = events.HighWatermarkAdvanced.kind
+APPENDED: Final = events.FollowerAppended.kind
+LEARNED: Final = events.FollowerHighWatermark.kind
+
+
+def look_at_partitions(manager: ReplicaManager, session: FetchSession, request: FetchRequest) -> list[FetchedPartition | FetchedRun] | None:
+    """A follower's fetch, at the partitions with news (`ReplicaManager#fetchMessages`): the parts of its answer, None if it has to wait.
+
+    What is steady (`Partition.steady_epoch`): this broker leads in the epoch that the follower names, and every follower is in
+    the maximal ISR and counts, so that only the one that held the high watermark back can move it.
+    """
+    broker = manager.broker
+    journal, release = broker.journal, broker.release
+    now, arrived = journal.now, journal.cause
+    sink, watched = journal.sink, journal.sink is not nobody
+    me, follower, broker_epoch = broker.id, session.follower, request.broker_epoch
+    changed, dirty, behind = broker.disk.changed, session.dirty, manager.behind
+    general = (
+        request.max_records != 0
+        or broker.leader_quota is not None
+        or manager.pushes_high_watermark
+        or manager.broker_epoch_is_stale(request)
+    )
+    partition_bytes, left, total, wanted = request.partition_max_bytes, request.max_bytes, 0, request.min_bytes
+    answered = request.max_wait <= 0
+    undecided: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []  # looked at before it was clear that the answer goes now
+    news: list[FetchedPartition | FetchedRun] = []
+    entries = list(dirty.values()) if broker.leader_quota is None else manager.within_quota(session, request)
+    seq = journal.seq
+    for entry in entries:
+        partition, replica, epoch = entry.partition, entry.replica, entry.leader_epoch
+        if (
+            partition is not None
+            and replica is not None
+            and partition.steady_epoch == epoch
+            and (entry.last_fetched_epoch == epoch or entry.last_fetched_epoch < 0)
+            and not general
+        ):
+            log, offset = partition.log, entry.offset
+            leo, log_start, tail = log.leo, log.log_start, log.tail
+            if offset == leo:
+                size = upto = 0
+            elif offset == entry.sent_end and tail is not None:
+                upto = tail.totals[-1]
+                size = upto - entry.sent_total
+            else:
+                size = left  # not where it was last sent to: the general way
+            if size < left and size <= partition_bytes and offset >= log_start:
+                part = (entry.tp, None, offset, tail, log.high_watermark, log_start, leo, size, partition.last_append)
+                high_watermark, stays = log.high_watermark, False
+                # Partition#updateFollowerFetchState, Replica#updateFetchStateOrThrow
+                if offset == leo:
+                    replica.last_caught_up_time = now
+                    replica.session = session
+                    partition.has_quiet_followers = True
+                else:
+                    if replica.session is not None:
+                        replica.settle()
+                        behind[entry.tp] = None
+                    entry.sent_end, entry.sent_total = leo, upto
+                    left -= size
+                    total += size
+                    if offset >= replica.last_fetch_leader_leo and replica.last_fetch_time > replica.last_caught_up_time:
+                        replica.last_caught_up_time = replica.last_fetch_time
+                replica.log_start = log_start
+                replica.last_fetch_leader_leo = leo
+                replica.last_fetch_time = now
+                replica.broker_epoch = broker_epoch
+                old = replica.leo
+                if offset != old:
+                    replica.leo = offset
+                    seq += 1
+                    if watched:
+                        sink((seq, now, entry.cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, offset))
+                    if old <= high_watermark < offset:
+                        # Partition#maybeIncrementLeaderHW
+                        least, held_by = leo, me
+                        for other in partition.remotes.values():
+                            if other.leo < least:
+                                least, held_by = other.leo, other.broker
+                        if least > high_watermark:
+                            stays = True
+                            log.high_watermark = least
+                            changed[entry.tp] = None
+                            fetched = seq
+                            partition.last_high_watermark = seq = seq + 1
+                            if watched:
+                                sink((seq, now, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
+                            for one in partition.sessions.values():
+                                one.session.dirty[one.tp] = one
+                            if partition.delayed or partition.consumers:
+                                journal.seq = journal.cause = seq
+                                partition.complete_waiting()
+                                seq, journal.cause = journal.seq, arrived
+                # ReplicaManager.tell
+                if not answered and total >= wanted:
+                    answered = True
+                if not answered:
+                    undecided.append((entry, part))
+                else:
+                    if leo > offset or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
+                        news.append(part)
+                        entry.told_high_watermark = high_watermark
+                        entry.told_log_start = log_start
+                    del dirty[entry.tp]
+                    if stays:
+                        dirty[entry.tp] = entry
+                continue
+        journal.seq = seq
+        general_part, at_once = manager.look_at_partition(session, entry, request, left)
+        seq = journal.seq
+        for stretch in general_part.records:
+            left -= stretch.bytes
+            total += stretch.bytes
+        if not answered or not release.request_time_leo:
+            undecided.append((entry, general_part))
+            answered = answered or at_once or total >= wanted
+        elif manager.tell(entry, general_part):
+            news.append(general_part)
+    journal.seq = seq
+    if not answered:
+        return None
+    if undecided:
+        told: list[FetchedPartition | FetchedRun] = []
+        for entry, looked_at in undecided:
+            if manager.tell(entry, looked_at):
+                told.append(looked_at)
+        news = told + news
+    return news
+
+
+def read_run(entry: SessionPartition, request: FetchRequest, left: int) -> FetchedRun | None:
+    """What one partition of a fetch that leaves the purgatory gets (`Partition#fetchRecords`), if that is steady; of `left` bytes at most."""
+    partition = entry.partition
+    if (
+        partition is None
+        or entry.replica is None
+        or partition.steady_epoch != entry.leader_epoch
+        or (entry.last_fetched_epoch != entry.leader_epoch and entry.last_fetched_epoch >= 0)
+    ):
+        return None
+    log, offset, size = partition.log, entry.offset, 0
+    leo, log_start, tail = log.leo, log.log_start, log.tail
+    if offset != leo:
+        if offset != entry.sent_end or tail is None:
+            return None
+        upto = tail.totals[-1]
+        size = upto - entry.sent_total
+        if size >= left or size > request.partition_max_bytes:
+            return None
+        entry.sent_end, entry.sent_total = leo, upto
+    if offset < log_start:
+        return None
+    return (entry.tp, None, offset, tail, log.high_watermark, log_start, leo, size, partition.last_append)
+
+
+def take_partitions(fetcher: Fetcher, response: FetchResponse) -> None:
+    """A leader's answer to a fetch, at every partition in it (`AbstractFetcherThread#processFetchRequest`).
+
+    What is steady (`PartitionFetchState.steady`): the partition fetches in the epoch that its last request named, does not back
+    off, and has taken records of this leader before. The next request's part is made at once.
+    """
+    broker = fetcher.broker
+    journal = broker.journal
+    now, arrived, seq = journal.now, journal.cause, journal.seq
+    sink, watched = journal.sink, journal.sink is not nobody
+    me, leader, states, unsent = broker.id, fetcher.leader, fetcher.states, fetcher.unsent
+    changed = broker.disk.changed
+    tells_epoch = broker.release.truncation is Truncation.ON_FETCH
+    parts: tuple[Any, ...] = response.partitions
+    for part in parts:
+        run: FetchedRun = part  # the general form has as many fields
+        tp, error, offset, term, high_watermark, log_start, end, _, cause = run
+        state = states.get(tp)
+        if error is None and state is not None and state.steady:
+            partition = state.partition
+            log = partition.log
+            old, tail = log.high_watermark, log.tail
+            if offset == log.leo and term is tail and end < log.flush_at and high_watermark >= old and log_start <= log.log_start:
+                if high_watermark > end:
+                    high_watermark = end
+                if high_watermark != old:
+                    log.high_watermark = high_watermark
+                    changed[tp] = None
+                if end > offset and tail is not None:
+                    log.leo = end
+                    partition.last_append = seq = seq + 1
+                    unsent[tp] = (tp, end, state.leader_epoch, tail.epoch if tells_epoch else NO_EPOCH, seq)
+                    if watched:
+                        sink((seq, now, cause or arrived, APPENDED, me, state.topic, state.number, leader, offset, end, high_watermark))
+                elif high_watermark != old:
+                    seq += 1
+                    if watched:
+                        sink((seq, now, cause or arrived, LEARNED, me, state.topic, state.number, old, high_watermark))
+                continue
+        journal.seq = seq
+        fetcher.take_partition(as_fetched_partition(part))
+        journal.cause = arrived
+        seq = journal.seq
+    journal.seq = seq
