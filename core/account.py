@@ -166,6 +166,7 @@ class Account:
         self.latencies: dict[tuple[str, int], list[int]] = {}
         self.look: Callable[[TopicPartition], None] = _nobody_looks
         self.electable_changed: Callable[[], None] = _nobody_looks
+        self.repeats = False
         self._open: dict[tuple[str, int], tuple[Term, int]] = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
@@ -240,17 +241,13 @@ class Account:
     # --- what nodes report -----------------------------------------------------------------------------------------
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """A leader appended a batch."""
-        account = self.of(tp)
-        account.accepted += request.records
-        if request.acks == 0:
-            return
+        """A leader appended a batch whose producer waits for an answer (its records count as accepted already)."""
         key = (request.producer, request.batch_id)
         first = self._open.get(key)
         if first is None:
             self._open[key] = (term, base)
         elif log.term_at(first[1]) is first[0]:
-            account.duplicated += request.records
+            self.of(tp).duplicated += request.records
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
     def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
@@ -290,8 +287,9 @@ class Account:
             account.fold()
 
     def settled(self, producer: str, batch_id: int) -> None:
-        """A producer will not send a batch again."""
-        self._open.pop((producer, batch_id), None)
+        """A producer will not send a batch again; nobody will, unless a proxy repeats requests."""
+        if not self.repeats:
+            self._open.pop((producer, batch_id), None)
 
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
         """A broker leads: its log is what counts, unless a newer leader is known."""

@@ -220,14 +220,21 @@ class Isolate(Act):
 
 @attrs.frozen(eq=False, repr=False)
 class Link(Act):
-    """Change a link in both directions: latency and jitter in µs, loss in parts per million."""
+    """Change a link in both directions: latency and jitter in µs, loss in parts per million.
+
+    Loss is made good by TCP, and TCP neither repeats nor overtakes. What repeats a request, or sends it on another connection
+    than the one before it, is a proxy between a client and a broker: `duplicate` and `reorder` are the shares of the requests
+    of a client's link that such a proxy delivers twice, or lets later ones overtake. An answer comes once, and in order.
+    """
 
     word: ClassVar[str] = "link"
-    does: ClassVar[str] = "change a link's latency, jitter or loss"
+    does: ClassVar[str] = "change a link's latency, jitter or loss; what a client's proxy repeats or reorders"
     between: tuple[str, str]
     latency: int | None = None
     jitter: int | None = None
     loss_ppm: int | None = None
+    duplicate_ppm: int | None = None
+    reorder_ppm: int | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -283,6 +290,20 @@ class CreateTopic(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
+class CreatePartitions(Act):
+    """Give a topic more partitions, `partitions` in all (`kafka-topics --alter`); `replicas` places the new ones by hand.
+
+    Clients hear of them with their next metadata: at the latest after metadata.max.age.ms (5 minutes).
+    """
+
+    word: ClassVar[str] = "create-partitions"
+    does: ClassVar[str] = "give a topic more partitions"
+    topic: str
+    partitions: int
+    replicas: tuple[tuple[int, ...], ...] = ()
+
+
+@attrs.frozen(eq=False, repr=False)
 class Elect(Act):
     """`kafka-leader-election`: preferred or unclean, for one partition or all of them."""
 
@@ -319,6 +340,21 @@ class DeleteRecords(Act):
     does: ClassVar[str] = "delete a partition's records below an offset"
     partition: TopicPartition
     offset: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class SetClock(Act):
+    """Set the clock of a broker, a client, or the controller: `skew` it is ahead of the true time (behind, if negative), `drift` it gains from now on.
+
+    A broker and the controller measure the durations of their settings by it, retention holds the broker's time of day
+    against the records' timestamps, and those are their producer's.
+    """
+
+    word: ClassVar[str] = "clock"
+    does: ClassVar[str] = "let a component's clock be wrong, or run too fast or too slow"
+    node: str
+    skew: int = 0
+    drift_ppm: int = 0
 
 
 # --- clients -------------------------------------------------------------------------------------------------------
@@ -497,7 +533,7 @@ ACTS: Final[dict[str, type[Act]]] = {
     act.word: act
     for act in (
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController, PauseController, ResumeController,
-        Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, Elect, Reassign, CancelReassignment,
+        Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect, Reassign, CancelReassignment,
         DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip

@@ -51,6 +51,14 @@ class Release:
         hw_needs_eligible: outside the ISR only eligible replicas hold the HW back (KAFKA-15021, 3.6).
         strict_min_isr: below min.insync.replicas the HW stands still (KIP-966, 3.7).
         capped_min_isr: the effective min ISR is at most the replication factor (KAFKA-15583, 3.7).
+        epoch_at_start: a new leader notes where its epoch starts at once, also before it has written anything, and answers for epochs
+            older than all it knows (KIP-279, 2.0); before, an epoch begins with its first record, and such a question gets no answer.
+        hides_stale_hw: a new leader whose high watermark is below the start of its epoch does not tell clients its end (KIP-207, 2.2).
+        hw_completes_fetch: a leader answers a follower's fetch at once when the follower has not been sent the newest high watermark
+            (KIP-392, 2.4; taken back in 2.6, KAFKA-9952).
+        halts_on_truncation: a broker whose log is longer than its leader's ends rather than cut it, unless unclean election is allowed
+            (to 1.1, KAFKA-2015).
+        halved_isr_check: `isr-expiration` runs every half of replica.lag.time.max.ms, before every whole (0.10.2).
         expand_needs_epoch_start: a replica joins the ISR only at or past the start offset of the leader's epoch
             (KAFKA-7128, 2.0).
         shrink_spares_equal_leo: a follower whose LEO equals the leader's is never removed (KAFKA-7152, 2.1).
@@ -61,6 +69,7 @@ class Release:
         truncate_on_epoch_change: a follower truncates anew in every leader epoch, also under the leader it had (KAFKA-7164, 2.1).
         isr_eligibility: fenced and shutting-down brokers may not join an ISR (KIP-841, 3.3).
         broker_epoch_in_isr: an ISR change names broker epochs, stale ones are refused (KIP-903, 3.5).
+        alter_partition_v2: AlterPartition names topics by id and has error codes of its own (its version 2, 3.3).
         partition_epoch_check: an ISR change made from an older state of the partition is refused (KIP-497; ZooKeeper's version before).
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).
         bump_epoch_on_removal: a shrink that the controller makes itself does (the ZooKeeper controller's LeaderAndIsr, before 2.8).
@@ -69,6 +78,7 @@ class Release:
         recovery_state: an unclean leader is marked RECOVERING (KIP-704, 3.2).
         survives_failed_dir: a broker whose log directory fails serves on from the others (KIP-112, 1.0); not in KRaft before
             3.7, where a broker could have but one (KIP-858).
+        elects_unclean_later: the KRaft controller looks periodically whether unclean election has been allowed meanwhile (KAFKA-12670, 3.9).
         elr: eligible leader replicas are kept (KIP-966; on for new clusters from 4.1).
         unclean_broker_leaves_elr: a broker that registers after an unclean shutdown is eligible no more (KIP-966, with ELR).
         elect_from_isr: whoever leads without loss comes from the ISR or ELR. Off, as no Kafka ever did: the longest log leads, the
@@ -77,7 +87,10 @@ class Release:
             late (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker elected through ZooKeeper (before 3.3 here); otherwise the KRaft quorum's.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself and the controller hears of it later (before 2.7, KIP-497).
+        validates_positions: a consumer that hears of a new leader asks where the epoch of what it read last ends, and goes back there if that
+            is below its position (KIP-320's consumer, 2.3).
         controller_epoch_fencing: brokers refuse requests of a controller with an older epoch (always so in Kafka).
+        newer_clients: producers double their retry back-off (KIP-580), and retry at once where they learn of another leader (KAFKA-15415, 3.7).
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: it prints Elr and LastKnownElr (3.8).
         describe_spaced: it prints `Topic: t` in the headline, `Topic:t` before 2.2.
@@ -92,6 +105,11 @@ class Release:
     hw_needs_eligible: bool
     strict_min_isr: bool
     capped_min_isr: bool
+    epoch_at_start: bool
+    hides_stale_hw: bool
+    hw_completes_fetch: bool
+    halts_on_truncation: bool
+    halved_isr_check: bool
     expand_needs_epoch_start: bool
     shrink_spares_equal_leo: bool
     fetch_epoch_fencing: bool
@@ -100,6 +118,7 @@ class Release:
     truncate_on_epoch_change: bool
     isr_eligibility: bool
     broker_epoch_in_isr: bool
+    alter_partition_v2: bool
     partition_epoch_check: bool
     bump_epoch_on_shrink: bool
     bump_epoch_on_removal: bool
@@ -107,13 +126,16 @@ class Release:
     ignores_diverging_fetch: bool
     recovery_state: bool
     survives_failed_dir: bool
+    elects_unclean_later: bool
     elr: bool
     unclean_broker_leaves_elr: bool
     elect_from_isr: bool
     counts_lag: bool
     zookeeper: bool
     leader_writes_isr: bool
+    validates_positions: bool
     controller_epoch_fencing: bool
+    newer_clients: bool
     describe_topic_id: bool
     describe_elr: bool
     describe_spaced: bool
@@ -164,6 +186,8 @@ GUARDS: Final = (
     "hw-needs-eligible",
     "strict-min-isr",
     "capped-min-isr",
+    "epoch-at-start",
+    "hides-stale-hw",
     "expand-needs-epoch-start",
     "shrink-spares-equal-leo",
     "fetch-epoch-fencing",
@@ -178,6 +202,7 @@ GUARDS: Final = (
     "elr",
     "unclean-broker-leaves-elr",
     "elect-from-isr",
+    "validates-positions",
     "controller-epoch-fencing",
     "zookeeper",
 )
@@ -214,6 +239,11 @@ def _profile(order: int, name: str) -> Release:
         hw_needs_eligible=since("3.6"),
         strict_min_isr=since("3.7"),
         capped_min_isr=since("3.7"),
+        epoch_at_start=since("2.0"),
+        hides_stale_hw=since("2.4"),
+        hw_completes_fetch=since("2.4") and not since("2.7"),
+        halts_on_truncation=not since("2.0"),
+        halved_isr_check=since("0.10.2"),
         expand_needs_epoch_start=since("2.0"),
         shrink_spares_equal_leo=since("2.1"),
         fetch_epoch_fencing=since("2.1"),
@@ -222,6 +252,7 @@ def _profile(order: int, name: str) -> Release:
         truncate_on_epoch_change=since("2.1"),
         isr_eligibility=since("3.3"),
         broker_epoch_in_isr=since("3.6"),
+        alter_partition_v2=since("3.3"),
         partition_epoch_check=True,
         bump_epoch_on_shrink=since("2.8") and not since("3.6"),
         bump_epoch_on_removal=not since("2.8"),
@@ -229,13 +260,16 @@ def _profile(order: int, name: str) -> Release:
         ignores_diverging_fetch=True,
         recovery_state=since("3.3"),
         survives_failed_dir=since("3.7") or (since("1.1") and not since("3.3")),
+        elects_unclean_later=since("3.9"),
         elr=since("4.1"),
         unclean_broker_leaves_elr=since("4.1"),
         elect_from_isr=True,
         counts_lag=not since("0.9"),
         zookeeper=not since("3.3"),
         leader_writes_isr=not since("2.7"),
+        validates_positions=since("2.4"),
         controller_epoch_fencing=True,
+        newer_clients=since("3.7"),
         describe_topic_id=since("2.8"),
         describe_elr=since("3.9"),
         describe_spaced=since("2.4"),

@@ -12,6 +12,7 @@ from typing import Final
 
 import attrs
 
+from core.clock import RIGHT
 from core.release import Release
 
 MAX_LONG: Final = 2**63 - 1
@@ -51,6 +52,22 @@ class Setting:
     older_defaults: tuple[tuple[str, Value], ...] = ()
     synonym: str = ""
 
+    @property
+    def since(self) -> str:
+        """The first release here that has it; empty: all have."""
+        return _SPANS.get(self.name, ("", ""))[0]
+
+    @property
+    def until(self) -> str:
+        """The last release that has it; empty: it is still there."""
+        return _SPANS.get(self.name, ("", ""))[1]
+
+    def exists_in(self, release: Release) -> bool:
+        """Whether a release has it."""
+        if self.since and release.order < Release.named(self.since).order:
+            return False
+        return not self.until or release.order <= Release.named(self.until).order
+
     def default_in(self, release: Release) -> Value:
         """The default that a release ships with."""
         for upto, value in self.older_defaults:
@@ -78,6 +95,21 @@ class Setting:
             raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {value}")
         return value
 
+
+_SPANS: Final[Mapping[str, tuple[str, str]]] = {
+    "replica.lag.max.messages": ("", "0.8.2"),
+    "zookeeper.session.timeout.ms": ("", "3.9"),
+    "broker.heartbeat.interval.ms": ("2.8", ""),
+    "broker.session.timeout.ms": ("2.8", ""),
+    "controller.quorum.fetch.timeout.ms": ("2.8", ""),
+    "controller.quorum.election.timeout.ms": ("2.8", ""),
+    "leader.replication.throttled.rate": ("0.10.2", ""),
+    "follower.replication.throttled.rate": ("0.10.2", ""),
+    "replica.fetch.response.max.bytes": ("0.10.2", ""),
+    "log.flush.start.offset.checkpoint.interval.ms": ("0.11", ""),
+    "log.dir.failure.timeout.ms": ("3.7", ""),
+}
+"""First and last release, of those there are here, of settings that came or went."""
 
 _LONGEST_MS: Final = 3_650 * 86_400_000
 """Ten years, the longest time the laboratory's clock measures."""
@@ -241,7 +273,19 @@ _ALL: Final = (
         "follower.replication.throttled.rate", "long", MAX_LONG, "broker", True,
         "Bytes a second that a broker copies to replicas which a reassignment adds.", least=1, most=MAX_LONG,
     ),
-    Setting("message.max.bytes", "int", 1_048_588, "topic", True, "Largest record batch a broker takes."),
+    Setting(
+        "message.max.bytes", "int", 1_048_588, "broker", True, "Largest record a broker takes from a producer.", older_defaults=(("2.4", 1_000_012),)
+    ),
+    Setting(
+        "max.message.bytes",
+        "int",
+        1_048_588,
+        "topic",
+        True,
+        "message.max.bytes of a topic.",
+        older_defaults=(("2.4", 1_000_012),),
+        synonym="message.max.bytes",
+    ),
     Setting("log.segment.bytes", "int", 1_073_741_824, "broker", True, "A segment is closed before it grows larger.", least=14),
     Setting("segment.bytes", "int", 1_073_741_824, "topic", True, "log.segment.bytes of a topic.", least=14, synonym="log.segment.bytes"),
     Setting(
@@ -268,6 +312,31 @@ _ALL: Final = (
         least=1,
         most=MAX_LONG,
         synonym="log.flush.interval.messages",
+    ),
+    Setting(
+        "log.flush.interval.ms",
+        "long",
+        MAX_LONG,
+        "broker",
+        True,
+        "A log is flushed to disk when it was not for so long; looked at every log.flush.scheduler.interval.ms only.",
+        least=0,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "flush.ms",
+        "long",
+        MAX_LONG,
+        "topic",
+        True,
+        "log.flush.interval.ms of a topic.",
+        least=0,
+        most=MAX_LONG,
+        synonym="log.flush.interval.ms",
+    ),
+    Setting(
+        "log.flush.scheduler.interval.ms", "long", MAX_LONG, "broker", False,
+        "How often logs are looked through for those that log.flush.interval.ms wants flushed; by default never.", least=1, most=MAX_LONG,
     ),
     Setting(
         "log.retention.ms",
@@ -363,10 +432,11 @@ def setting_named(name: str) -> Setting:
 class Settings:
     """The values in force: release defaults, cluster-wide values, a broker's own values, topic overrides."""
 
-    __slots__ = ("_broker", "_cluster", "_topic", "release")
+    __slots__ = ("_broker", "_cluster", "_topic", "clock", "release")
 
     def __init__(self, release: Release) -> None:
         self.release = release
+        self.clock = RIGHT
         self._cluster: dict[str, Value] = {}
         self._broker: dict[int, dict[str, Value]] = {}
         self._topic: dict[str, dict[str, Value]] = {}
@@ -410,6 +480,15 @@ class Settings:
             return self._cluster[name]
         return SETTINGS[name].default_in(self.release)
 
+    def origin(self, name: str, *, broker: int | None = None, topic: str | None = None) -> str:
+        """Who set the value in force: `topic`, `broker`, `cluster`, or `default`."""
+        if topic is not None and name in self._topic.get(topic, {}):
+            return "topic"
+        name = SETTINGS[name].synonym or name
+        if broker is not None and name in self._broker.get(broker, {}):
+            return "broker"
+        return "cluster" if name in self._cluster else "default"
+
     def integer(self, name: str, *, broker: int | None = None, topic: str | None = None) -> int:
         """As `get`, for a setting that is a number."""
         return int(self.get(name, broker=broker, topic=topic))
@@ -419,8 +498,9 @@ class Settings:
         return bool(self.get(name, broker=broker, topic=topic))
 
     def us(self, name: str, *, broker: int | None = None) -> int:
-        """A setting in milliseconds as microseconds of virtual time."""
-        return self.integer(name, broker=broker) * 1_000
+        """A setting in milliseconds as microseconds of virtual time, measured by the clock of whoever these settings are for."""
+        duration = self.integer(name, broker=broker) * 1_000
+        return duration if self.clock.drift_ppm == 0 else self.clock.true_duration(duration)
 
 
 def render_value(value: Value) -> str:

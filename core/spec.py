@@ -81,11 +81,14 @@ class TopicSpec:
 
 @attrs.frozen
 class NetworkSpec:
-    """Every link at the start: one-way latency and jitter in µs, loss in parts per million of messages."""
+    """Every link at the start: one-way latency and jitter in µs, parts per million of messages lost (and repeated by TCP), and of clients' requests that a proxy
+    delivers twice or lets others overtake."""
 
     latency: int = 500
     jitter: int = 0
     loss_ppm: int = 0
+    duplicate_ppm: int = 0
+    reorder_ppm: int = 0
 
 
 @attrs.frozen

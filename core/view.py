@@ -235,6 +235,8 @@ class ClusterView:
     active_controllers: int = 1
     majority: bool = True
     voters: tuple[VoterView, ...] = ()
+    state: int = attrs.field(default=-1, eq=False)
+    """Two views of one `core.sim.glance.Glance` with the same number differ in offsets, counters and ages only; -1: not counted."""
 
     def partition(self, tp: TopicPartition) -> PartitionView:
         """One partition.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.account import Account
+from core.clock import RIGHT
 from core.ids import NO_EPOCH, NO_LEADER, broker_address
 from core.journal.recorder import Journal
 from core.messages import Disconnected, MetadataRequest, MetadataResponse
@@ -14,6 +15,12 @@ from core.units import SECOND, US_PER_MS
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS
 """retry.backoff.ms of the Java clients, µs."""
+
+RETRY_BACKOFF_MOST: Final = SECOND
+"""retry.backoff.max.ms, µs: the back-off doubles with each attempt up to this (KIP-580, 3.7)."""
+
+METADATA_MAX_AGE: Final = 300 * SECOND
+"""metadata.max.age.ms, µs: a client asks who leads at least so often."""
 
 REQUEST_TIMEOUT: Final = 30 * SECOND
 """request.timeout.ms of the Java clients, µs."""
@@ -32,6 +39,8 @@ class Client(Node):
         topic: which.
         brokers: bootstrap servers, addresses in the order they are asked.
         leaders: (leader, leader epoch) by partition as last heard.
+        clock: the client's own: its records' timestamps are by it.
+        by_hand: whether nothing happens by itself, so that metadata are not asked for because they are old.
     """
 
     def __init__(self, name: str, topic: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account) -> None:
@@ -41,6 +50,8 @@ class Client(Node):
         self.brokers = tuple(broker_address(broker) for broker in brokers)
         self.account = account
         self.leaders: list[tuple[int, int]] = []
+        self.clock = RIGHT
+        self.by_hand = False
         self._correlation = 0
         self._next_broker = 0
         self._asking = ""
@@ -48,7 +59,11 @@ class Client(Node):
         self._wait_armed = False
         self._reconnect: dict[str, tuple[int, int]] = {}
         self.handlers |= {MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected}
-        self.timers |= {"metadata": self._metadata_due, "metadata-timeout": self._metadata_timed_out}
+        self.timers |= {
+            "metadata": self._metadata_due,
+            "metadata-timeout": self._metadata_timed_out,
+            "metadata-age": self._metadata_too_old,
+        }
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message; whoever answers is connected again."""
@@ -112,12 +127,25 @@ class Client(Node):
         if response.correlation != self._metadata_correlation:
             return
         self._asking = ""
+        changed = []
         for partition, (leader, epoch) in enumerate(response.leaders):
             if partition >= len(self.leaders):
                 self.leaders.append((leader, epoch))
             elif epoch >= self.leaders[partition][1]:
+                if self.leaders[partition] != (leader, epoch):
+                    changed.append(partition)
                 self.leaders[partition] = (leader, epoch)
+        if not self.by_hand:
+            self.timer(METADATA_MAX_AGE, "metadata-age", response.correlation)
+        self.leaders_changed(changed)
         self.metadata_updated()
+
+    def _metadata_too_old(self, correlation: object) -> None:
+        if correlation == self._metadata_correlation:
+            self.refresh_metadata()
+
+    def leaders_changed(self, partitions: list[int]) -> None:
+        """New metadata name other leaders, or later leader epochs, of some partitions."""
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         self.lost_contact(message.node)

@@ -7,10 +7,10 @@ from typing import Final
 from core import errors
 from core.account import Account
 from core.clients.client import RETRY_BACKOFF, Client
-from core.ids import NO_LEADER, TopicPartition, broker_address
+from core.ids import NO_EPOCH, NO_LEADER, TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
-from core.messages import ConsumerFetchRequest, ConsumerFetchResponse, OffsetsRequest, OffsetsResponse
+from core.messages import ConsumerFetchRequest, ConsumerFetchResponse, EpochsRequest, EpochsResponse, OffsetsRequest, OffsetsResponse
 from core.sim.network import Network
 from core.units import SECOND, US_PER_MS
 
@@ -29,6 +29,7 @@ class Consumer(Client):
         positions: next offset to read by partition; -1 until it is known.
         read: records read.
         in_flight: (correlation, broker, sent at) of the fetch to each broker.
+        validates: whether it asks each new leader if what it has read is still there (KIP-320).
     """
 
     def __init__(
@@ -39,10 +40,18 @@ class Consumer(Client):
         self.positions: list[int] = []
         self.read = 0
         self.stopped = False
+        self.validates = False
+        self._read_epochs: dict[int, int] = {}
+        self._validated: dict[int, int] = {}
+        self._validating: dict[int, tuple[int, str, int]] = {}
         self.in_flight: dict[str, tuple[int, int]] = {}
         self._backing_off: dict[int, None] = {}
         self._resetting: dict[int, tuple[int, str]] = {}
-        self.handlers |= {ConsumerFetchResponse: self._fetched, OffsetsResponse: self._offsets_answered}
+        self.handlers |= {
+            ConsumerFetchResponse: self._fetched,
+            OffsetsResponse: self._offsets_answered,
+            EpochsResponse: self._epoch_answered,
+        }
         self.timers |= {"again": self._again, "watch": self._watch}
 
     def start(self) -> None:
@@ -69,9 +78,11 @@ class Consumer(Client):
             leader = self.leader_of(partition)
             if leader == NO_LEADER:
                 self.refresh_metadata_soon()
-            elif partition not in self._backing_off and partition not in self._resetting:
+            elif partition not in self._backing_off and partition not in self._resetting and partition not in self._validating:
                 if self.positions[partition] < 0:
                     self._ask_offset(partition, errors.NONE)
+                elif self._must_validate(partition):
+                    self._validate(partition)
                 else:
                     wanted.setdefault(leader, []).append(partition)
         for leader, partitions in wanted.items():
@@ -102,6 +113,7 @@ class Consumer(Client):
                 end = part.records[-1].end
                 self.read += end - part.offset
                 self.positions[number] = end
+                self._read_epochs[number] = part.records[-1].term.epoch
                 self.account.consumed(part.tp, part.records)
                 journal.cause = part.cause or arrived
                 journal.emit(
@@ -109,6 +121,40 @@ class Consumer(Client):
                     self.name, part.tp.topic, number, int(sender[1:]), part.offset, end, part.high_watermark,
                 )  # fmt: skip
         journal.cause = arrived
+        self._fetch_all()
+
+    def _must_validate(self, partition: int) -> bool:
+        """Whether somebody leads in a newer epoch than what was read last, and was not asked yet (`SubscriptionState#maybeValidatePositionForCurrentLeader`)."""
+        read = self._read_epochs.get(partition, NO_EPOCH)
+        return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
+
+    def _validate(self, partition: int) -> None:
+        """Ask the leader where the epoch of the last record read ends (OffsetsForLeaderEpoch)."""
+        node, correlation = broker_address(self.leader_of(partition)), self.next_correlation()
+        self._validating[partition] = (correlation, node, self.journal.now)
+        asked = (TopicPartition(self.topic, partition), self.epoch_of(partition), self._read_epochs[partition])
+        self.send(node, EpochsRequest(correlation, -1, 0, (asked,)))
+
+    def _epoch_answered(self, response: EpochsResponse, _: str) -> None:
+        """The log was cut below the position if that epoch ends there: go back to where it diverges (`#maybeCompleteValidation`)."""
+        for tp, error, epoch, end in response.partitions:
+            number = tp.partition
+            if self._validating.get(number, (0,))[0] != response.correlation or self.stopped:
+                continue
+            del self._validating[number]
+            position, read = self.positions[number], self._read_epochs[number]
+            if error != errors.NONE:
+                self._back_off(number)
+            elif end < 0:
+                self._ask_offset(number, errors.OFFSET_OUT_OF_RANGE)
+            else:
+                self._validated[number] = self.epoch_of(number)
+                if end < position or epoch < read:
+                    self.positions[number] = min(position, end)
+                    self._read_epochs[number] = epoch
+                    self.journal.emit(
+                        events.ConsumerTruncated.kind, self.name, self.topic, number, position, self.positions[number], read, epoch
+                    )
         self._fetch_all()
 
     def _back_off(self, partition: int) -> None:
@@ -153,6 +199,9 @@ class Consumer(Client):
         if self.stopped:
             return
         self.in_flight.pop(node, None)
+        for partition, (_, asked, _) in list(self._validating.items()):
+            if asked == node:
+                del self._validating[partition]
         for partition in list(self._resetting):
             if broker_address(self.leader_of(partition)) == node:
                 del self._resetting[partition]
@@ -164,7 +213,9 @@ class Consumer(Client):
         """Once a second: request time-outs."""
         self.timer(SECOND, "watch")
         now = self.journal.now
-        for node in [node for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= REQUEST_TIMEOUT]:
+        silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= REQUEST_TIMEOUT}
+        silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= REQUEST_TIMEOUT}
+        for node in silent:
             self.network.disconnect(self.address, node)
             self.lost_contact(node)
             self.connection_lost(node)

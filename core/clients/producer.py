@@ -13,7 +13,8 @@ import attrs
 
 from core import errors
 from core.account import Account
-from core.clients.client import REQUEST_TIMEOUT, RETRY_BACKOFF, Client
+from core.clients.client import REQUEST_TIMEOUT, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
+from core.clock import RIGHT
 from core.ids import NO_LEADER, TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
@@ -55,6 +56,7 @@ class Producer(Client):
         acks: of batches made from now on: 0, 1, or -1 for all.
         rate, every, record_bytes: of the steady load; rate 0 when there is none.
         queues: batches not yet sent, by partition; in_flight: those sent, by correlation.
+        newer_client: of 3.7 or later: the retry back-off doubles (KIP-580), and ends when another leader is known (KAFKA-15415).
         idempotent, producer_id: enable.idempotence, and the id given, -1 before.
         sent, acked, failed, retries: records made, acknowledged, given up; attempts after the first.
     """
@@ -73,6 +75,7 @@ class Producer(Client):
         self._waiting: list[tuple[int, int]] = []
         self._muted: dict[int, int] = {}
         self._wakes: dict[int, int] = {}
+        self.newer_client = False
         self.idempotent = False
         self.producer_id = -1
         self._epochs: dict[int, int] = {}
@@ -184,7 +187,7 @@ class Producer(Client):
                 self._number(batch, partition)
             request = ProduceRequest(
                 batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, REQUEST_TIMEOUT, batch.id, batch.attempt,
-                self.producer_id, batch.producer_epoch, batch.sequence,
+                self.producer_id, batch.producer_epoch, batch.sequence, self.clock.read(batch.created) if self.clock is not RIGHT else -1,
             )  # fmt: skip
             self.send(batch.sent_to, request)
             if batch.acks == 0:
@@ -275,7 +278,8 @@ class Producer(Client):
     def _failed(self, batch: ProducerBatch, error: str) -> None:
         """Try again after retry.backoff.ms, unless the error is final or delivery.timeout.ms is over (`Sender#canRetry`)."""
         now = self.journal.now
-        retry = self._retries(batch, error) and now + RETRY_BACKOFF - batch.created < DELIVERY_TIMEOUT
+        backoff = self._backoff(batch.attempt)
+        retry = self._retries(batch, error) and now + backoff - batch.created < DELIVERY_TIMEOUT
         self._report_failure(batch, error, retry=retry)
         if retry:
             queue = self.queues.setdefault(batch.tp.partition, deque())
@@ -283,10 +287,22 @@ class Producer(Client):
             while behind < len(queue) and queue[behind].id < batch.id:
                 behind += 1
             queue.insert(behind, batch)
-            self._muted[batch.tp.partition] = now + RETRY_BACKOFF
-        self._wake(batch.tp.partition, now + RETRY_BACKOFF if retry else now)
-        if error not in (errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND):
+            self._muted[batch.tp.partition] = now + backoff
+        self._wake(batch.tp.partition, now + backoff if retry else now)
+        if error in errors.INVALID_METADATA:
             self.refresh_metadata_soon()
+
+    def _backoff(self, attempts: int) -> int:
+        """µs before the next attempt (`RecordAccumulator#retryBackoff`; Kafka draws another fifth more or less)."""
+        if not self.newer_client:
+            return RETRY_BACKOFF
+        return min(RETRY_BACKOFF << min(attempts - 1, 10), RETRY_BACKOFF_MOST)
+
+    def leaders_changed(self, partitions: list[int]) -> None:
+        """A retry waits no longer once another leader is known (since 3.7, KAFKA-15415)."""
+        if self.newer_client:
+            for partition in partitions:
+                self._muted.pop(partition, None)
 
     def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
         if not retry:
@@ -326,6 +342,7 @@ class Producer(Client):
         for batch in [batch for batch in self.in_flight.values() if batch.sent_to == node]:
             self._take(batch.correlation)
             self._failed(batch, errors.NETWORK_EXCEPTION)
+        self.refresh_metadata_soon()  # the leaders may be others now (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
     def _watch(self, _: object) -> None:
         """Once a second while something is under way: request and delivery time-outs."""
@@ -335,6 +352,9 @@ class Producer(Client):
             self.network.disconnect(self.address, node)
             self.lost_contact(node)
             self.connection_lost(node)
+        for batch in [batch for batch in self.in_flight.values() if now - batch.created >= DELIVERY_TIMEOUT]:
+            self._take(batch.correlation)  # whatever the answer will be (`Sender#getExpiredInflightBatches`)
+            self._report_failure(batch, errors.REQUEST_TIMED_OUT, retry=False)
         for queue in self.queues.values():
             while queue and now - queue[0].created >= DELIVERY_TIMEOUT:
                 self._report_failure(queue.popleft(), errors.REQUEST_TIMED_OUT, retry=False)

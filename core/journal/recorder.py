@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
-
 Sink = Callable[[tuple], None]
 """Takes one event tuple; called in order."""
 
 
-def _drop(event: tuple) -> None:
-    """The sink of a cluster that nobody watches."""
+def nobody(event: tuple) -> None:
+    """The sink of a cluster that nobody watches: whoever emits much need not make the tuples."""
 
 
-@attrs.define(slots=True)
 class Journal:
     """The recorder of one cluster.
 
@@ -25,10 +22,13 @@ class Journal:
         sink: where the tuples go.
     """
 
-    seq: int = 0
-    now: int = 0
-    cause: int = 0
-    sink: Sink = _drop
+    __slots__ = ("cause", "now", "seq", "sink")
+
+    def __init__(self, sink: Sink = nobody) -> None:
+        self.seq = 0
+        self.now = 0
+        self.cause = 0
+        self.sink = sink
 
     def emit(self, kind: str, *columns: object) -> int:
         """Record an event of that kind (`core.journal.events`) caused by `cause`; returns its seq."""

@@ -83,6 +83,8 @@ class MetricsObserver:
         self._started: dict[int, int] = {broker.id: 0 for broker in spec.brokers if broker.up}
         self._fenced: dict[int, bool] = {broker.id: not broker.up for broker in spec.brokers}
         self._timed_out = 0
+        self._failed_dirs: dict[int, dict[int, int]] = {}  # by broker and directory: replicas there
+        self._repaired_dirs: dict[int, dict[int, None]] = {}
         self._takes = {
             "append": self._append,
             "append-refused": self._append_refused,
@@ -104,6 +106,8 @@ class MetricsObserver:
             "setting-changed": self._setting_changed,
             "broker-stopped": self._stopped,
             "broker-started": self._process_started,
+            "log-dir-failed": self._dir_failed,
+            "log-dir-repaired": self._dir_repaired,
             "broker-registered": self._registered,
             "broker-fenced": self._broker_fenced,
             "broker-unfenced": self._unfenced,
@@ -235,6 +239,16 @@ class MetricsObserver:
 
     def _process_started(self, now: int, event: Any) -> None:
         self._started[event.broker] = now
+        for number in self._repaired_dirs.pop(event.broker, ()):
+            self._failed_dirs[event.broker].pop(number, None)
+
+    def _dir_failed(self, now: int, event: Any) -> None:
+        """As `ReplicaManager#stopPartitions`, what is reassigned away later stays counted: only online partitions are let go."""
+        self._failed_dirs.setdefault(event.broker, {})[event.dir] = event.partitions
+        self._repaired_dirs.get(event.broker, {}).pop(event.dir, None)
+
+    def _dir_repaired(self, now: int, event: Any) -> None:
+        self._repaired_dirs.setdefault(event.broker, {})[event.dir] = None
 
     def _registered(self, now: int, event: Any) -> None:
         self._fenced[event.broker] = True
@@ -264,6 +278,13 @@ class MetricsObserver:
         found.extend(Sample(name, CONTROLLER, (("Value", value),)) for name, value in self._controller_gauges())
         return sorted(found, key=lambda sample: (sample.name, sample.broker))
 
+    def traffic(self, now: int) -> list[Sample]:
+        """The MBeans of `samples` that tell of requests and threads: the meters and the idle percentages, whatever number of partitions there is."""
+        found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
+        for broker in self._started:
+            found.extend(Sample(name, broker, (("Value", value),)) for name, value in self._threads(broker, now))
+        return found
+
     def min_isr(self, tp: TopicPartition) -> int:
         """The effective min.insync.replicas of a partition."""
         value = self._settings.integer("min.insync.replicas", topic=tp.topic)
@@ -275,7 +296,7 @@ class MetricsObserver:
         under = {tp: len(p.replicas) - len(p.adding) - len(p.isr) > 0 for tp, p in led}
         yield manager + "LeaderCount", len(led)
         yield manager + "PartitionCount", sum(broker in partition.replicas for partition in self._partitions.values())
-        yield manager + "OfflineReplicaCount", 0
+        yield manager + "OfflineReplicaCount", sum(self._failed_dirs.get(broker, {}).values())
         yield manager + "UnderReplicatedPartitions", sum(under.values())
         yield manager + "UnderMinIsrPartitionCount", sum(len(p.isr) < self.min_isr(tp) for tp, p in led)
         yield manager + "AtMinIsrPartitionCount", sum(len(p.isr) == self.min_isr(tp) for tp, p in led)
@@ -295,6 +316,9 @@ class MetricsObserver:
             yield f"kafka.cluster:type=Partition,name=AtMinIsr,{cluster}", len(partition.isr) == self.min_isr(tp)
             yield f"kafka.cluster:type=Partition,name=InSyncReplicasCount,{cluster}", len(partition.isr)
             yield f"kafka.cluster:type=Partition,name=ReplicasCount,{cluster}", len(partition.replicas)
+        yield from self._threads(broker, now)
+
+    def _threads(self, broker: int, now: int) -> Iterator[tuple[str, float]]:
         network, handlers = self._network.get(broker), self._handlers.get(broker)
         if network is not None:
             network.advance(now)

@@ -7,7 +7,6 @@ same events, byte for byte.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Final
 
 from core.account import Account
@@ -22,16 +21,19 @@ from core.controller.controller import Controller
 from core.controller.metadata_log import MetadataLog
 from core.controller.quorum import ControllerNode, Quorum, QuorumController
 from core.controller.zookeeper.control import ZooKeeperControl
+from core.detail import Harm, PartitionDetail
 from core.ids import CONTROLLER, TopicPartition
 from core.journal.recorder import Journal, Sink
 from core.messages import Administration
 from core.node import Node
 from core.release import CURRENT, Release
 from core.settings import SETTINGS, Settings, setting_named
-from core.sim import deeds, observe
+from core.sim import deeds, detail, keyframe, observe
 from core.sim.exposure import Exposure
+from core.sim.keyframe import Keyframe
 from core.sim.network import Network
-from core.sim.scheduler import Entry, Scheduler
+from core.sim.quiet import QuietRounds
+from core.sim.scheduler import END, Entry, Scheduler
 from core.spec import ClusterSpec, ControlPlane, Pace
 from core.view import ClusterView, PartitionView
 
@@ -47,6 +49,7 @@ class Cluster:
         now: virtual time in µs.
         journal, account, settings: the recorder, the durability account, the controller's settings.
         exposure: who may be elected and lacks committed records.
+        quiet_rounds: which empty fetch rounds are not played out.
         page_cache: draws how much of an unflushed tail outlives a loss of power.
         brokers, controller, clients: the nodes; in a quorum `controller` is the state that its committed log makes.
         quorum: the controllers' quorum; None with the one controller that does not fail.
@@ -54,8 +57,12 @@ class Cluster:
         paused: nodes that stand still, with what waits for them and since when.
     """
 
-    def __init__(self, spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, sink: Sink | None = None) -> None:
+    def __init__(
+        self, spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, sink: Sink | None = None, *, elide: bool = True
+    ) -> None:
         """Build a steady cluster at time 0: brokers registered, topics placed, leaders made.
+
+        `elide`: fetch rounds that carry nothing are not played out (`core.sim.quiet`); it is only slower without.
 
         Raises:
             ValueError: the spec is no cluster, or a setting is wrong.
@@ -68,6 +75,7 @@ class Cluster:
         self.by_hand = spec.pace is Pace.BY_HAND
         self.journal = Journal() if sink is None else Journal(sink=sink)
         self.account = Account(self.journal)
+        self.account.repeats = spec.network.duplicate_ppm > 0
         self.scheduler = Scheduler()
         net = spec.network
         quiet = self.by_hand
@@ -77,6 +85,8 @@ class Cluster:
             0 if quiet else net.jitter,
             0 if quiet else net.loss_ppm,
             random.Random(f"{seed}:network"),
+            0 if quiet else net.duplicate_ppm,
+            0 if quiet else net.reorder_ppm,
         )
         self.metadata = MetadataLog()
         self.settings = self._settings()
@@ -99,12 +109,21 @@ class Cluster:
         self.page_cache = random.Random(f"{seed}:page-cache")
         self.paused: dict[str, tuple[int, list[Entry]]] = {}
         self.exposure = Exposure(self)
+        self.quiet_rounds = QuietRounds(self)
         self._build()
+        if elide and not self.by_hand:
+            for broker in self.brokers.values():
+                broker.quiet_rounds = self.quiet_rounds
 
     @property
     def now(self) -> int:
         """Virtual time in µs."""
         return self.journal.now
+
+    @property
+    def zookeeper(self) -> bool:
+        """Whether a ZooKeeper-era controller runs it."""
+        return isinstance(self.controller, ZooKeeperControl)
 
     def _settings(self) -> Settings:
         settings = Settings(self.release)
@@ -166,6 +185,7 @@ class Cluster:
         if not isinstance(self.controller, QuorumController):
             return
         self.controller.detach()
+        self.controller.administration = self.administration
         for name in self.spec.controllers:
             if name not in self.nodes:
                 self.controllers[name] = self.nodes[name] = ControllerNode(name, self.network, self.journal)
@@ -181,6 +201,7 @@ class Cluster:
         self.nodes[control.zookeeper.address] = control.zookeeper
         for each in spec.brokers:
             node = ZooKeeperBroker(each, self._settings(), self.network, self.journal, self.account, by_hand=self.by_hand)
+            node.directories.copy_speed = spec.disk_speed
             self.brokers[each.id] = self.nodes[node.address] = control.nodes[each.id] = node
             self.network.alive[node.address] = each.up
             control.boot_broker(each.id, up=each.up)
@@ -218,10 +239,11 @@ class Cluster:
         if time > MAX_TIME:
             raise ValueError(f"virtual time ends at {MAX_TIME} µs; {time} is past it")
         entries, pop, handle = self.scheduler.entries, self.scheduler.pop, self._handle
-        while entries and entries[0].time <= time:
+        while entries and entries[0][0] <= time:
             handle(pop())
         self.journal.now = max(self.journal.now, time)
         self.journal.cause = 0
+        self.scheduler.at = END
 
     def settle(self) -> None:
         """By hand: deliver every message that is under way now."""
@@ -229,19 +251,18 @@ class Cluster:
 
     def _handle(self, entry: Entry) -> None:
         journal = self.journal
-        journal.now = entry.time
-        name = entry.node
+        journal.now, _, name, sender, connection, message, cause = entry
         if name in self.paused:
             self.paused[name][1].append(entry)
             return
         node = self.nodes[name]
-        if entry.sender == name:
-            if entry.connection != node.incarnation:
+        if sender == name:
+            if connection != node.incarnation:
                 return
-        elif not self.network.is_open(entry.sender, name, entry.connection):
+        elif not self.network.is_open(sender, name, connection):
             return
-        journal.cause = entry.cause
-        node.handle(entry.message, entry.sender)
+        journal.cause = cause
+        node.handle(message, sender)
 
     @property
     def controller_address(self) -> str:
@@ -261,16 +282,30 @@ class Cluster:
         """
         return deeds.carry_out(self, act)
 
-    def administer(self, doing: Callable[[], None]) -> None:
+    def administer(self, act: Act) -> None:
         """Do what an administrator asked of the active controller; in a quorum, when it is committed."""
         active = None if self.quorum is None else self.quorum.active()
         if active is None:
-            doing()
+            self.administration(act)
         else:
-            active.append(Administration(doing))
+            active.append(Administration(act))
+
+    def administration(self, act: Act) -> None:
+        """Do it now."""
+        deeds.administration.carry_out(self, act)
+
+    def snapshot(self) -> Keyframe:
+        """The whole state between two steps, as a value (`core.sim.keyframe`)."""
+        return keyframe.take(self)
+
+    @staticmethod
+    def restore(snapshot: Keyframe, sink: Sink | None = None) -> Cluster:
+        """A cluster that goes on from a snapshot byte for byte; the one it was taken of is not touched. Its events go to `sink`."""
+        return keyframe.restore(snapshot, sink)
 
     def add_client(self, client: Client) -> None:
         """Take a client into the network."""
+        client.by_hand = self.by_hand
         self.clients[client.name] = client
         self.nodes[client.address] = client
 
@@ -295,3 +330,15 @@ class Cluster:
             KeyError: there is none of that name.
         """
         return observe.partition_view(self, tp)
+
+    def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
+        """One partition in full: disks, the leader's view of its followers, what waits. Made for the one that is looked at.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        return detail.partition_detail(self, tp)
+
+    def harm(self) -> Harm:
+        """What is lost and what is exposed now, by partition and producer, with the events behind it."""
+        return detail.harm(self)

@@ -49,6 +49,8 @@ class Exposure:
         unclean = replication.election_mode(tp) is ElectionMode.UNCLEAN
         for broker in registration.replicas:
             if (unclean or broker in registration.isr or broker in registration.elr) and replication.is_active(broker):
+                if not replication.has_online_dir(broker, tp):
+                    continue
                 yield broker, cluster.brokers[broker].disk.logs.get(tp)
 
     def of(self, tp: TopicPartition) -> Intervals:

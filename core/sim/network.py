@@ -4,16 +4,21 @@ A message takes the link's latency, plus jitter, plus a retransmission time-out 
 Kafka there is TCP, which repeats what is lost. On a cut link messages wait for the link to heal, as TCP keeps
 retransmitting, unless the sender gave the connection up by then or a process at an end of it died: then they are gone.
 A process that does not run refuses connections at once.
+
+TCP delivers once and in order, so nothing is duplicated or reordered between brokers. Between a client and a broker there may
+be a proxy that repeats a request when it gets impatient, or spreads requests over several connections of its own: such a
+request comes twice, or is overtaken by later ones. Its answer goes back once: a client drops what answers nothing it asked.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Final
 
 import attrs
 
-from core.messages import Disconnected
+from core.messages import ConsumerFetchRequest, Disconnected, InitProducerIdRequest, MetadataRequest, ProduceRequest
 from core.sim.scheduler import Scheduler
 
 RETRANSMISSION: Final = 200_000
@@ -22,13 +27,19 @@ RETRANSMISSION: Final = 200_000
 RETRANSMISSION_MOST: Final = 6_400_000
 """Bound of the doubling, µs."""
 
+PROXY_DELAY: Final = 20_000
+"""Most µs that a proxy's second copy, or an overtaken request, comes later."""
+
+PROXIED: Final = frozenset({ProduceRequest, ConsumerFetchRequest, MetadataRequest, InitProducerIdRequest})
+"""What a proxy between clients and brokers may repeat, or let others overtake."""
+
 Direction = tuple[str, str]
 """(from, to)."""
 
 
 @attrs.define(slots=True)
 class LinkState:
-    """One direction of a link: latency and jitter in µs, loss in parts per million, cut, held, and what waits."""
+    """One direction of a link: latency and jitter in µs, parts per million lost, duplicated and reordered, cut, held, and what waits."""
 
     latency: int
     jitter: int
@@ -38,6 +49,12 @@ class LinkState:
     waiting: list[tuple[int, object, int]] = attrs.field(factory=list)
     """(connection ticket, message, cause) while cut or held."""
     last_arrival: int = 0
+    duplicate_ppm: int = 0
+    reorder_ppm: int = 0
+
+
+def _nobody_cares(node: str, other: str | None = None) -> None:
+    """Every round is played."""
 
 
 @attrs.define(slots=True)
@@ -49,6 +66,8 @@ class Network:
     jitter: int
     loss_ppm: int
     random: random.Random
+    duplicate_ppm: int = 0
+    reorder_ppm: int = 0
     alive: dict[str, bool] = attrs.field(factory=dict)
     """Whether a node's process runs, by address."""
     links: dict[Direction, LinkState] = attrs.field(factory=dict)
@@ -58,12 +77,22 @@ class Network:
     """How often the one that opened a connection gave it up, by (opener, other)."""
     lose_next: set[Direction] = attrs.field(factory=set)
     """Directions whose next message is lost for good (by hand)."""
+    disturbed: Callable[[str, str | None], None] = _nobody_cares
+    """Called before the links between two nodes, or (None) anything about one, change (`core.sim.quiet`)."""
+
+    plain: bool = attrs.field(init=False)
+    """Whether a link with the defaults takes the latency and nothing else."""
+
+    def __attrs_post_init__(self) -> None:
+        self.plain = not (self.jitter or self.loss_ppm or self.duplicate_ppm or self.reorder_ppm)
 
     def link(self, direction: Direction) -> LinkState:
         """The state of one direction, made if it had only the defaults."""
         state = self.links.get(direction)
         if state is None:
-            state = self.links[direction] = LinkState(self.latency, self.jitter, self.loss_ppm)
+            state = self.links[direction] = LinkState(
+                self.latency, self.jitter, self.loss_ppm, duplicate_ppm=self.duplicate_ppm, reorder_ppm=self.reorder_ppm
+            )
         return state
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
@@ -71,6 +100,8 @@ class Network:
 
         A request travels on the connection its sender opened, a reply on the one its receiver opened.
         """
+        if not self.lives and not self.given_up:
+            return int(reply)
         number = self.lives.get(sender, 0) + self.lives.get(node, 0)
         if self.given_up:
             number += self.given_up.get((node, sender) if reply else (sender, node), 0)
@@ -78,14 +109,30 @@ class Network:
 
     def is_open(self, sender: str, node: str, ticket: int) -> bool:
         """Whether the connection of a ticket still stands and the receiver's process runs."""
-        return self.alive.get(node, False) and ticket == self.ticket(sender, node, reply=bool(ticket & 1))
+        if not self.alive.get(node, False):
+            return False
+        if not self.lives and not self.given_up:
+            return True
+        return ticket == self.ticket(sender, node, reply=bool(ticket & 1))
 
     def disconnect(self, opener: str, other: str) -> None:
         """The one that opened a connection gives it up: what is under way or waits on it is gone."""
+        self.disturbed(opener, other)
         self.given_up[opener, other] = self.given_up.get((opener, other), 0) + 1
+
+    def close(self, acceptor: str, opener: str, now: int, cause: int) -> None:
+        """The one that accepted a connection closes it: the same, and the opener notices where the network lets it."""
+        self.disconnect(opener, acceptor)
+        link = self.links.get((acceptor, opener))
+        if link is None or not (link.cut or link.held):
+            latency = self.latency if link is None else link.latency
+            self.scheduler.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message; it arrives later, or never. `reply`: it answers one that came from there."""
+        if self.plain and not (self.links or self.lives or self.given_up or self.lose_next) and self.alive.get(node):
+            self.scheduler.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has ever happened to a link
+            return
         direction = (sender, node)
         if direction in self.lose_next:
             self.lose_next.discard(direction)
@@ -103,9 +150,34 @@ class Network:
             return
         self._transmit(sender, node, link, ticket, message, now, cause)
 
+    def send_in_order(self, order: int, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
+        """As `send`, for an empty fetch or its empty answer: it has its own place among what arrives at the same time."""
+        if self.steady_latency(sender, node) >= 0 and self.alive.get(node, False):
+            ticket = self.ticket(sender, node, reply=reply)
+            self.scheduler.add_in_order(now + self.latency, order, node, sender, ticket, message, cause)
+        else:
+            self.send(sender, node, message, now, cause, reply=reply)
+
+    def steady_latency(self, sender: str, node: str) -> int:
+        """How long every message of a direction takes, µs; -1 if that is not sure."""
+        direction = (sender, node)
+        if not self.plain or direction in self.links or direction in self.lose_next:
+            return -1
+        return self.latency
+
+    def _forget_if_plain(self, direction: Direction, link: LinkState, now: int) -> None:
+        """A direction that is as at the start again needs no state of its own."""
+        if (
+            not (link.cut or link.held or link.waiting)
+            and (link.latency, link.jitter, link.loss_ppm) == (self.latency, self.jitter, self.loss_ppm)
+            and (link.duplicate_ppm, link.reorder_ppm) == (self.duplicate_ppm, self.reorder_ppm)
+            and link.last_arrival <= now + self.latency
+        ):
+            del self.links[direction]
+
     def _transmit(self, sender: str, node: str, link: LinkState | None, ticket: int, message: object, now: int, cause: int) -> None:
         if link is None:
-            if not self.jitter and not self.loss_ppm:
+            if self.plain:
                 self.scheduler.add(now + self.latency, node, sender, ticket, message, cause)
                 return
             link = self.link((sender, node))
@@ -117,11 +189,19 @@ class Network:
             while self.random.randrange(1_000_000) < link.loss_ppm:
                 arrival += wait
                 wait = min(2 * wait, RETRANSMISSION_MOST)
+        if (link.duplicate_ppm or link.reorder_ppm) and type(message) in PROXIED:
+            if self.random.randrange(1_000_000) < link.duplicate_ppm:
+                copy = max(arrival, link.last_arrival) + 1 + self.random.randrange(PROXY_DELAY)
+                self.scheduler.add(copy, node, sender, ticket, message, cause)
+            if self.random.randrange(1_000_000) < link.reorder_ppm:
+                self.scheduler.add(arrival + 1 + self.random.randrange(PROXY_DELAY), node, sender, ticket, message, cause)
+                return
         link.last_arrival = arrival = max(arrival, link.last_arrival)
         self.scheduler.add(arrival, node, sender, ticket, message, cause)
 
     def cut(self, direction: Direction) -> bool:
         """Cut one direction; False if it was cut already."""
+        self.disturbed(*direction)
         link = self.link(direction)
         before, link.cut = link.cut, True
         return not before
@@ -133,10 +213,12 @@ class Network:
             return False
         link.cut = False
         self._deliver_waiting(direction, link, now)
+        self._forget_if_plain(direction, link, now)
         return True
 
     def hold(self, direction: Direction) -> bool:
         """Hold messages of one direction back; False if they were held already."""
+        self.disturbed(*direction)
         link = self.link(direction)
         before, link.held = link.held, True
         return not before
@@ -159,6 +241,7 @@ class Network:
         link.held = False
         count = len(link.waiting)
         self._deliver_waiting(direction, link, now)
+        self._forget_if_plain(direction, link, now)
         return count
 
     def _deliver_waiting(self, direction: Direction, link: LinkState, now: int) -> None:

@@ -152,12 +152,21 @@ def diverged(cluster: Cluster, tp: TopicPartition, registration: PartitionRegist
     return total
 
 
-def cluster_view(cluster: Cluster) -> ClusterView:
-    """Everything."""
+def cluster_view(
+    cluster: Cluster,
+    partitions: tuple[PartitionView, ...] | None = None,
+    diverged_in_all: int = 0,
+    exposed_in_all: int = 0,
+    state: int = -1,
+) -> ClusterView:
+    """Everything; with `partitions` whoever asks has looked at those already, and knows the sums and the state (`core.sim.glance`)."""
     account, network = cluster.account, cluster.network
     replication = cluster.controller.replication
     quorum = cluster.quorum
-    partitions = tuple(partition_view(cluster, tp) for tp in replication.partitions)
+    if partitions is None:
+        partitions = tuple(partition_view(cluster, tp) for tp in replication.partitions)
+        diverged_in_all = sum(view.diverged for view in partitions)
+        exposed_in_all = sum(view.exposed for view in partitions)
     producers = [client for client in cluster.clients.values() if isinstance(client, Producer)]
     consumers = [client for client in cluster.clients.values() if isinstance(client, Consumer)]
     return ClusterView(
@@ -198,15 +207,16 @@ def cluster_view(cluster: Cluster) -> ClusterView:
         acked=account.acked,
         lost=account.lost,
         duplicated=account.duplicated,
-        diverged=sum(view.diverged for view in partitions),
+        diverged=diverged_in_all,
         unclean_elections=account.elections.get("unclean", 0) + account.elections.get("last-known", 0),
         isr_shrinks=sum(account.shrinks.values()),
         isr_expands=sum(account.expands.values()),
-        exposed=sum(view.exposed for view in partitions),
+        exposed=exposed_in_all,
         controller_epoch=_controller_epoch(cluster),
         active_controllers=cluster.controller.active_count if quorum is None else quorum.active_count(),
         majority=quorum is None or quorum.has_majority(list(cluster.paused)),
         voters=() if quorum is None else quorum.views(),
+        state=state,
     )
 
 

@@ -27,6 +27,7 @@ from core.journal.events.brokers import (
 from core.journal.events.clients import (
     Consumed,
     ConsumerReset,
+    ConsumerTruncated,
     DuplicateDropped,
     ProduceAcked,
     ProduceFailed,
@@ -47,6 +48,7 @@ from core.journal.events.controller import (
     NoMajority,
     PartitionChanged,
     PartitionOffline,
+    PartitionsCreated,
     TopicCreated,
     TopicRefused,
     UncommittedDropped,
@@ -57,6 +59,7 @@ from core.journal.events.disks import (
     DiskSlowed,
     LogDirFailed,
     LogDirRepaired,
+    LogFlushed,
     LogRestarted,
     LogsRecovered,
     LogStartMoved,
@@ -67,8 +70,8 @@ from core.journal.events.disks import (
 )
 from core.journal.events.durability import RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsLost, RecordsRecovered, RecordsSafe
 from core.journal.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkByCount, IsrShrinkProposed, IsrShrunk
-from core.journal.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkReleased
-from core.journal.events.people import Acted, SettingChanged
+from core.journal.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkProxied, LinkReleased
+from core.journal.events.people import Acted, ClockSet, SettingChanged
 from core.journal.events.replicas import (
     Appended,
     AppendRefused,
@@ -89,6 +92,7 @@ from core.journal.events.zookeeper import (
     ControllerRequestRefused,
     IsrChangesPublished,
     LeaderAndIsrIgnored,
+    ReplicasOffline,
     SessionExpired,
 )
 
@@ -113,8 +117,10 @@ __all__ = [
     "BrokerStarted",
     "BrokerStopped",
     "BrokerUnfenced",
+    "ClockSet",
     "Consumed",
     "ConsumerReset",
+    "ConsumerTruncated",
     "ControllerCandidate",
     "ControllerElected",
     "ControllerPaused",
@@ -151,15 +157,18 @@ __all__ = [
     "LinkCut",
     "LinkHealed",
     "LinkHeld",
+    "LinkProxied",
     "LinkReleased",
     "LogDirFailed",
     "LogDirRepaired",
+    "LogFlushed",
     "LogRestarted",
     "LogStartMoved",
     "LogsRecovered",
     "NoMajority",
     "PartitionChanged",
     "PartitionOffline",
+    "PartitionsCreated",
     "ProduceAcked",
     "ProduceFailed",
     "ProducerEpochBumped",
@@ -174,6 +183,7 @@ __all__ = [
     "RegistrationRefused",
     "ReplicaMoveBegun",
     "ReplicaMoved",
+    "ReplicasOffline",
     "SegmentsDeleted",
     "SessionExpired",
     "SettingChanged",
@@ -191,17 +201,17 @@ __all__ = [
 EVENTS: Final[tuple[type[Event], ...]] = (
     Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered,
     RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed,
-    LogsRecovered, RecoveryPointsCheckpointed, SegmentsDeleted, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed,
+    LogsRecovered, RecoveryPointsCheckpointed, LogFlushed, SegmentsDeleted, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed,
     DirectoriesOffline, LogDirRepaired, ReplicaMoveBegun, ReplicaMoved, DiskSlowed, LinkCut, LinkHealed,
-    LinkChanged, LinkHeld, LinkReleased, TopicCreated, TopicRefused, PartitionChanged, LeaderElected, PartitionOffline,
+    LinkChanged, LinkProxied, LinkHeld, LinkReleased, ClockSet, TopicCreated, PartitionsCreated, TopicRefused, PartitionChanged, LeaderElected, PartitionOffline,
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched,
     FollowerAppended, FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed,
     FetcherDisconnected, IsrShrinkProposed, IsrShrinkByCount, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked,
-    ProduceFailed, Consumed, ConsumerReset, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
+    ProduceFailed, Consumed, ConsumerReset, ConsumerTruncated, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
     RecordsExposed, RecordsSafe,
     ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,
     ControllerStarted, ControllerPaused, ControllerResumed,
-    SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, IsrChangesPublished,
+    SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, ReplicasOffline, IsrChangesPublished,
 )  # fmt: skip
 """Every kind, from what people did to the durability account."""
 

@@ -9,10 +9,11 @@ from core.units import format_duration
 
 
 class BrokerStopped(Event):
-    """A broker's process ended; `how`: killed, power-loss, shutdown or halted (by failed log directories)."""
+    """A broker's process ended; `how`: killed, power-loss, shutdown, halted (by failed log directories), or exited (rather than cut its log)."""
 
     kind: ClassVar[str] = "broker-stopped"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "BrokerServer#shutdown"
     broker: int
     how: str
 
@@ -21,6 +22,7 @@ class BrokerStopped(Event):
             "killed": "was killed; its logs stay, nobody was told: the controller notices when its session expires",
             "power-loss": "lost power; what was not flushed is gone",
             "shutdown": "has shut down in good order, its high watermarks are on disk",
+            "exited": "exited: its log is longer than its leader's, and unclean.leader.election.enable is false, so it may not be cut",
             "halted": "halted: it has no log directory left that it may use; nobody was told: the controller notices when its session expires",
         }
         return f"b{self.broker} {tail[self.how]}"
@@ -67,6 +69,7 @@ class BrokerPaused(Event):
 
     kind: ClassVar[str] = "broker-paused"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "broker.session.timeout.ms, BrokerHeartbeatManager"
     broker: int
 
     def sentence(self) -> str:
@@ -78,6 +81,7 @@ class BrokerResumed(Event):
 
     kind: ClassVar[str] = "broker-resumed"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "BrokerLifecycleManager"
     broker: int
     paused_us: int
 

@@ -139,3 +139,24 @@ class ConsumerReset(Event):
 
     def sentence(self) -> str:
         return f"{self.consumer} stood at {self.from_offset} of {name_of(self.topic, self.partition)} ({self.error}) and was reset to {self.policy}: {self.to_offset}"
+
+
+class ConsumerTruncated(Event):
+    """A consumer found that what it read last is not in the new leader's log any more, and goes back to where that diverges."""
+
+    kind: ClassVar[str] = "consumer-truncated"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "SubscriptionState#maybeCompleteValidation, KIP-320"
+    consumer: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    read_epoch: int
+    leader_epoch: int
+
+    def sentence(self) -> str:
+        return (
+            f"{self.consumer} had read {name_of(self.topic, self.partition)} up to {self.from_offset} in epoch {self.read_epoch}; by its new leader the log diverges "
+            f"at {self.to_offset} (epoch {self.leader_epoch}): it goes back there"
+        )

@@ -24,8 +24,22 @@ class TopicCreated(Event):
         return f"topic {self.topic}: {many}, replication factor {self.replication_factor}"
 
 
+class PartitionsCreated(Event):
+    """A topic got more partitions; they follow as `partition-changed`."""
+
+    kind: ClassVar[str] = "partitions-created"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicationControlManager#createPartitions"
+    topic: str
+    added: int
+    partitions: int
+
+    def sentence(self) -> str:
+        return f"topic {self.topic}: {self.added} more, {self.partitions} partitions now"
+
+
 class TopicRefused(Event):
-    """A topic was refused; nothing was created."""
+    """A topic, or more partitions of one, was refused; nothing was created."""
 
     kind: ClassVar[str] = "topic-refused"
     level: ClassVar[int] = NOTABLE
@@ -231,6 +245,7 @@ class ControllerStopped(Event):
 
     kind: ClassVar[str] = "controller-stopped"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KIP-595"
     controller: str
 
     def sentence(self) -> str:
@@ -242,6 +257,7 @@ class ControllerStarted(Event):
 
     kind: ClassVar[str] = "controller-started"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KafkaRaftClient#initialize"
     controller: str
 
     def sentence(self) -> str:
@@ -253,6 +269,7 @@ class ControllerPaused(Event):
 
     kind: ClassVar[str] = "controller-paused"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KIP-595"
     controller: str
 
     def sentence(self) -> str:
@@ -264,6 +281,7 @@ class ControllerResumed(Event):
 
     kind: ClassVar[str] = "controller-resumed"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KafkaRaftClient#poll"
     controller: str
     paused_us: int
 

@@ -28,6 +28,21 @@ class LogsRecovered(Event):
         )
 
 
+class LogFlushed(Event):
+    """A log was flushed because it had not been for log.flush.interval.ms: what is below `to_offset` outlives the machine."""
+
+    kind: ClassVar[str] = "log-flushed"
+    source: ClassVar[str] = "LogManager#flushDirtyLogs"
+    broker: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} flushed {name_of(self.topic, self.partition)} to disk, {offsets(self.from_offset, self.to_offset)}: log.flush.interval.ms"
+
+
 class SegmentsDeleted(Event):
     """Retention deleted the oldest segments; the log starts at `to_offset` now. `rule`: retention.ms, retention.bytes or log-start."""
 
@@ -194,6 +209,7 @@ class DiskSlowed(Event):
 
     kind: ClassVar[str] = "disk-slowed"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "LocalLog#append"
     broker: int
     delay_us: int
 

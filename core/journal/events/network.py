@@ -13,6 +13,7 @@ class LinkCut(Event):
 
     kind: ClassVar[str] = "link-cut"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "NetworkClient#handleTimedOutRequests"
     src: str
     dst: str
 
@@ -25,6 +26,7 @@ class LinkHealed(Event):
 
     kind: ClassVar[str] = "link-healed"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "NetworkClient#ready"
     src: str
     dst: str
 
@@ -37,6 +39,7 @@ class LinkChanged(Event):
 
     kind: ClassVar[str] = "link-changed"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Selector#poll"
     src: str
     dst: str
     latency_us: int
@@ -51,11 +54,30 @@ class LinkChanged(Event):
         )
 
 
+class LinkProxied(Event):
+    """What a proxy on a client's link does to requests changed."""
+
+    kind: ClassVar[str] = "link-proxied"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "NetworkClient#correlate"
+    src: str
+    dst: str
+    duplicate_ppm: int
+    reorder_ppm: int
+
+    def sentence(self) -> str:
+        return (
+            f"a proxy on the link {self.src} → {self.dst} delivers {self.duplicate_ppm / 10_000:g} % of requests twice, and lets later ones "
+            f"overtake {self.reorder_ppm / 10_000:g} %"
+        )
+
+
 class LinkHeld(Event):
     """Messages from `src` to `dst` are held back."""
 
     kind: ClassVar[str] = "link-held"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "NetworkClient#handleTimedOutRequests"
     src: str
     dst: str
 
@@ -68,6 +90,7 @@ class LinkReleased(Event):
 
     kind: ClassVar[str] = "link-released"
     level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Selector#poll"
     src: str
     dst: str
     messages: int

@@ -90,6 +90,23 @@ class LeaderAndIsrIgnored(Event):
         )
 
 
+class ReplicasOffline(Event):
+    """A broker has answered LeaderAndIsr with KAFKA_STORAGE_ERROR: the controller moves what is in its failed log directory."""
+
+    kind: ClassVar[str] = "replicas-offline"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KafkaController#processLeaderAndIsrResponseReceived"
+    broker: int
+    partitions: int
+    offline: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} answers LeaderAndIsr for {self.partitions} partitions KAFKA_STORAGE_ERROR: their replicas there are in a failed "
+            f"log directory ({self.offline} in all); the controller takes them out of the ISRs and elects others where they led"
+        )
+
+
 class IsrChangesPublished(Event):
     """A leader tells the controller which partitions' ISRs it has changed."""
 

@@ -1,0 +1,158 @@
+"""What administrators ask of the cluster: settings, topics, elections, moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from core import acts
+from core.controller.create_partitions import create_partitions
+from core.controller.partition_change import ElectionMode
+from core.errors import ActRefused, KafkaError
+from core.ids import TopicPartition
+from core.journal import events
+from core.settings import setting_named
+from core.sim.deeds import find
+from core.spec import PartitionSpec, TopicSpec
+
+if TYPE_CHECKING:
+    from core.sim.cluster import Cluster
+
+
+def _set(cluster: Cluster, act: acts.Set) -> find.Doing:
+    try:
+        setting = setting_named(act.name)
+        setting.parse(act.value)
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+    if not setting.dynamic and not act.force:
+        raise ActRefused(
+            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads it when a broker starts. "
+            "Set it in the cluster's settings, or write force: true to have it at once"
+        )
+    if act.topic is not None and act.broker is not None:
+        raise ActRefused(f"set {act.name} for a topic or for a broker, not for both")
+    if act.topic is not None:
+        find.topic(cluster, act.topic)
+        if setting.scope != "topic":
+            raise ActRefused(f"{act.name} is no topic setting; set it for a broker or for the whole cluster")
+    if act.broker is not None:
+        find.broker(cluster, act.broker)
+        if setting.scope == "controller":
+            raise ActRefused(f"{act.name} is a setting of the controller; set it for the whole cluster")
+        if act.name == "min.insync.replicas" and cluster.release.elr:
+            raise ActRefused(
+                "Broker-level min.insync.replicas cannot be altered while ELR is enabled (KIP-966); set it for the whole cluster or a topic"
+            )
+    find.need_controller(cluster)
+    return lambda: cluster.administer(act)
+
+
+def _do_set(cluster: Cluster, act: acts.Set) -> None:
+    cluster.controller.set_config(act.name, act.value, topic=act.topic, broker=act.broker)
+
+
+def _create_topic(cluster: Cluster, act: acts.CreateTopic) -> find.Doing:
+    find.need_controller(cluster)
+    return lambda: cluster.administer(act)
+
+
+def _do_create_topic(cluster: Cluster, act: acts.CreateTopic) -> None:
+    spec = TopicSpec(
+        act.topic, act.partitions, act.replication_factor, tuple(PartitionSpec(replicas) for replicas in act.replicas), act.config
+    )
+    try:
+        cluster.controller.replication.create_topic(spec)
+    except KafkaError as refusal:
+        cluster.journal.emit(events.TopicRefused.kind, act.topic, refusal.code, refusal.message)
+    except ValueError as wrong:
+        cluster.journal.emit(events.TopicRefused.kind, act.topic, "INVALID_CONFIG", str(wrong))
+
+
+def _create_partitions(cluster: Cluster, act: acts.CreatePartitions) -> find.Doing:
+    find.need_controller(cluster)
+    return lambda: cluster.administer(act)
+
+
+def _do_create_partitions(cluster: Cluster, act: acts.CreatePartitions) -> None:
+    try:
+        create_partitions(cluster.controller.replication, act.topic, act.partitions, act.replicas)
+    except KafkaError as refusal:
+        cluster.journal.emit(events.TopicRefused.kind, act.topic, refusal.code, refusal.message)
+
+
+def _elect(cluster: Cluster, act: acts.Elect) -> find.Doing:
+    if act.election not in ("preferred", "unclean"):
+        raise ActRefused(f"an election is preferred or unclean, not {act.election}")
+    replication = cluster.controller.replication
+    if act.partition is not None and act.partition not in replication.partitions:
+        raise ActRefused(f"there is no partition {act.partition}")
+    find.need_controller(cluster)
+    return lambda: cluster.administer(act)
+
+
+def _do_elect(cluster: Cluster, act: acts.Elect) -> None:
+    mode = ElectionMode.PREFERRED if act.election == "preferred" else ElectionMode.UNCLEAN
+    cluster.controller.replication.elect_leaders(act.partition, mode)
+
+
+def _reassign(cluster: Cluster, act: acts.Reassign) -> find.Doing:
+    _check_reassignment(cluster, act.partition, act.replicas)
+    return lambda: cluster.administer(act)
+
+
+def _do_reassign(cluster: Cluster, act: acts.Reassign) -> None:
+    if _reassignment_holds(cluster, act.partition, act.replicas):
+        cluster.controller.replication.reassign(act.partition, act.replicas)
+
+
+def _cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> find.Doing:
+    _check_reassignment(cluster, act.partition, None)
+    return lambda: cluster.administer(act)
+
+
+def _do_cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> None:
+    if _reassignment_holds(cluster, act.partition, None):
+        cluster.controller.replication.cancel_reassignment(act.partition)
+
+
+def _reassignment_holds(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> bool:
+    """Whether a reassignment is still possible by the time it is committed."""
+    try:
+        cluster.controller.replication.check_reassignment(tp, replicas)
+    except KafkaError:
+        return False
+    return True
+
+
+def _check_reassignment(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+    find.need_controller(cluster)
+    try:
+        cluster.controller.replication.check_reassignment(tp, replicas)
+    except KafkaError as refusal:
+        raise ActRefused(str(refusal)) from None
+
+
+_DO: Final[dict[type[acts.Act], Callable[[Any, Any], None]]] = {
+    acts.Set: _do_set,
+    acts.CreateTopic: _do_create_topic,
+    acts.CreatePartitions: _do_create_partitions,
+    acts.Elect: _do_elect,
+    acts.Reassign: _do_reassign,
+    acts.CancelReassignment: _do_cancel_reassignment,
+}
+
+
+def carry_out(cluster: Cluster, act: acts.Act) -> None:
+    """Have the controller do what was asked, now or when it is committed; by then it may have become impossible."""
+    _DO[type(act)](cluster, act)
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.Set: _set,
+    acts.CreateTopic: _create_topic,
+    acts.CreatePartitions: _create_partitions,
+    acts.Elect: _elect,
+    acts.Reassign: _reassign,
+    acts.CancelReassignment: _cancel_reassignment,
+}

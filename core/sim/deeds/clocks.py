@@ -1,0 +1,52 @@
+"""People set a component's clock wrong, or right again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core import acts
+from core.broker.broker import Broker
+from core.clients.client import Client
+from core.clock import MILLION, Clock
+from core.controller.controller import Controller
+from core.controller.quorum import ControllerNode
+from core.errors import ActRefused
+from core.ids import CONTROLLER, ZOOKEEPER
+from core.journal import events
+from core.sim.deeds import find
+
+if TYPE_CHECKING:
+    from core.sim.cluster import Cluster
+
+MOST_DRIFT: Final = MILLION // 2
+"""Most that a clock gains or loses, parts per million: half as fast again."""
+
+
+def _set_clock(cluster: Cluster, act: acts.SetClock) -> find.Doing:
+    if abs(act.drift_ppm) > MOST_DRIFT:
+        raise ActRefused(f"a clock gains or loses at most {MOST_DRIFT // 10_000} %")
+    if act.node == ZOOKEEPER or (cluster.quorum is not None and act.node == CONTROLLER):
+        raise ActRefused(f"the clock of {act.node} is always right; set that of a broker, of a client, or of the one controller")
+    name = find.node(cluster, act.node)
+    node = cluster.nodes[name]
+    if isinstance(node, ControllerNode):
+        raise ActRefused(f"the clock of {name} is always right; set that of a broker, of a client, or of the one controller")
+
+    def doing() -> None:
+        cluster.journal.emit(events.ClockSet.kind, name, act.skew, act.drift_ppm)
+        clock = Clock(act.skew, act.drift_ppm, cluster.now)
+        if isinstance(node, Broker):
+            node.settings.clock = clock
+            node.refresh_settings()
+        elif isinstance(node, Client):
+            node.clock = clock
+        elif isinstance(node, Controller):
+            node.settings.clock = clock
+            node.refresh_session_timeout()
+
+    return doing
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.SetClock: _set_clock,
+}
