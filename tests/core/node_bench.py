@@ -209,7 +209,7 @@ class BrokerBench(NodeBench):
         """A follower fetches in a new session and is answered at once."""
         request = self.fetch_request(follower, offset, leader_epoch=leader_epoch, last_epoch=last_epoch, broker_epoch=broker_epoch, tp=tp)
         self.broker.handle(request, broker_address(follower))
-        (part,) = self.one_sent(FetchResponse, broker_address(follower)).partitions
+        (part,) = self.one_sent(FetchResponse, broker_address(follower)).parts()
         return part
 
     def fetch_request(

@@ -107,6 +107,36 @@ def test_gauges_are_those_of_the_view_after_any_failure() -> None:
         assert shrinks <= view.isr_shrinks
 
 
+@pytest.mark.parametrize("empty", [True, False])
+def test_replicas_in_failed_directories_are_offline_until_the_broker_starts_with_them(empty: bool) -> None:
+    """`ReplicaManager#offlinePartitionCount`: what `handleLogDirFailure` marked, and a start finds in a directory still failed."""
+    placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(7))
+    spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=3) for broker in (1, 2, 3)), (TopicSpec("t", assignment=placed),))
+    observer = MetricsObserver(spec, CURRENT)
+    cluster = Cluster(spec, sink=observer.take)
+
+    def offline_after(*done: acts.Act) -> list[float]:
+        for act in done:
+            cluster.do(act)
+            cluster.run_until(cluster.now + 15 * SECOND)
+        samples, view = observer.samples(cluster.now), cluster.view()
+        counts = [value(samples, MANAGER + "OfflineReplicaCount", broker) for broker in (1, 2, 3)]
+        for broker, count in zip((1, 2, 3), counts, strict=True):
+            assert count == len(cluster.brokers[broker].replicas.offline_partitions)
+            if not any(each.repaired for each in cluster.brokers[broker].disk.dirs):
+                assert count == sum(copy.broker == broker and not copy.dir_online for one in view.partitions for copy in one.copies)
+        return counts
+
+    cluster.run_until(15 * SECOND)
+    assert offline_after() == [0, 0, 0]
+    assert offline_after(acts.FailDir(1, 1)) == [3, 0, 0]
+    assert offline_after(acts.FailDir(1, 2)) == [5, 0, 0]
+    assert offline_after(acts.Kill(1), acts.Start(1)) == [5, 0, 0], "a start does not mend a directory"
+    assert offline_after(acts.RepairDir(1, 1, empty=empty)) == [5, 0, 0], "nor is a mended one taken up before the next"
+    assert offline_after(acts.Kill(1), acts.Start(1)) == [2, 0, 0]
+    assert offline_after(acts.FailDir(1, 1)) == [5, 0, 0]
+
+
 def test_a_busy_broker_has_less_idle_threads() -> None:
     cluster, observer = seen()
     cluster.do(acts.Load("t", rate=200_000, every=1_000, bytes=1_000))

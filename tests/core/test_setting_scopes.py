@@ -6,6 +6,7 @@ import pytest
 
 from core import acts
 from core.errors import ActRefused
+from core.release import RELEASES
 from core.settings import SETTINGS
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
@@ -13,9 +14,10 @@ from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 LAG = "replica.lag.time.max.ms"
 
 
-def made() -> Cluster:
+def made(release: str = "4.1") -> Cluster:
     return Cluster(
-        ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),))
+        ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),)),
+        RELEASES[release],
     )
 
 
@@ -36,7 +38,7 @@ def test_force_has_it_at_once() -> None:
 
 
 def test_topic_beats_broker_beats_cluster() -> None:
-    cluster = made()
+    cluster = made("4.0")
     name = "min.insync.replicas"
     cluster.do(acts.Set(name, "2"))
     cluster.do(acts.Set(name, "3", broker=1))

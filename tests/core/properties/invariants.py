@@ -9,6 +9,7 @@ from typing import Final
 
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
+from core.controller.zookeeper.control import ZooKeeperControl
 from core.ids import NO_LEADER, TopicPartition
 from core.log.replica_log import ReplicaLog
 from core.release import Release, Truncation
@@ -33,18 +34,25 @@ class Watch:
     Attributes:
         committed: by partition what was ever below a leader's high watermark, as a log.
         lossless: whether committed records must survive (not so before epochs and fencing were complete).
+        abandoned: partitions whose ELR was cleared, by setting min.insync.replicas, while their ISR was empty: only an unclean election helps.
+        exited: brokers that ended rather than cut a log (to 1.1); started again they end again, until an operator helps them (KAFKA-3410).
+        equal: whether all replicas of a healed cluster hold the same records (not so before fetches are fenced: E2, and S4's zombies).
     """
 
     def __init__(self, release: Release) -> None:
         self.release = release
         self.lossless = release.truncation is not Truncation.HIGH_WATERMARK and release.fetch_epoch_fencing and release.maximal_isr
+        self.equal = release.fetch_epoch_fencing
         self.cluster: Cluster | None = None
         self.committed: dict[TopicPartition, ReplicaLog] = {}
         self.leaders: dict[tuple[TopicPartition, int], int] = {}
         self.high_watermarks: dict[tuple[TopicPartition, int], int] = {}
         self.epochs: dict[TopicPartition, tuple[int, int]] = {}
         self.positions: dict[tuple[str, TopicPartition], int] = {}
+        self.renumbered: dict[tuple[str, TopicPartition], None] = {}
         self.changed: dict[TopicPartition, None] = {}
+        self.abandoned: dict[TopicPartition, None] = {}
+        self.exited: dict[int, None] = {}
         self.events = 0
 
     # --- driving ---------------------------------------------------------------------------------------------------
@@ -73,8 +81,13 @@ class Watch:
             handler(event)
 
     def _partition_changed(self, event: tuple) -> None:
-        topic, number, leader, leader_epoch, partition_epoch, replicas, isr, elr = event[4:12]
+        topic, number, leader, leader_epoch, partition_epoch, replicas, isr, elr, last_known = event[4:13]
         tp = TopicPartition(topic, number)
+        if isr or elr or last_known:
+            self.abandoned.pop(tp, None)
+        elif tp not in self.abandoned:
+            must(event[-1] == "min.insync.replicas was set", "nobody is left who may lead", event)
+            self.abandoned[tp] = None
         before = self.epochs.get(tp)
         self.epochs[tp] = (leader_epoch, partition_epoch)
         if before is not None:
@@ -84,9 +97,18 @@ class Watch:
         must(leader == NO_LEADER or leader in isr, "the leader is outside the ISR", event)
         must(not set(elr) & set(isr) and set(elr) <= set(replicas), "a wrong ELR", event)
 
+    def _broker_stopped(self, event: tuple) -> None:
+        if event[5] == "exited":
+            must(self.release.halts_on_truncation, "a broker ended rather than cut its log", event)
+            self.exited[event[4]] = None
+
     def _became_leader(self, event: tuple) -> None:
         broker, topic, number, epoch = event[4:8]
-        must(self.leaders.setdefault((TopicPartition(topic, number), epoch), broker) == broker, "two leaders in one epoch", event)
+        key = (TopicPartition(topic, number), epoch)
+        must(self.leaders.setdefault(key, broker) == broker, "two leaders in one epoch", event)
+        if self.cluster is not None and isinstance(self.cluster.controller, ZooKeeperControl):
+            # A controller that took over after a leader's restart finds it living and leading: the same epoch, from the checkpoint on.
+            self.high_watermarks.pop(key, None)
 
     def _high_watermark(self, event: tuple) -> None:
         broker, topic, number, epoch, old, new = event[4:10]
@@ -112,8 +134,16 @@ class Watch:
     def _records_lost(self, event: tuple) -> None:
         must(not self.lossless, "acknowledged records are lost", event)
 
+    def _records_duplicated(self, event: tuple) -> None:
+        renumbered = (event[7], TopicPartition(event[4], event[5])) in self.renumbered
+        must(event[7] != "sure0" or renumbered, "an idempotent producer's batch is written twice", event)
+
+    def _producer_epoch_bumped(self, event: tuple) -> None:
+        """What was under way is numbered anew, though it may be in the log already (`TxnPartitionMap#startSequencesAtBeginning`)."""
+        self.renumbered[event[4], TopicPartition(event[5], event[6])] = None
+
     def _records_diverged(self, event: tuple) -> None:
-        must(self.release.truncation < Truncation.EPOCH_ROUNDS, "a follower fetches on with another log", event)
+        must(not self.release.fetch_epoch_fencing, "a follower fetches on with another log", event)
 
     def _consumed(self, event: tuple) -> None:
         consumer, topic, number, _, start, end, high_watermark = event[4:11]
@@ -122,6 +152,11 @@ class Watch:
         must(start < end <= high_watermark, "the consumer was given records at or above the high watermark", event)
         must(end <= self.committed[key[1]].leo, "the consumer was given records that were never committed", event)
         self.positions[key] = end
+
+    def _consumer_truncated(self, event: tuple) -> None:
+        consumer, topic, number, _, position = event[4:9]
+        must(not self.lossless, "what a consumer has read is not in the log any more", event)
+        self.positions[consumer, TopicPartition(topic, number)] = position
 
     def _consumer_reset(self, event: tuple) -> None:
         consumer, topic, number, _, position = event[4:9]
@@ -179,17 +214,24 @@ class Watch:
         A follower's high watermark may stay behind until the leader's moves again: it ignores the one in an answer with a
         diverging epoch, the leader's fetch session takes it for told (`CachedPartition#maybeUpdateResponseData`).
         """
+        self._ends_for_a_reason(cluster)
         for tp, registration in cluster.controller.replication.partitions.items():
+            if tp in self.abandoned or self._is_held_up(registration.isr):
+                continue
             must(registration.leader != NO_LEADER, f"{tp} has no leader: {registration}")
-            must(set(registration.isr) == set(registration.replicas), f"{tp} is not in sync: {registration}")
+            must(set(registration.isr) >= set(registration.replicas) - set(self.exited), f"{tp} is not in sync: {registration}")
             leader = cluster.brokers[registration.leader].disk.logs[tp]
             must(leader.high_watermark == leader.leo, f"{tp}: high watermark {leader.high_watermark} of {leader.leo}")
             for replica in registration.replicas:
+                if replica in self.exited:
+                    continue
                 log = cluster.brokers[replica].disk.logs[tp]
                 must(log.leo == leader.leo, f"{tp} on b{replica} ends at {log.leo}, its leader at {leader.leo}")
                 state = cluster.brokers[replica].replicas.fetch_state(tp)
                 must(replica == registration.leader or state == "fetching", f"{tp} on b{replica} is {state}")
-                must(not log.differences(leader), f"{tp} on b{replica} differs from its leader: {log.differences(leader)}")
+                must(
+                    not self.equal or not log.differences(leader), f"{tp} on b{replica} differs from its leader: {log.differences(leader)}"
+                )
         for client in cluster.clients.values():
             if isinstance(client, Producer):
                 waiting = sum(map(len, client.queues.values())) + len(client.in_flight)
@@ -200,8 +242,29 @@ class Watch:
             elif isinstance(client, Consumer):
                 for number, position in enumerate(client.positions):
                     tp = TopicPartition(client.topic, number)
+                    if tp in self.abandoned or self._is_held_up(cluster.controller.replication.partitions[tp].isr):
+                        continue
                     leader = cluster.brokers[cluster.controller.replication.partitions[tp].leader].disk.logs[tp]
                     must(position == leader.high_watermark, f"{client.name} stands at {position} of {leader.high_watermark} in {tp}")
+
+    def _is_held_up(self, isr: tuple[int, ...]) -> bool:
+        """Only brokers that end again and again could lead."""
+        return bool(isr) and set(isr) <= set(self.exited)
+
+    def _ends_for_a_reason(self, cluster: Cluster) -> None:
+        """A broker that ended at last has a log that is longer than its leader's; one that ended once, and is whole, is as any other."""
+        partitions = cluster.controller.replication.partitions
+        for broker in list(self.exited):
+            logs = cluster.brokers[broker].disk.logs
+            longer = [
+                tp
+                for tp, registration in partitions.items()
+                if tp in logs
+                and registration.leader not in (NO_LEADER, broker)
+                and logs[tp].leo > cluster.brokers[registration.leader].disk.logs[tp].leo
+            ]
+            if not longer:
+                del self.exited[broker]
 
 
 def must(holds: bool, what: str, event: tuple = ()) -> None:

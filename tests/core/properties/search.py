@@ -14,10 +14,14 @@ from tests.core.properties.invariants import Watch
 from tests.core.properties.timelines import Timeline, heal, play, timelines
 
 
-def watched(timeline: Timeline, release: Release, *, healed: bool = True, lossless: bool = True) -> Cluster:
-    """Play a timeline under watch, then heal it and demand that it becomes whole; without `lossless` records may be lost on the way."""
+def watched(timeline: Timeline, release: Release, *, healed: bool = True, lossless: bool = True, equal: bool = False) -> Cluster:
+    """Play a timeline under watch, then heal it and demand that it becomes whole; without `lossless` records may be lost on the way.
+
+    `equal` demands that replicas are equal in the end also where the release does not promise it.
+    """
     watch = Watch(release)
     watch.lossless = watch.lossless and lossless
+    watch.equal = watch.equal or equal
     cluster = play(timeline, release, watch.sink, watch.run)
     watch.look()
     if healed:

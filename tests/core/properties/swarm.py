@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core import acts
-from core.ids import CONTROLLER, TopicPartition, broker_address
+from core.ids import CONTROLLER, ZOOKEEPER, TopicPartition, broker_address
 from core.release import Release
 from core.sim.cluster import Cluster
 from core.units import SECOND, US_PER_MS
@@ -32,6 +32,20 @@ def _broker(draw: random.Random, brokers: int) -> int:
 def _two(draw: random.Random, brokers: int) -> tuple[str, str]:
     a, b = draw.sample(range(1, brokers + 1), 2)
     return broker_address(a), broker_address(b)
+
+
+def _client(draw: random.Random) -> str:
+    return draw.choice(("load0", "sure0", "reader0"))
+
+
+def _of_client(draw: random.Random, brokers: int) -> tuple[str, str]:
+    return _client(draw), broker_address(_broker(draw, brokers))
+
+
+def _clock(draw: random.Random, brokers: int) -> acts.SetClock:
+    node = draw.choice((broker_address(_broker(draw, brokers)), CONTROLLER, _client(draw)))
+    skew = draw.choice((0, -SECOND, 90 * SECOND, -3_600 * SECOND))
+    return acts.SetClock(node, skew, draw.choice((0, 200, -200, 50_000, 300_000, -300_000)))
 
 
 def _of_controller(draw: random.Random, brokers: int) -> tuple[str, str]:
@@ -56,6 +70,11 @@ FAULTS: Final[dict[str, tuple[Draw, Draw | None]]] = {
         lambda draw, n: acts.Link(_two(draw, n), loss_ppm=300_000),
         lambda draw, n: acts.Link(_two(draw, n), loss_ppm=0),
     ),
+    "clock": (_clock, lambda draw, n: acts.SetClock(broker_address(_broker(draw, n)))),
+    "proxy": (
+        lambda draw, n: acts.Link(_of_client(draw, n), duplicate_ppm=draw.choice((0, 200_000)), reorder_ppm=draw.choice((0, 200_000))),
+        lambda draw, n: acts.Link(_of_client(draw, n), duplicate_ppm=0, reorder_ppm=0),
+    ),
     "elect": (lambda draw, n: acts.Elect(), None),
     "lag": (lambda draw, n: acts.Set("replica.lag.time.max.ms", str(draw.choice((1_000, 5_000, 30_000)))), None),
     "burst": (lambda draw, n: acts.Produce("t0", draw.choice((1, 30, 4_000)), producer="burst0"), None),
@@ -75,12 +94,72 @@ HARSH: Final[dict[str, tuple[Draw, Draw | None]]] = {
 }  # fmt: skip
 """Faults after which records may be lost under any release; replicas that differ for good are still a harm."""
 
+
+def _zombie_follower(draw: random.Random, brokers: int) -> list[Step]:
+    """A follower hears nothing of the controller and ZooKeeper, and fetches on, while its leader goes, truncates, and leads again (S4)."""
+    leader, zombie, other = draw.sample(range(1, brokers + 1), 3)
+    lead, zom, oth = broker_address(leader), broker_address(zombie), broker_address(other)
+    return [
+        (0, acts.Elect()),
+        (2 * SECOND, acts.Cut((zom, ZOOKEEPER))),
+        (0, acts.Hold((CONTROLLER, zom))),
+        (draw.choice((0, 8)) * SECOND, acts.Hold((lead, oth))),
+        (0, acts.Produce("t0", 30, acks="0", producer="flood0")),
+        (draw.choice((100, 1_000)) * US_PER_MS, acts.Pause(leader)),
+        (0, acts.Cut((oth, lead))),
+        (draw.randint(7, 25) * SECOND, acts.Resume(leader)),
+        (0, acts.Release((lead, oth))),
+        (0, acts.Heal((oth, lead))),
+        (draw.randint(1, 15) * SECOND, acts.Elect()),
+        (draw.randint(1, 10) * SECOND, acts.Heal((zom, ZOOKEEPER))),
+        (0, acts.Release((CONTROLLER, zom))),
+    ]
+
+
+def _slow_expansion(draw: random.Random, brokers: int) -> list[Step]:
+    """A follower is let in by the controller, its leader does not hear of it, and the follower stands still again (S10)."""
+    leader, late, other = draw.sample(range(1, brokers + 1), 3)
+    lead, lat, oth = broker_address(leader), broker_address(late), broker_address(other)
+    return [
+        (0, acts.Set("replica.lag.time.max.ms", "1000", force=True)),
+        (0, acts.Elect()),
+        (2 * SECOND, acts.Hold((lat, lead))),
+        (draw.choice((3, 17)) * SECOND, acts.Hold((CONTROLLER, lead))),
+        (0, acts.Release((lat, lead))),
+        (draw.choice((2, 20, 300)) * US_PER_MS, acts.Hold((lat, lead))),
+        (draw.randint(1, 4) * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (draw.choice((100, 2_000)) * US_PER_MS, acts.Cut((oth, CONTROLLER), one_way=True)),
+        (0, acts.Kill(leader)),
+        (0, acts.Kill(other)) if draw.random() < 0.7 else (0, acts.Elect()),
+        (draw.randint(9, 14) * SECOND, acts.Release((lat, lead))),
+    ]
+
+
+def _late_orders(draw: random.Random, brokers: int) -> list[Step]:
+    """What the controller says to somebody stays on the way through two changes of leaders."""
+    one, two = draw.sample(range(1, brokers + 1), 2)
+    return [
+        (0, acts.Hold((CONTROLLER, broker_address(one)))),
+        (draw.randint(0, 3) * SECOND, acts.Pause(two)),
+        (draw.randint(7, 20) * SECOND, acts.Resume(two)),
+        (draw.randint(0, 5) * SECOND, acts.Elect()),
+        (draw.randint(0, 5) * SECOND, acts.Release((CONTROLLER, broker_address(one)))),
+    ]
+
+
+SHAPES: Final[dict[str, Callable[[random.Random, int], list[Step]]]] = {
+    "zombie-follower": _zombie_follower,
+    "slow-expansion": _slow_expansion,
+    "late-orders": _late_orders,
+}
+"""Faults that only do harm in a row: a seed may have one of these at most, several times, with who and how long drawn."""
+
 PACES: Final = (2 * US_PER_MS, 50 * US_PER_MS, 700 * US_PER_MS, 4 * SECOND, 12 * SECOND)
 """Mean time between two steps, µs."""
 
 
-def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = ()) -> Timeline:
-    """The timeline of a seed; with `harsh` also of faults that lose records, with `only` of just those faults."""
+def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = (), shape: str | None = None) -> Timeline:
+    """The timeline of a seed; with `harsh` also of faults that lose records, with `only` of just those faults, with `shape` full of that shape."""
     draw = random.Random(f"{seed}:swarm")
     brokers = draw.randint(3, 5)
     faults = {**FAULTS, **HARSH} if harsh else FAULTS
@@ -89,7 +168,12 @@ def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = ()) -> Time
     undoing = draw.choice((0.3, 0.5, 0.7))
     paces = draw.sample(PACES, draw.randint(1, 3))
     steps: list[Step] = []
-    for _ in range(draw.randint(20, 50)):
+    shapely = 0.12 if shape is None else 0.4
+    shape = shape or draw.choice((None, None, None, *SHAPES))
+    for _ in range(draw.randint(20, 50) if shapely < 0.4 else 8):
+        if shape is not None and draw.random() < shapely:
+            steps += SHAPES[shape](draw, brokers)
+            continue
         deed, undo = faults[draw.choices(chosen, weights)[0]]
         act = undo if undo is not None and draw.random() < undoing else deed
         steps.append((draw.randrange(2 * draw.choice(paces)), act(draw, brokers)))
@@ -100,7 +184,7 @@ HARMS: Final = ("records-lost", "records-diverged")
 """Events that tell of harm done."""
 
 
-def harms(seed: int, release: Release, *, harsh: bool = False) -> Counter[str]:
+def harms(seed: int, release: Release, *, harsh: bool = False, shape: str | None = None) -> Counter[str]:
     """What harm a seed's timeline does under a release: how often each kind."""
     found: Counter[str] = Counter()
 
@@ -108,7 +192,7 @@ def harms(seed: int, release: Release, *, harsh: bool = False) -> Counter[str]:
         if event[3] in HARMS:
             found[event[3]] += 1
 
-    play(swarm(seed, harsh=harsh), release, sink, Cluster.run_until)
+    play(swarm(seed, harsh=harsh, shape=shape), release, sink, Cluster.run_until)
     return found
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import attrs
+import pytest
 
 from core import acts
 from core.ids import CONTROLLER, TopicPartition
 from core.release import CURRENT, RELEASES
 from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
 from core.units import SECOND, US_PER_MS
 from tests.core.properties.search import watched
 from tests.core.properties.timelines import Timeline
@@ -123,3 +124,63 @@ def test_a_leader_that_missed_anothers_term_trusts_what_it_knew_of_its_followers
     assert (logs[1].high_watermark, logs[3].leo, cluster.account.acked) == (110, 100, 110)
     then(30 * SECOND)
     assert cluster.account.lost == 10
+
+
+def _zookeeper_cluster(release: str) -> Cluster:
+    """Broker 1 is controller and follows 2 in `u`; of `t` 3 leads and 2 is preferred."""
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        topics=(TopicSpec("t", assignment=(PartitionSpec((2, 3), leader=3),)), TopicSpec("u", assignment=(PartitionSpec((2, 1)),))),
+    )
+    return Cluster(spec, RELEASES[release])
+
+
+@pytest.mark.parametrize("release", ["0.8.2", "2.4", "2.8"])
+def test_a_controllers_request_is_sent_again_until_it_is_answered(release: str) -> None:
+    """Its connection is given up with LeaderAndIsr on it; the leader must hear of its epoch, or its followers are refused for ever (UNKNOWN_LEADER_EPOCH)."""
+    cluster = _zookeeper_cluster(release)
+    cluster.do(acts.Cut(("b1", "b2")))
+    cluster.do(acts.Elect("preferred", TopicPartition("t", 0)))
+    cluster.run_until(35 * SECOND)
+    assert cluster.partition_view(TopicPartition("t", 0)).copy_on(2).role == "follower"
+    assert cluster.network.given_up[("b1", "b2")] == 1, "the fetcher of broker 1 had no answer for replica.socket.timeout.ms"
+    cluster.do(acts.Heal())
+    cluster.run_until(80 * SECOND)
+    view = cluster.partition_view(TopicPartition("t", 0))
+    assert (view.leader, view.copy_on(2).role, sorted(view.isr)) == (2, "leader", [2, 3])
+
+
+@pytest.mark.parametrize("release", ["2.7", "2.8"])
+def test_a_proposal_whose_answer_was_lost_is_answered_when_it_comes_again(release: str) -> None:
+    """Otherwise its leader waits for ever, with INVALID_UPDATE_VERSION, for news that a ZooKeeper controller sends nobody."""
+    cluster = _zookeeper_cluster(release)
+    tp = TopicPartition("t", 0)
+    cluster.do(acts.Hold(("b2", "b3")))
+    cluster.do(acts.Produce("t", 10, acks="1"))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.Hold(("b1", "b3")))
+    cluster.run_until(50 * SECOND)
+    assert cluster.partition_view(tp).isr == (3,), "the controller has taken the proposal; its leader does not know"
+    assert cluster.brokers[3].partitions[tp].isr == (2, 3)
+    cluster.run_until(100 * SECOND)
+    cluster.do(acts.Release(("b1", "b3")))
+    cluster.do(acts.Release(("b2", "b3")))
+    cluster.run_until(180 * SECOND)
+    assert cluster.partition_view(tp).isr == cluster.brokers[3].partitions[tp].isr == (2, 3)
+
+
+def test_a_broker_that_ends_rather_than_cut_its_log_ends_again_after_every_start() -> None:
+    """To 1.1 (KAFKA-3410): a leader that came back by its checkpoint is shorter than the high watermark of a follower, which may not be cut."""
+    steps = (
+        *((0, act) for act in (acts.Elect(), acts.Start(1), acts.Elect(), acts.Elect())),
+        (20_000, acts.Kill(2)),
+        (0, acts.Shutdown(1)),
+        (SECOND, acts.Kill(1)),
+        (0, acts.Set("min.insync.replicas", "3")),
+    )
+    timeline = Timeline(brokers=4, partitions=(1, 1), seed=0, latency=500, steps=steps, control_plane=ControlPlane.BY_RELEASE)
+    cluster = watched(timeline, RELEASES["0.10.2"])
+    registration = cluster.controller.replication.partitions[TopicPartition("t1", 0)]
+    assert (registration.leader, 1 in registration.isr) == (3, False)
+    assert cluster.brokers[1].disk.logs[TopicPartition("t1", 0)].leo > cluster.brokers[3].disk.logs[TopicPartition("t1", 0)].leo
+    watched(timeline, RELEASES["2.0"], lossless=False)

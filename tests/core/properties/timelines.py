@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core import acts
 from core.errors import ActRefused
-from core.ids import CONTROLLER, broker_address
+from core.ids import CONTROLLER, ZOOKEEPER, broker_address
 from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, TopicSpec
@@ -29,13 +29,14 @@ Step = tuple[int, acts.Act]
 
 @attrs.frozen
 class Timeline:
-    """A cluster of `brokers` with one topic per entry of `partitions`, loads on each, and steps."""
+    """A cluster of `brokers` with one topic per entry of `partitions`, loads on each, and steps; old releases have ZooKeeper, unless KRaft is asked for."""
 
     brokers: int
     partitions: tuple[int, ...]
     seed: int
     latency: int
     steps: tuple[Step, ...]
+    control_plane: ControlPlane = ControlPlane.BY_RELEASE
 
     def spec(self, *, min_isr: int = 2) -> ClusterSpec:
         """The cluster: replication factor 3, no unclean election, brokers slow enough to start that things happen meanwhile."""
@@ -44,14 +45,16 @@ class Timeline:
             topics=tuple(TopicSpec(f"t{number}", count, 3) for number, count in enumerate(self.partitions)),
             settings=(("min.insync.replicas", min_isr), ("unclean.leader.election.enable", False)),
             network=NetworkSpec(latency=self.latency),
-            control_plane=ControlPlane.KRAFT,
+            control_plane=self.control_plane,
         )
 
     def opening(self) -> tuple[acts.Act, ...]:
-        """Loads with acks=all and consumers on every topic."""
+        """Loads with acks=all and consumers on every topic, and an idempotent load on the first."""
         opening: list[acts.Act] = []
         for number in range(len(self.partitions)):
             opening.append(acts.Load(f"t{number}", 50, every=200 * US_PER_MS, producer=f"load{number}"))
+            if not number:
+                opening.append(acts.Load("t0", 20, every=500 * US_PER_MS, producer="sure0", idempotence=True))
             opening.append(acts.Consume(f"t{number}", reset="earliest", consumer=f"reader{number}"))
         return tuple(opening)
 
@@ -75,6 +78,8 @@ def _acts(brokers: int, topics: int, min_isrs: tuple[int, ...]) -> st.SearchStra
         st.tuples(address, address).filter(lambda pair: pair[0] != pair[1]),
         st.tuples(address, st.just(CONTROLLER)),
         st.tuples(st.just(CONTROLLER), address),
+        st.tuples(address, st.just(ZOOKEEPER)),
+        st.tuples(st.just(ZOOKEEPER), address),
         st.tuples(client, address),
     )
     return st.one_of(
@@ -144,10 +149,13 @@ def heal(cluster: Cluster, run: Callable[[Cluster, int], None]) -> None:
         cluster.do(acts.Release((src, dst)))
     for src, dst in list(cluster.network.links):
         cluster.do(acts.Link((src, dst), latency=DEFAULT_LATENCY, jitter=0, loss_ppm=0))
+        attempt(cluster, acts.Link((src, dst), duplicate_ppm=0, reorder_ppm=0))
     attempt(cluster, acts.Heal())
+    for node in (*cluster.brokers.values(), *cluster.clients.values(), CONTROLLER):
+        attempt(cluster, acts.SetClock(node if isinstance(node, str) else node.address))
     for broker in cluster.brokers:
         attempt(cluster, acts.Resume(broker))
-    for producer in [name for name in cluster.clients if name.startswith("load")]:
+    for producer in [name for name in cluster.clients if name.startswith(("load", "sure"))]:
         cluster.do(acts.StopLoad(producer))
     while cluster.now < end:
         for broker in cluster.brokers.values():

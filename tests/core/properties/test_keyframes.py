@@ -1,0 +1,221 @@
+"""A cluster restored from a keyframe goes on as if nothing had happened, and the one it was taken of is not disturbed by that."""
+
+from __future__ import annotations
+
+import enum
+import random
+
+import attrs
+import pytest
+
+from core import acts
+from core.broker.disk import FutureReplica
+from core.controller.metadata_log import MetadataLog
+from core.ids import TopicPartition
+from core.journal.events import Acted
+from core.journal.recorder import Journal
+from core.recorded_acts import recorded_act
+from core.release import RELEASES, Release
+from core.sim import keyframe
+from core.sim.cluster import Cluster
+from core.sim.quiet import QuietDirty
+from core.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
+from core.units import SECOND, US_PER_MS
+from scenarios import catalogue
+from scenarios.language.script import releases_of
+from scenarios.runner import run_scenario
+from tests.core.properties.test_quiet import lives, spec_of
+from tests.core.properties.timelines import attempt
+
+Doing = tuple[int, acts.Act | None]
+"""Wait that many µs, then do this."""
+
+
+def plan(seed: int) -> list[Doing]:
+    """What befalls a cluster with producers of every kind: drawn faults of all sorts, quiet, single records."""
+    draw = random.Random(f"{seed}:keyframes")
+    doings: list[Doing] = [
+        (0, acts.Load("t0", 20, every=300 * US_PER_MS, producer="load0")),
+        (0, acts.Load("t1", 5, every=900 * US_PER_MS, producer="sure", idempotence=True)),
+        (0, acts.Consume("t0", reset="earliest", consumer="reader0")),
+    ]
+    for wait, act in lives(seed).steps:
+        doings.append((wait, act))
+        if draw.random() < 0.3:
+            more: list[acts.Act] = [
+                acts.CreateTopic(f"new{len(doings)}", 2, 3),
+                acts.Elect(),
+                acts.Set("min.insync.replicas", "1", topic="t0"),
+                acts.FailDir(draw.randint(1, 3), 1),
+                acts.MoveReplica(TopicPartition(f"t{draw.randrange(3)}", 0), draw.randint(1, 3), draw.randint(1, 2)),
+                acts.StopLoad("sure"),
+            ]
+            doings.append((draw.randrange(2 * SECOND), draw.choice(more)))
+    return doings
+
+
+def go_on(cluster: Cluster, doings: list[Doing]) -> None:
+    """Play doings."""
+    for wait, act in doings:
+        cluster.run_until(cluster.now + wait)
+        if act is not None:
+            attempt(cluster, act)
+
+
+def hold(spec: ClusterSpec, release: Release, seed: int, doings: list[Doing], moments: int = 3) -> None:
+    """Take keyframes at drawn moments of a life, also in the middle of one, restore each, and let both go on."""
+    draw = random.Random(f"{seed}:moments")
+    whole: list[tuple] = []
+    undisturbed = Cluster(spec, release, seed, whole.append)
+    go_on(undisturbed, doings)
+    end = undisturbed.view()
+    events: list[tuple] = []
+    cluster = Cluster(spec, release, seed, events.append)
+    at = 0
+    for moment in sorted(draw.sample(range(len(doings)), min(moments, len(doings)))):
+        go_on(cluster, doings[at:moment])
+        at = moment
+        wait, act = doings[at]
+        due = cluster.now + wait
+        for _ in range(draw.randrange(40)):
+            following = cluster.next_time()
+            if following is None or following > due:
+                break
+            cluster.step()
+        doings = [*doings[:at], (due - cluster.now, act), *doings[at + 1 :]]
+        taken = cluster.snapshot()
+        told: list[tuple] = []
+        copy = Cluster.restore(taken, told.append)
+        assert copy.view() == cluster.view()
+        before = len(events)
+        go_on(copy, doings[at:])
+        assert copy.view() == end
+        assert whole[before:] == told
+        assert len(events) == before, "the original hears of the copy"
+        again: list[tuple] = []
+        go_on(Cluster.restore(taken, again.append), doings[at:])
+        assert again == told, "a keyframe changes"
+    go_on(cluster, doings[at:])
+    assert events == whole
+    assert cluster.view() == end
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_restored_cluster_goes_on_byte_for_byte(name: str) -> None:
+    release = RELEASES[name]
+    seed = list(RELEASES).index(name)
+    timeline = lives(seed)
+    control_plane = ControlPlane.KRAFT if seed % 3 == 2 else ControlPlane.BY_RELEASE
+    spec = spec_of(timeline, control_plane)
+    if seed % 2:
+        spec = attrs.evolve(spec, brokers=tuple(attrs.evolve(broker, log_dirs=2) for broker in spec.brokers))
+    hold(spec, release, seed, plan(seed))
+
+
+@pytest.mark.parametrize("combined", [False, True])
+def test_a_quorum_goes_on_byte_for_byte(combined: bool) -> None:
+    names = tuple(f"{'b' if combined else 'c'}{number}" for number in (1, 2, 3))
+    topic = TopicSpec("t0", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((2, 3, 1))))
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (topic,), controllers=names)
+    draw = random.Random(f"{combined}:quorum")
+    doings: list[Doing] = [(0, acts.Load("t0", 5, every=400 * US_PER_MS)), (0, acts.Consume("t0"))]
+    for _ in range(40):
+        name = draw.choice(names)
+        broker = draw.randint(1, 3)
+        of_voters = [acts.KillController(name), acts.StartController(name), acts.PauseController(name), acts.ResumeController(name)]
+        of_brokers = [acts.Kill(broker), acts.Start(broker), acts.Pause(broker), acts.Resume(broker), acts.Isolate(name), acts.Heal()]
+        asked = [acts.Set("min.insync.replicas", "1"), acts.CreateTopic(f"n{len(doings)}", 1, 3), acts.Elect()]
+        doings.append((draw.randrange(4 * SECOND), draw.choice(of_brokers + asked + ([] if combined else of_voters))))
+        if draw.random() < 0.5:
+            doings.append((0, draw.choice(asked)))
+    hold(spec, RELEASES["4.1"], 1, doings, moments=8)
+
+
+@pytest.mark.parametrize("name", [name for name in catalogue.names() if name[0] in "bcde"])
+def test_a_script_can_be_put_aside_after_every_act(name: str) -> None:
+    """By hand or not: each act is done to a copy restored from the keyframe that was taken after the one before."""
+    scenario = catalogue.load(name)
+    release = releases_of(scenario, ())[0]
+    events: list[tuple] = []
+    run_scenario(scenario, release, sink=events.append)
+    again: list[tuple] = []
+    cluster = Cluster(scenario.spec, release, scenario.seed, again.append)
+    for event in events:
+        if event[3] == Acted.kind:
+            cluster.run_until(event[1])
+            cluster.do(recorded_act(*event[4:6]))
+            cluster = Cluster.restore(cluster.snapshot(), again.append)
+    if events[-1][1] > cluster.now:
+        cluster.run_until(events[-1][1])
+    assert again[: len(events)] == events
+
+
+def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Constants hold constants only, plain fields too, and lists that grow do nothing else."""
+    grown: dict[int, tuple[list, tuple]] = {}
+    looked_at: set[tuple[type, str]] = set()
+    owners: dict[int, object] = {}
+    kept: list[object] = []
+
+    def look(cluster: Cluster) -> None:
+        for each in cluster.snapshot()._objects:
+            for name in keyframe.PLAIN.get(type(each), ()):
+                assert constant(getattr(each, name)), (type(each), name)
+                looked_at.add((type(each), name))
+            for name in keyframe.GROWING.get(type(each), ()):
+                values = getattr(each, name)
+                _, before = grown.get(id(values), (values, ()))
+                assert tuple(values[: len(before)]) == before, (type(each), name)
+                assert all(map(constant, values))
+                grown[id(values)] = (values, tuple(values))
+        assert all(map(constant, cluster.metadata.records))
+        objects = {id(each) for each in cluster.snapshot()._objects}
+        for each in cluster.snapshot()._objects:
+            for name, holds in keyframe.OWNED.get(type(each), {}).items():
+                container = getattr(each, name)
+                assert container is None or type(container) in (list, dict), (type(each), name)
+                assert id(container) not in objects, (type(each), name)
+                assert owners.setdefault(id(container), each) is each or container is None, (type(each), name)
+                if holds in ("constants", "dict"):
+                    assert all(map(constant, container or ())), (type(each), name)
+            kept.append(each)
+
+    for name in ("0.8.2", "2.4", "4.1"):
+        cluster = Cluster(spec_of(lives(5), ControlPlane.BY_RELEASE), RELEASES[name])
+        for doing in plan(5):
+            go_on(cluster, [doing])
+            look(cluster)
+            owners.clear()
+            kept.clear()
+    not_seen = {(cls, name) for cls, names in keyframe.PLAIN.items() for name in names} - looked_at
+    assert {cls for cls, _ in not_seen} <= {FutureReplica}
+
+
+def constant(value: object) -> bool:
+    """Whether a value never changes, nor anything in it."""
+    if isinstance(value, tuple):
+        return all(map(constant, value))
+    if attrs.has(type(value)):
+        assert type(value) in keyframe.CONSTANT, type(value)
+        return all(constant(getattr(value, field.name)) for field in attrs.fields(type(value)))
+    return type(value) in keyframe.CONSTANT or isinstance(value, enum.Enum)
+
+
+def test_kinds_written_by_hand_know_all_fields() -> None:
+    assert set(keyframe.slots_of(MetadataLog)) == {"records", "_brokers", "_configs", "_hosted", "_partitions", "_topics"}
+    assert set(keyframe.slots_of(Journal)) == {"seq", "now", "cause", "sink"}
+    assert keyframe.slots_of(QuietDirty) == ["quiet"]
+    whole = MetadataLog()
+    assert all(value in ([], {}) for name in keyframe.slots_of(MetadataLog) for value in [getattr(whole, name)])
+
+
+def test_what_cannot_be_kept_is_refused() -> None:
+    cluster = Cluster(spec_of(lives(1), ControlPlane.KRAFT))
+    held = 1
+    cluster.controller.timers["trouble"] = lambda about: held and None
+    with pytest.raises(TypeError, match=r"closure.*test_what_cannot_be_kept"):
+        cluster.snapshot()
+    cluster.controller.timers["trouble"] = cluster.controller._periodic_due
+    cluster.page_cache = object()  # type: ignore[assignment]
+    with pytest.raises(TypeError, match=r"builtins\.object"):
+        cluster.snapshot()

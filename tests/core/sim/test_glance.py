@@ -1,0 +1,74 @@
+"""A glance is as good as a look at everything: held against it after every step of random lives."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import attrs
+import pytest
+
+from core import acts
+from core.errors import ActRefused
+from core.release import Release
+from core.sim.cluster import Cluster
+from core.sim.glance import Glance
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.view import ClusterView
+
+SPEC = ClusterSpec(
+    brokers=tuple(BrokerSpec(i) for i in (1, 2, 3, 4)),
+    topics=(TopicSpec("orders", partitions=3, replication_factor=3), TopicSpec("logs", partitions=2, replication_factor=2)),
+    settings=(("min.insync.replicas", 2), ("unclean.leader.election.enable", True)),
+)
+
+
+def an_act(dice: random.Random) -> acts.Act:
+    broker = dice.randint(1, 4)
+    return dice.choice(
+        (
+            acts.Kill(broker), acts.Start(broker), acts.Pause(broker), acts.Resume(broker), acts.Isolate(f"b{broker}"), acts.Heal(),
+            acts.Shutdown(broker), acts.PowerLoss(broker), acts.Load("orders", 40), acts.StopLoad(), acts.Load("logs", 20, producer="other"),
+            acts.Set("min.insync.replicas", str(dice.randint(1, 3)), topic=dice.choice(("orders", None))), acts.Elect("preferred"),
+            acts.CreateTopic(f"new{dice.randint(0, 99)}", 2, 3), acts.Produce("logs", 5), acts.Consume("orders"),
+        )
+    )  # fmt: skip
+
+
+def without_ages(view: ClusterView) -> ClusterView:
+    """The view without what moves without an event: for that a glance has its turns."""
+    partitions = tuple(
+        attrs.evolve(p, held_by=0, copies=tuple(attrs.evolve(copy, caught_up_us=0, fetch_state="") for copy in p.copies))
+        for p in view.partitions
+    )
+    return attrs.evolve(view, partitions=partitions)
+
+
+@pytest.mark.parametrize("release", ["4.1", "3.6", "2.4"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_glance_sees_what_a_look_at_everything_sees(seed: int, release: str) -> None:
+    dice = random.Random(f"{seed}:glance")
+    seen: list[tuple] = []
+    eye: Glance | None = None
+
+    def sink(event: tuple) -> None:
+        seen.append(event)
+        if eye is not None:
+            eye.touch(event)
+
+    cluster = Cluster(SPEC, Release.named(release), seed, sink)
+    eye = Glance(cluster)
+    states: dict[int, tuple] = {}
+    for _ in range(40):
+        with contextlib.suppress(ActRefused, ValueError):
+            cluster.do(an_act(dice))
+        for _ in range(dice.randint(1, 40)):
+            for _ in range(dice.randint(1, 6)):
+                cluster.step()
+            tps = list(cluster.controller.replication.partitions)
+            view = eye.view([dice.choice(tps)])
+            assert without_ages(view) == without_ages(cluster.view())
+            shape = tuple((p.tp, p.leader, p.isr, p.status, p.replicas, tuple(c.alive for c in p.copies)) for p in view.partitions)
+            assert states.setdefault(view.state, shape) == shape
+    assert len(seen) > 100
+    assert len(states) > 3

@@ -1,0 +1,84 @@
+"""Every case of the conformance vectors (taken from Kafka's own tests) is cited by a test, or named here with the reason why not.
+
+A test cites a case by its id, `HW-07`, in a name (`test_hw_07_…`), a parameter's id or a docstring.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+VECTORS: Final[dict[str, tuple[int, ...]]] = {
+    "REP": (1, 2, 4, 5, 6, 7, 8, 9, 10, 11),
+    "HW": (1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 15, 16),
+    "ISR": (1, 2, 3, 4, 5, 7, 9, 10, 11, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28),
+    "EPF": (1, 3, 4, 5, 6),
+    "DIV": (1, 2, 3, 4, 5, 6, 7),
+    "EPO": (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 14, 15, 16, 17, 18, 19, 21, 22, 23),
+    "FOL": (1, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26),
+    "EDR": (1, 2, 3, 4, 7),
+    "PCB": (1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 18, 19, 20, 21),
+    "ELR": (1, 2, 4, 7, 9, 12, 13),
+    "RCM": (1, 2, 3, 4, 5, 8, 9, 10, 12, 13, 16, 17, 18, 19, 20, 21),
+    "RSN": (1, 2, 4, 5, 6, 7),
+    "HB": (1, 3, 4, 5),
+    "PLC": (1, 2, 4, 6, 7, 8),
+    "ZKE": (1, 2, 3, 4, 5, 7, 8, 9, 10),
+    "UNC": (1, 3),
+    "PRD": (1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 18, 19, 20, 21, 23, 24, 26, 27, 28, 29, 30),
+    "TXN": (2, 4, 6, 7, 8, 9, 10),
+    "CON": (1, 2, 4, 5, 6),
+    "CLI": (1, 4, 5, 6, 7),
+}  # fmt: skip
+"""The cases there are, by group."""
+
+FOLLOWERS_SERVE_NO_READS: Final = "followers serve no reads: KIP-392 is not modelled"
+NO_TRANSACTIONS: Final = "there are no transactions"
+
+LEFT_OUT: Final[dict[str, str]] = {
+    "FOL-11": "a record has no bytes of its own, so none can be corrupt",
+    "FOL-21": "lag is read from both logs at any moment; no fetcher has to be answered first",
+    "FOL-22": FOLLOWERS_SERVE_NO_READS,
+    "CON-01": FOLLOWERS_SERVE_NO_READS,
+    "CON-02": FOLLOWERS_SERVE_NO_READS,
+    "CON-04": FOLLOWERS_SERVE_NO_READS,
+    **dict.fromkeys((f"PRD-{number:02}" for number in (7, 10, 14, 15, 16, 18, 19, 20, 21, 23, 24, 26, 27, 28, 29)), NO_TRANSACTIONS),
+    **dict.fromkeys((f"TXN-{number:02}" for number in (2, 4, 6, 7, 8, 9, 10)), NO_TRANSACTIONS),
+}
+"""Cases that no test can hold this version to, and why."""
+
+IN_PART: Final[dict[str, str]] = {
+    "HW-01": "offsets are looked up by earliest and latest; nobody asks by timestamp",
+    "HW-02": "offsets are looked up by earliest and latest; nobody asks by timestamp",
+    "HW-03": "offsets are looked up by earliest and latest; nobody asks by timestamp",
+}
+"""Cases that a test holds but for a part."""
+
+_ID: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]{2,3})[-_](\d\d)(?!\d)")
+_RANGE: Final = re.compile(r"([A-Z]{2,3})-(\d\d) to (?:[A-Z]{2,3}-)?(\d\d)")
+
+
+def cited() -> dict[str, set[str]]:
+    """Which test files cite each case."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        if path == Path(__file__):
+            continue
+        text = path.read_text(encoding="utf-8")
+        names = [(group.upper(), int(number)) for group, number in _ID.findall(text)]
+        for group, first, last in _RANGE.findall(text):
+            names += [(group, number) for number in range(int(first), int(last) + 1)]
+        for group, number in names:
+            found.setdefault(f"{group}-{number:02}", set()).add(path.name)
+    return found
+
+
+def test_every_case_is_cited_or_left_out_for_a_reason() -> None:
+    known = {f"{group}-{number:02}" for group, numbers in VECTORS.items() for number in numbers}
+    by = cited()
+    assert not sorted(known - by.keys() - LEFT_OUT.keys()), "these cases are neither tested nor left out"
+    assert not sorted(case for case in LEFT_OUT if case in by), "these are tested, so not left out"
+    assert not sorted((LEFT_OUT.keys() | IN_PART.keys()) - known), "there are no such cases"
+    assert all(reason for reason in (*LEFT_OUT.values(), *IN_PART.values()))
+    assert sum(map(len, VECTORS.values())) == len(known) > 200
