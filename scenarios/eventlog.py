@@ -23,6 +23,7 @@ from core.settings import render_value
 from core.spec import ClusterSpec
 from scenarios.errors import InputError, LogError, ScriptError, did_you_mean
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
+from scenarios.logfile import is_packed_name, open_log_file, packer
 from scenarios.releases import release_named
 
 FORMAT: Final = "event-log"
@@ -33,6 +34,9 @@ VERSION: Final = 1
 
 FLUSH_SECONDS: Final = 1.0
 """A killed process loses at most the events of so many seconds of wall time."""
+
+ENCODED_AT_ONCE: Final = 200
+"""Events that become text together: half the time of one by one, and while they are still in the processor's cache."""
 
 MAX_BUFFERED: Final = 20_000
 """Events held in memory at most; then they are written without waiting for the second."""
@@ -100,7 +104,7 @@ class LogWriter:
     """Writes a session's log; call it with each event tuple.
 
     The file is created at once with its header. Events are kept in memory and written by a thread of their own at least
-    once a second, and at `close`, which also writes the end line.
+    once a second, and at `close`, which also writes the end line. A name that ends in `.zst` packs it: a frame each time.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
@@ -111,35 +115,56 @@ class LogWriter:
             raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
         except ValueError:
             raise InputError(f"{str(path)!r}: is no file name") from None
-        self._encode = msgspec.json.Encoder().encode
-        self._lines: deque[bytes] = deque()
+        encoder = msgspec.json.Encoder()
+        self._encode, self._encode_lines = encoder.encode, encoder.encode_lines
+        self._events: deque[tuple[Any, ...]] = deque()
+        self._lines: list[bytes] = []
+        self._waiting = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._count = 0
         self._last_time = 0
         self.failed: OSError | None = None
-        self._file.write(self._encode(header) + b"\n")
+        self._pack = packer() if is_packed_name(path) else None
+        self._frames: list[tuple[int, int]] = []
+        """Of a packed log: how many lines stand before each frame, and where in the file it begins."""
+        self._lines_written = 0
+        self._put(self._encode(header) + b"\n", 1)
 
     def __call__(self, event: tuple[Any, ...]) -> None:
         """Take one event."""
-        self._lines.append(self._encode((_writers.get(event[3]) or _writer(event[3]))(*event)))
-        self._count += 1
-        self._last_time = event[1]
+        events = self._events
+        events.append(event)
         if self._thread is None:
             self._thread = threading.Thread(target=self._flush_regularly, name="event log", daemon=True)
             self._thread.start()
-        elif len(self._lines) > MAX_BUFFERED:
-            self.flush()
+        elif len(events) >= ENCODED_AT_ONCE:
+            with self._lock:
+                self._encode_events()
+            if self._waiting > MAX_BUFFERED:
+                self.flush()
+
+    def _encode_events(self) -> None:
+        take = self._events.popleft
+        events = [take() for _ in range(len(self._events))]
+        if events:
+            writers = _writers
+            self._lines.append(self._encode_lines([(writers.get(event[3]) or _writer(event[3]))(*event) for event in events]))
+            self._waiting += len(events)
+            self._count += len(events)
+            self._last_time = events[-1][1]
 
     def flush(self) -> None:
         """Write out what has been taken so far."""
         with self._lock:
-            count = len(self._lines)
-            if count == 0 or self.failed is not None:
+            self._encode_events()
+            if not self._waiting or self.failed is not None:
                 return
-            chunk = b"\n".join([self._lines.popleft() for _ in range(count)]) + b"\n"
-            self._write(chunk)
+            lines, count = b"".join(self._lines), self._waiting
+            self._lines.clear()
+            self._waiting = 0
+            self._put(lines, count)
 
     def cut(self, seq: int) -> None:
         """Take out every event after that one: the session went back in time and another course of events follows.
@@ -149,14 +174,44 @@ class LogWriter:
         """
         self.flush()
         try:
-            with self._lock, self.path.open("r+b") as file:
-                for _ in range(seq + 1):
-                    file.readline()
-                file.truncate(file.tell())
-                self._file.seek(0, 2)
+            with self._lock:
+                if self._pack is None:
+                    self._cut_lines(seq + 1)
+                else:
+                    self._cut_frames(seq + 1)
         except OSError as wrong:
             raise InputError(f"{self.path}: cannot be cut: {wrong.strerror or wrong}") from None
         self._count = seq
+
+    def _cut_lines(self, keep: int) -> None:
+        with self.path.open("r+b") as file:
+            for _ in range(keep):
+                file.readline()
+            file.truncate(file.tell())
+        self._file.seek(0, 2)
+
+    def _cut_frames(self, keep: int) -> None:
+        """Take out the frames behind so many lines, and pack the lines to keep of the one in the middle anew."""
+        while self._frames and self._frames[-1][0] >= keep:
+            self._lines_written, start = self._frames.pop()
+            self._file.truncate(start)
+        if self._frames and self._lines_written > keep:
+            before, start = self._frames.pop()
+            with open_log_file(self.path) as file:
+                kept = [file.readline() for _ in range(keep)][before:]
+            self._file.truncate(start)
+            self._file.seek(0, 2)
+            self._lines_written = before
+            self._put(b"".join(kept), keep - before)
+        self._file.seek(0, 2)
+
+    def _put(self, chunk: bytes, lines: int) -> None:
+        """Write so many whole lines, as a frame of their own if the log is packed."""
+        if self._pack is not None:
+            self._frames.append((self._lines_written, self._file.tell()))
+            self._lines_written += lines
+            chunk = self._pack(chunk)
+        self._write(chunk)
 
     def _write(self, chunk: bytes) -> None:
         try:
@@ -183,7 +238,7 @@ class LogWriter:
             self._thread.join()
         self.flush()
         if self.failed is None:
-            self._write(self._encode(End(True, self._last_time if now is None else now, self._count)) + b"\n")
+            self._put(self._encode(End(True, self._last_time if now is None else now, self._count)) + b"\n", 1)
         self._file.close()
         if self.failed is not None:
             raise InputError(f"{self.path}: cannot be written: {self.failed.strerror or self.failed}")
@@ -193,6 +248,47 @@ class LogWriter:
 
     def __exit__(self, *_exc: object) -> None:
         self.close()
+
+
+def parse_header(line: bytes, source: str) -> tuple[Header, ClusterSpec, Release]:
+    """A log's first line: the header, the cluster and the release in it.
+
+    Raises:
+        LogError: it is no header, or one of a version that this program does not read.
+    """
+    if not line.strip():
+        raise LogError(
+            source,
+            1,
+            "the file is empty; an event log begins with a header line" if not line else "no header; an event log begins with one",
+        )
+    try:
+        raw = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise LogError(source, 1, 'this is no event log; its first line would be a header such as {"isrlab": "event-log", ...}') from None
+    if not isinstance(raw, dict) or raw.get("isrlab") != FORMAT:
+        what = (
+            "no header: the event log's first line is missing"
+            if isinstance(raw, dict) and "seq" in raw
+            else "this is no event log of isrlab"
+        )
+        raise LogError(source, 1, f'{what}; it would begin with {{"isrlab": "{FORMAT}", "version": {VERSION}, ...}}')
+    version = raw.get("version")
+    if version != VERSION or isinstance(version, bool):
+        newer = isinstance(version, int) and not isinstance(version, bool) and version > VERSION
+        why = "a newer isrlab wrote it; read it with that one" if newer else "there never was one"
+        raise LogError(source, 1, f"version {str(version)[:20]} of the format is not known: {why}; this isrlab reads version {VERSION}")
+    try:
+        header = msgspec.convert(raw, Header)
+        release = release_named(header.release)
+        spec = cluster_from_data(header.cluster, source)
+    except (msgspec.ValidationError, ValueError) as wrong:
+        raise LogError(source, 1, f"the header is wrong: {wrong}") from None
+    except ScriptError as wrong:
+        raise LogError(
+            source, 1, f"the header is wrong: {wrong.field}: {wrong.problem}" + (f"; {wrong.remedy}" if wrong.remedy else "")
+        ) from None
+    return header, spec, release
 
 
 class LogReader:
@@ -205,18 +301,19 @@ class LogReader:
         torn: line number of a half-written last line that was skipped, 0 when there is none.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.source = str(path)
+    def __init__(self, path: str | Path, source: str | None = None) -> None:
+        """Open a log; `source` is what messages call it, if not its path."""
+        self.source = str(path) if source is None else source
         self.end: End | None = None
         self.torn = 0
         try:
-            self._file: BinaryIO = Path(path).open("rb")  # noqa: SIM115 (closed by __iter__)
+            self._file: BinaryIO = open_log_file(path)
         except OSError as wrong:
             raise InputError(
-                f"{path}: cannot be read: {wrong.strerror or wrong}; name an event log, as 'isrlab run --log FILE' writes it"
+                f"{self.source}: cannot be read: {wrong.strerror or wrong}; name an event log, as 'isrlab run --log FILE' writes it"
             ) from None
         except ValueError:
-            raise InputError(f"{str(path)!r}: is no file name") from None
+            raise InputError(f"{self.source!r}: is no file name") from None
         try:
             self.header, self.spec = self._read_header()
         except BaseException:
@@ -228,44 +325,13 @@ class LogReader:
             line = self._file.readline(MAX_LINE)
         except OSError as wrong:
             raise InputError(f"{self.source}: cannot be read: {wrong.strerror or wrong}") from None
-        if not line.strip():
-            raise LogError(
-                self.source,
-                1,
-                "the file is empty; an event log begins with a header line" if not line else "no header; an event log begins with one",
-            )
-        try:
-            raw = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            raise LogError(
-                self.source, 1, 'this is no event log; its first line would be a header such as {"isrlab": "event-log", ...}'
-            ) from None
-        if not isinstance(raw, dict) or raw.get("isrlab") != FORMAT:
-            what = (
-                "no header: the event log's first line is missing"
-                if isinstance(raw, dict) and "seq" in raw
-                else "this is no event log of isrlab"
-            )
-            raise LogError(self.source, 1, f'{what}; it would begin with {{"isrlab": "{FORMAT}", "version": {VERSION}, ...}}')
-        version = raw.get("version")
-        if version != VERSION or isinstance(version, bool):
-            raise LogError(self.source, 1, f"version {str(version)[:20]} of the format is not known; this isrlab reads version {VERSION}")
-        try:
-            header = msgspec.convert(raw, Header)
-            release_named(header.release)
-            spec = cluster_from_data(header.cluster, self.source)
-        except (msgspec.ValidationError, ValueError) as wrong:
-            raise LogError(self.source, 1, f"the header is wrong: {wrong}") from None
-        except ScriptError as wrong:
-            raise LogError(
-                self.source, 1, f"the header is wrong: {wrong.field}: {wrong.problem}" + (f"; {wrong.remedy}" if wrong.remedy else "")
-            ) from None
+        header, spec, self._release = parse_header(line, self.source)
         return header, spec
 
     @property
     def release(self) -> Release:
         """The release the session ran under."""
-        return release_named(self.header.release)
+        return self._release
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """The events as the tuples they were recorded as.
@@ -277,7 +343,7 @@ class LogReader:
         last_seq = last_time = 0
         number = 1
         with self._file:
-            while line := self._file.readline(MAX_LINE):
+            while line := self._next_line(number + 1):
                 number += 1
                 torn = not line.endswith(b"\n")
                 try:
@@ -302,6 +368,15 @@ class LogReader:
                     raise LogError(self.source, number, f"event {event[0]} is earlier than the one before; lines are out of order")
                 last_seq, last_time = event[0], event[1]
                 yield event
+
+    def _next_line(self, number: int) -> bytes:
+        try:
+            line = self._file.readline(MAX_LINE)
+        except OSError as wrong:
+            raise LogError(self.source, number, f"cannot be read from here on: {wrong.strerror or wrong}") from None
+        if len(line) == MAX_LINE and not line.endswith(b"\n"):
+            raise LogError(self.source, number, f"the line is longer than {MAX_LINE >> 20} MB; no event is")
+        return line
 
     def close(self) -> None:
         """Close the file: for who wants the header only; to go through all events closes it too."""

@@ -45,13 +45,29 @@ A session's log is JSON Lines in UTF-8: one object a line, each line ended by a 
 | kind | string | one of the kinds below; the columns after it are those of the kind, all of them, in this order |
 
 Across kinds a column of one name has one type, so that all events fit one wide table. Offsets are Kafka's: `to_offset` is
-exclusive. An id or epoch of -1 means none. Columns in `_us` are µs. `acks` is -1 for all.
+exclusive. An id or epoch of -1 means none. `acks` is -1 for all.
+
+**Units and nulls.** Columns in `_us` are µs, in `_ppm` millionths; `bytes` are bytes; offsets, `records`, `partitions` and the other
+counts are numbers. Numbers fit 64 bits with sign. No column of a kind is ever null or left out: a string that does not apply is
+empty, a list is `[]`, a number is -1 or 0 as the kind says. In the header only `scenario` may be null.
 
 **The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. Without it the process was
 killed. A last line without newline that is no whole object was being written then: readers report it and skip it. Any
 other malformed line is an error.
 
-A new kind or a new column raises the version only when an old reader would misunderstand the log.
+**Packed.** A name that ends in `.zst` makes it a row of Zstandard frames, one for every time it was flushed; unpacked (`zstd -dc`) it
+is the same bytes. All commands read both, and tell them apart by the first bytes. After a kill, what was flushed is readable, and of
+a frame that was being written the part that is there.
+
+**Parquet.** `isrlab log convert` makes a dataset of logs and logs of a dataset, byte for byte. A session is a directory
+(`session=NAME`) of files sorted by `seq`. The columns are those of all kinds side by side, null where a kind does not have them,
+and `line`: text that is not made from the columns. A row of kind `log-header` (`seq` 0) holds the header line, one of kind `log-tail`
+what stands behind the last event: the end line, a torn line (`base64:…` if it is no text), nothing, or `no-newline` if the last line
+lacks its line break. An event has its `line` only if somebody wrote it otherwise than the laboratory does.
+
+**Versions.** This program reads version {VERSION}, the first one, and refuses a newer one, saying so. A new kind or a new column raises the
+version only when an old reader would misunderstand the log: an older program refuses a kind that it does not know, with its line.
+When the version is raised, this page says what changed, and logs of all older versions stay readable.
 """
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from scenarios.errors import InputError
 from scenarios.eventlog import MAX_LINE, End, LineDecoder, LogReader, UnknownKind, one_line
+from scenarios.logfile import open_log_file
 
 MAX_SHOWN: Final = 100
 """Problems of a log that are told one by one; the rest is counted."""
@@ -51,8 +52,11 @@ def check_log(path: str | Path) -> Checked:
     except InputError as wrong:
         tell(str(wrong))
         return checked
-    for line, problem in _problems(Path(path), checked):
-        tell(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
+    try:
+        for line, problem in _problems(Path(path), checked):
+            tell(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
+    except OSError as wrong:
+        tell(f"{path}: cannot be read behind event {checked.events:,}: {wrong.strerror or wrong}")
     return checked
 
 
@@ -64,7 +68,7 @@ def _problems(path: Path, checked: Checked) -> Iterator[tuple[int, str]]:
     missing: list[tuple[int, int]] = []
     """Ranges of numbers no line has, ascending, ends exclusive."""
     number = 1
-    with path.open("rb") as file:
+    with open_log_file(path) as file:
         file.readline(MAX_LINE)
         while line := file.readline(MAX_LINE):
             number += 1

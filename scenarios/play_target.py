@@ -6,10 +6,10 @@ from pathlib import Path
 
 import attrs
 
-from core.acts import Act
 from core.release import Release
 from core.spec import ClusterSpec
 from scenarios.language.script import Scenario
+from scenarios.recording import OldSession
 
 
 @attrs.frozen
@@ -24,8 +24,9 @@ class PlayTarget:
         title: name for the screen: the scenario's, or the file's.
         notes: what an import could not place, line by line.
         record: file that the session is saved to as a script when it ends, or None.
-        acts: of an old session that is played again, each with its virtual time in µs; None: a new session.
-        end: virtual time at which that old session ended, µs.
+        old: an old session that is opened; None: a new one.
+        read_only: whether the session can only be looked at.
+        at: virtual µs that an old session is opened at; -1: its end.
     """
 
     scenario: Scenario | None
@@ -36,5 +37,6 @@ class PlayTarget:
     title: str = ""
     notes: tuple[str, ...] = ()
     record: Path | None = None
-    acts: tuple[tuple[int, Act], ...] | None = None
-    end: int = 0
+    old: OldSession | None = None
+    read_only: bool = False
+    at: int = -1

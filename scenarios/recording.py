@@ -1,22 +1,25 @@
 """A session as a scenario script: the acts that were done, each at its virtual time, replay to the same event log.
 
-An `act` event holds its act's fields as JSON; `act_of` makes the act of it again, so that a session can be saved, and an
-old event log be played, from nothing but its events.
+An `act` event holds its act's fields as JSON (`core.recorded_acts` makes the act of it again), so a session can be saved,
+and an old one be played, from nothing but its event log.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import attrs
 
-from core.acts import ACTS, Act
-from core.ids import TopicPartition
+from core.acts import Act
+from core.journal.events import Acted
+from core.recorded_acts import recorded_act
 from core.release import Release
 from core.spec import ClusterSpec, Pace
 from core.units import format_clock
+from scenarios.errors import LogError
+from scenarios.eventlog import LogReader
 from scenarios.language.acts import act_as_data
 from scenarios.language.cluster import cluster_as_data, write_yaml
 from scenarios.language.values import write_duration
@@ -25,47 +28,51 @@ Timed = tuple[int, Act]
 """An act with the virtual time, µs, at which it was done."""
 
 
-def act_of(word: str, args: str) -> Act:
-    """The act that an `act` event records.
+@attrs.frozen
+class OldSession:
+    """A session of the past, as its event log tells it.
+
+    Attributes:
+        source: the file.
+        spec, release, seed: what it was built from.
+        scenario: the scenario's name, '' for none.
+        acts: what was done, each as (virtual µs, act), in order.
+        end: virtual µs at its end.
+        events: all of them, to hold against what comes out now.
+        problem: what there is to say about how the log ended; '' when it ended cleanly.
+    """
+
+    source: str
+    spec: ClusterSpec
+    release: Release
+    seed: int
+    scenario: str
+    acts: tuple[Timed, ...]
+    end: int
+    events: tuple[tuple[Any, ...], ...] = attrs.field(repr=False)
+    problem: str = ""
+
+
+def read_session(path: str | Path) -> OldSession:
+    """The session of an event log.
 
     Raises:
-        ValueError: the word or a field is not known.
+        InputError: the file cannot be read, is no event log, or has an act that this version does not know.
     """
-    act = ACTS.get(word)
-    if act is None:
-        raise ValueError(f"unknown act '{word[:40]}'")
-    fields = attrs.fields_dict(act)
-    values: dict[str, Any] = {}
-    try:
-        for written, value in json.loads(args).items():
-            name = written.replace("-", "_")
-            values[name] = _value(str(fields[name].type), value)
-        return act(**values)
-    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
-        raise ValueError(f"{word} {args[:80]}: {wrong}") from None
-
-
-def _value(kind: str, value: Any) -> Any:
-    if value is None:
-        return None
-    if kind.startswith("TopicPartition"):
-        return TopicPartition.parse(value)
-    if kind.startswith("tuple[tuple[TopicPartition"):
-        return tuple((TopicPartition.parse(tp), offset) for tp, offset in value)
-    return _frozen(value)
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
-
-
-def acts_in(events: Iterable[tuple[Any, ...]]) -> list[Timed]:
-    """The acts of a session, from its events.
-
-    Raises:
-        ValueError: an `act` event that this version cannot read.
-    """
-    return [(event[1], act_of(event[4], event[5])) for event in events if event[3] == "act"]
+    reader = LogReader(path)
+    events = tuple(reader)
+    acts = []
+    for event in events:
+        if event[3] == Acted.kind:
+            try:
+                acts.append((event[1], recorded_act(event[4], event[5])))
+            except ValueError as wrong:
+                raise LogError(reader.source, event[0] + 1, str(wrong)) from None
+    end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
+    header = reader.header
+    return OldSession(
+        reader.source, reader.spec, reader.release, header.seed, header.scenario or "", tuple(acts), end, events, reader.problem()
+    )
 
 
 def session_script(

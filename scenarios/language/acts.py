@@ -30,14 +30,18 @@ from scenarios.language.values import (
     as_node_name,
     as_partition,
     as_ppm,
+    as_signed,
     as_text,
     as_word,
     check_topic_name,
     each,
 )
 
-DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay"})
+DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew"})
 """Fields of acts that are times in µs and are written as durations."""
+
+SIGNED: Final = frozenset({"skew", "drift_ppm"})
+"""Fields of acts that may be negative."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
 """Fields of acts that name a broker by its number."""
@@ -162,6 +166,8 @@ def _checked(name: str, node: Node, of_topic: bool, of_broker: bool) -> str:
 def _value(act: type[Act], name: str, node: Node) -> Any:
     """The value of one field of an act, read by the field's type and name."""
     kind = _kind(act, name)
+    if name in SIGNED:
+        return as_signed(node, as_duration if name in DURATIONS else as_ppm)
     if name in DURATIONS:
         return as_duration(node)
     if name.endswith("_ppm"):
@@ -233,7 +239,7 @@ def as_written(name: str) -> str:
 
 _EXAMPLES: Final = {
     "topic": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2",
-    "name": "min.insync.replicas", "value": "2", "acks": "all", "dir": "2", "delay": "50ms", "partition": "orders-0",
+    "name": "min.insync.replicas", "value": "2", "acks": "all", "dir": "2", "partitions": "6", "delay": "50ms", "partition": "orders-0",
 }  # fmt: skip
 
 
@@ -255,7 +261,7 @@ def _example(act: type[Act]) -> str:
 
 def act_as_data(act: Act) -> dict[str, Any]:
     """An act's fields as a script writes them, those at their defaults left out."""
-    from scenarios.language.values import write_duration, write_ppm
+    from scenarios.language.values import write_duration, write_ppm, write_signed
 
     data: dict[str, Any] = {}
     for field in attrs.fields(type(act)):
@@ -263,7 +269,9 @@ def act_as_data(act: Act) -> dict[str, Any]:
         if value == field.default:
             continue
         written = as_written(field.name)
-        if field.name in DURATIONS:
+        if field.name in SIGNED:
+            data[written] = write_signed(value, write_duration if field.name in DURATIONS else write_ppm)
+        elif field.name in DURATIONS:
             data[written] = write_duration(value)
         elif field.name.endswith("_ppm"):
             data[written] = write_ppm(value)

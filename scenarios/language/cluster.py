@@ -282,13 +282,16 @@ def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str
 
 def _read_network(node: Node) -> NetworkSpec:
     fields = as_fields(node, "for example {latency: 500us, jitter: 100us, loss: 0.1%}")
-    fields.only("latency", "jitter", "loss")
+    fields.only("latency", "jitter", "loss", "duplicate", "reorder")
     latency, jitter, loss = fields.get("latency"), fields.get("jitter"), fields.get("loss")
+    duplicate, reorder = fields.get("duplicate"), fields.get("reorder")
     default = DEFAULTS.network
     return NetworkSpec(
         latency=default.latency if latency is None else as_duration(latency),
         jitter=default.jitter if jitter is None else as_duration(jitter),
         loss_ppm=default.loss_ppm if loss is None else as_ppm(loss),
+        duplicate_ppm=default.duplicate_ppm if duplicate is None else as_ppm(duplicate),
+        reorder_ppm=default.reorder_ppm if reorder is None else as_ppm(reorder),
     )
 
 
@@ -347,6 +350,9 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
     data["network"] = _Flow(
         latency=write_duration(network.latency), jitter=write_duration(network.jitter), loss=write_ppm(network.loss_ppm)
     )
+    for word, ppm in (("duplicate", network.duplicate_ppm), ("reorder", network.reorder_ppm)):
+        if ppm:
+            data["network"][word] = write_ppm(ppm)
     data["pace"] = str(spec.pace)
     data["startup"] = write_duration(spec.startup)
     data["recovery"] = write_duration(spec.recovery)

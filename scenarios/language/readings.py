@@ -217,7 +217,7 @@ _ALL: Final = (
     Reading("sent", ("client",), NUMBER, "records a producer has sent", _of_client("sent")),
     Reading("failed", ("client",), NUMBER, "records a producer has given up", _of_client("failed")),
     Reading("retries", ("client",), NUMBER, "batches a producer has sent again", _of_client("retries")),
-    Reading("in-flight", ("client",), NUMBER, "records a producer waits for", _of_client("in_flight")),
+    Reading("in-flight", ("client",), NUMBER, "batches a producer waits for", _of_client("in_flight")),
     Reading("p50-latency", ("client",), DURATION, "median latency of a producer's acknowledged batches", _latency(50)),
     Reading("p99-latency", ("client",), DURATION, "99th percentile of it", _latency(99)),
     Reading("max-latency", ("client",), DURATION, "the largest of it", _latency(100)),

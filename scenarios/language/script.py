@@ -27,6 +27,7 @@ from core.acts import (
     ACTS,
     Act,
     Consume,
+    CreatePartitions,
     CreateTopic,
     Cut,
     Elect,
@@ -232,6 +233,8 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
     for act in acts:
         if isinstance(act, CreateTopic):
             topics[act.topic] = max(len(act.replicas) or act.partitions, topics.get(act.topic, 0))
+        elif isinstance(act, CreatePartitions):
+            topics[act.topic] = max(act.partitions, topics.get(act.topic, 0))
         elif isinstance(act, (Produce, Load)):
             clients.add(act.producer)
         elif isinstance(act, Consume):

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
+import attrs
+
 from core.ids import TopicPartition, node_address
 from core.spec import MAX_BROKER_ID
 from core.units import SECOND, US_PER_MS, parse_duration
@@ -106,6 +108,15 @@ def as_ppm(node: Node) -> int:
     return ppm
 
 
+def as_signed(node: Node, read: Callable[[Node], int]) -> int:
+    """A duration or a percentage that may be negative: `-5s`, `-0.1%`."""
+    text = as_text(node, "write a value, for example 5s or -5s")
+    if not text.startswith("-"):
+        return read(node)
+    assert isinstance(node, Text)
+    return -read(attrs.evolve(node, text=text[1:]))
+
+
 def as_broker(node: Node) -> int:
     """A broker id, written `2` or `b2`."""
     text = as_text(node, "write a broker's number, for example 2")
@@ -178,3 +189,8 @@ def write_ppm(ppm: int) -> str:
     """A share as a script writes it: `0%`, `0.1%`."""
     whole, rest = divmod(ppm, 10_000)
     return f"{whole}.{rest:04d}".rstrip("0").rstrip(".") + "%"
+
+
+def write_signed(value: int, write: Callable[[int], str]) -> str:
+    """A value that may be negative as a script writes it."""
+    return write(value) if value >= 0 else f"-{write(-value)}"

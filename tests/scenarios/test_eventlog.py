@@ -127,7 +127,7 @@ def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
         "a-list": (b"[1, 2]\n", 1, "this is no event log of isrlab"),
         "no-header": (b"".join(lines[1:]), 1, "no header: the event log's first line is missing"),
         "torn-header": (lines[0][:40], 1, "this is no event log"),
-        "version": (with_header(version=2), 1, "version 2 of the format is not known; this isrlab reads version 1"),
+        "version": (with_header(version=2), 1, "version 2 of the format is not known: a newer isrlab wrote it"),
         "version-type": (with_header(version="1"), 1, "version 1 of the format is not known"),
         "release": (with_header(release="9.9"), 1, "unknown release '9.9'"),
         "seed": (with_header(seed="x"), 1, "Expected `int`, got `str`"),

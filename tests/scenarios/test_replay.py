@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
+import msgspec
 import pytest
 
 from core import acts
@@ -18,9 +20,9 @@ from core.recorded_acts import recorded_act
 from core.release import RELEASES, Release
 from core.sim.cluster import Cluster
 from core.sim.deeds import arguments
-from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace, TopicSpec
+from core.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace, TopicSpec
 from scenarios import catalogue
-from scenarios.eventlog import LogWriter, make_header
+from scenarios.eventlog import End, LogWriter, make_header
 from scenarios.language.script import releases_of
 from scenarios.replay import lines_of, replay
 from scenarios.runner import Run
@@ -78,8 +80,15 @@ def test_a_scenario_of_the_library_replays(name: str, tmp_path: Path) -> None:
         assert replayed.events == run.cluster.journal.seq
 
 
-def session(path: Path, seed: int, release: Release, *, killed: bool = False) -> int:
-    """A session as a person at the keyboard makes it: steps, runs, and acts at any moment, also between two events of one moment."""
+Ending = tuple[int, int]
+"""Where a session may have been closed: so many events, at that virtual time."""
+
+
+def session(path: Path, seed: int, release: Release, control_plane: ControlPlane) -> list[Ending]:
+    """A session as a person at the keyboard makes it: steps, runs, and acts at any moment, also between two events of one moment.
+
+    Returns every place, after each step and act, where it might have been closed.
+    """
     draw = random.Random(f"{seed}:session")
     by_hand = draw.random() < 0.3
     spec = ClusterSpec(
@@ -88,7 +97,9 @@ def session(path: Path, seed: int, release: Release, *, killed: bool = False) ->
         settings=(("min.insync.replicas", draw.randint(1, 2)), ("unclean.leader.election.enable", draw.random() < 0.5)),
         network=NetworkSpec(latency=draw.choice((500, 20_000)), jitter=draw.choice((0, 1_000)), loss_ppm=draw.choice((0, 10_000))),
         pace=Pace.BY_HAND if by_hand else Pace.TIMELINE,
+        control_plane=control_plane,
     )
+    endings: list[Ending] = []
     writer = LogWriter(path, make_header(spec, release, seed, None))
     cluster = Cluster(spec, release, seed, writer)
     possible: list[Callable[[], acts.Act]] = [
@@ -117,27 +128,58 @@ def session(path: Path, seed: int, release: Release, *, killed: bool = False) ->
         elif how < 0.7:
             for _ in range(draw.randint(1, 30)):
                 cluster.step()
+                endings.append((cluster.journal.seq, cluster.now))
         else:
-            try:
+            with contextlib.suppress(ActRefused):
                 cluster.do(draw.choice(possible)())
-            except ActRefused:
-                continue
-    if killed:
-        writer.flush()
-    else:
-        cluster.run_until(cluster.now)  # a log that ends in the middle of a moment cannot say so
-        writer.close(cluster.now)
-    return cluster.journal.seq
+        endings.append((cluster.journal.seq, cluster.now))
+    writer.close(cluster.now)
+    return endings
 
 
-@pytest.mark.parametrize("seed", range(24))
+SESSIONS: Final = 48
+"""Random sessions: three under each release, one of them with the control plane of KRaft."""
+
+
+@pytest.mark.parametrize("seed", range(SESSIONS))
 def test_a_random_session_replays(seed: int, tmp_path: Path) -> None:
+    """Wherever it was closed, also between two steps of one moment, and wherever its process was killed, also in the middle of a line."""
     release = list(RELEASES.values())[seed % len(RELEASES)]
-    path = tmp_path / "session.jsonl"
-    count = session(path, seed, release, killed=seed % 4 == 3)
-    replayed = replay(path)
+    whole = tmp_path / "session.jsonl"
+    endings = session(whole, seed, release, tuple(ControlPlane)[seed // len(RELEASES) % 2])
+    replayed = replay(whole)
     assert replayed.same, "\n".join(lines_of(replayed))
-    assert replayed.events == count > 0
+    assert replayed.events == endings[-1][0] > 0
+
+    lines = whole.read_bytes().split(b"\n")
+    draw = random.Random(f"{seed}:endings")
+    path = tmp_path / "cut.jsonl"
+    for count, now in draw.sample(endings, 3):
+        path.write_bytes(b"\n".join([*lines[: count + 1], msgspec.json.encode(End(True, now, count)), b""]))
+        replayed = replay(path)
+        assert replayed.same, f"closed after {count} events: " + "\n".join(lines_of(replayed))
+        assert (replayed.events, replayed.time) == (count, now)
+    killed = draw.randrange(1, len(lines) - 2)
+    path.write_bytes(b"\n".join(lines[: killed + 1]) + b"\n" + lines[killed + 1][:9])
+    replayed = replay(path)
+    assert replayed.same, f"killed after {killed} events: " + "\n".join(lines_of(replayed))
+
+
+def test_a_closed_log_that_lacks_its_last_events_differs(tmp_path: Path) -> None:
+    """A step is done or not done: no session can be closed in its middle, nor before what must have come by its end."""
+    path = tmp_path / "session.jsonl"
+    endings = session(path, 3, RELEASES["2.4"], ControlPlane.BY_RELEASE)
+    lines = path.read_bytes().split(b"\n")
+    within = next(
+        count for count in range(40, len(lines)) if all(count != end for end, _ in endings) and b'"cause":0,' not in lines[count + 1]
+    )
+    now = json.loads(lines[within])["t"]
+    path.write_bytes(b"\n".join([*lines[: within + 1], msgspec.json.encode(End(True, now, within)), b""]))
+    assert "more events before that" in lines_of(replay(path))[2]
+    count, last = endings[-1]
+    early = next(end for end, time in reversed(endings) if time < last - 1 and end < count)
+    path.write_bytes(b"\n".join([*lines[: early + 1], msgspec.json.encode(End(True, last + 1, early)), b""]))
+    assert "more events before that" in lines_of(replay(path))[2]
 
 
 def test_the_first_difference_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

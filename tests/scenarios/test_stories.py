@@ -12,6 +12,7 @@ from scenarios.releases import release_named
 from scenarios.runner import run_scenario
 
 SINCE: Final = {
+    "s4-question-of-another-epoch": "0.11",
     "s8-stale-proposal": "0.11",
     "s11-all-lose-power": "0.11",
     "s11-strict-min-isr": "4.1",
@@ -23,6 +24,7 @@ SINCE: Final = {
 STORIES: Final = [name for name in catalogue.names() if name[0] == "s" and name[1].isdigit()]
 
 ABLATIONS: Final = {
+    "s4-question-of-another-epoch": "truncation-epoch-fencing",
     "s4-zombie-fetch": "fetch-epoch-fencing",
     "s5-same-leader-again": "truncate-on-epoch-change",
     "s6-join-at-the-epoch-start": "expand-needs-epoch-start",
@@ -32,6 +34,7 @@ ABLATIONS: Final = {
     "s9-fenced-in-the-isr": "isr-eligibility",
     "s9-leader-knows-less": "isr-eligibility",
     "s10-maximal-isr": "maximal-isr",
+    "s11-elr-cleared": "elr",
     "s11-last-replica-standing": "elr",
     "s11-strict-min-isr": "strict-min-isr",
     "s12-diverging-fetch": "ignores-diverging-fetch",
