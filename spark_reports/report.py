@@ -1,48 +1,38 @@
-"""`isrlab report`: reads sessions' logs, has Spark summarise them, shows the tables and writes them as Parquet.
+"""`isrlab report`: finds sessions' logs, has Spark summarise them, and shows the tables or writes them.
 
-The events are scanned once and kept; every summary is computed from what was kept, and only finished tables leave Spark.
+What can be said without Spark, such as that a file is no log, is said before it starts; what is wrong with one session does not
+keep the others from being reported. Only finished tables leave Spark.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from spark_reports.errors import ReportError
+from spark_reports.render import as_csv, comparison
 from spark_reports.render import as_json as json_document
+from spark_reports.render.progress import Progress
 from spark_reports.render.result import Report, Result
-from spark_reports.sessions import Log, count_bad, explain_bad_line, find_logs, name_sessions, open_log, read_lines, session_table
-from spark_reports.spark import LOCAL_MASTER, is_local, spark_session
+from spark_reports.sessions import Found, Log, find_logs, name_sessions, open_log, unpacked
+from spark_reports.spark import LOCAL_MASTER, is_local, read_conf, spark_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from spark_reports.summaries.summary import Summary
+    from pyspark.sql import DataFrame
 
 SHOWN_ROWS: Final = 100
-"""Rows of a table printed on the terminal; all of them go into Parquet and JSON."""
+"""Rows of a table printed on the terminal; all of them go into files."""
 
-BRIEF_BYTES: Final = 32 << 20
-"""Logs smaller than this together are not worth Java's slow compiler."""
+BRIEF_BYTES: Final = 1 << 30
+"""Logs smaller than this together are not worth Java's slow compiler: of 10^6 events it would take more time than it saves."""
 
 HTML_ROWS: Final = 300
 """Rows of a table in an HTML report."""
-
-CHARTED: Final = 60
-"""Partitions with a chart in an HTML report, shared among its sessions."""
-
-CHARTED_EACH: Final = 5
-"""Partitions with a chart that each session gets, however many sessions there are."""
-
-DRAWN_ROWS: Final = 12_000
-"""Rows that charts are drawn from at most, for each kind of chart."""
-
-AT_ONCE: Final = 3
-"""Summaries that are computed at the same time."""
 
 Say = Callable[[str], None]
 """Tells the user something, on stderr."""
@@ -55,18 +45,25 @@ def main_report(
     as_json: bool = False,
     quiet: bool = False,
     html: str | Path | None = None,
+    conf: Sequence[str] = (),
+    csv: bool = False,
+    parquet: bool = False,
+    compare: bool = False,
 ) -> int:
-    """Report on the sessions logged in `paths` (files, or directories of `*.jsonl`).
+    """Report on the sessions logged in `paths`: files, directories, patterns, datasets, addresses of other file systems.
 
     Tables go to stdout, progress and complaints to stderr.
 
     Args:
-        paths: the logs.
+        paths: the logs, as `sessions.find_logs` understands them.
         out_dir: where to write each table as a Parquet dataset of its name; what is there under that name is replaced.
-        master: a Spark master instead of this machine's cores.
+        csv: write the tables as CSV there instead; with `parquet` both.
+        compare: of the tables only the sessions, side by side, on stdout.
+        master: a Spark master or a Spark Connect URL instead of this machine's cores.
         as_json: print one JSON document instead of tables.
         quiet: no progress.
         html: write one self-contained HTML file with charts and tables there; the tables then stay off stdout, unless `as_json`.
+        conf: Spark settings, each `name=value`.
 
     Returns:
         0, or 2 when a log could not be used; the good ones are reported all the same.
@@ -75,38 +72,91 @@ def main_report(
     def complain(message: str) -> None:
         print(f"isrlab: {message}", file=sys.stderr, flush=True)
 
-    def progress(message: str) -> None:
-        if not quiet:
-            print(message, file=sys.stderr, flush=True)
-
+    progress = Progress(sys.stderr, quiet=quiet)
     try:
-        logs, bad = _open_all([Path(path) for path in paths], complain)
+        settings = read_conf(conf)
+        found = find_logs(paths)
         out = _out_dir(out_dir)
-        if logs:
-            progress("starting Spark …")
+        with tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
+            logs, bad = _open_all(found.files, Path(scratch), complain)
+            if not (logs or found.datasets or found.remote):
+                return 2
             limit = None if as_json else SHOWN_ROWS if html is None else HTML_ROWS
-            report, unreadable = _summarise(logs, out, master, limit, html is not None, progress, complain)
-            bad += unreadable
-            if report is not None:
-                if html is not None:
-                    _write_html(Path(html), report)
-                    progress(f"report written to {html}")
-                if html is None or as_json:
-                    _show(report.tables, as_json)
-                if out is not None:
-                    progress(f"tables written to {out}")
+            # To compare sessions, and for files written here, every row is needed.
+            several = compare or len(logs) + len(found.datasets) + len(found.remote) > 1
+            fetched = None if csv or several else limit
+            stored = out if parquet or not csv else None
+            report, refused = _summarise(
+                logs, found, stored, master, settings, fetched, html is not None, Path(scratch), progress, complain
+            )
+        bad += refused
+        if report is not None:
+            tables = list(report.tables)
+            compared = comparison.compare(tables)
+            if compared is not None:
+                tables.insert(1, compared)
+            elif compare:
+                complain(f"--compare: there are {len(tables[0].rows)} sessions; 2 to {comparison.MOST} can stand side by side")
+                bad += 1
+            if csv and out is not None:
+                as_csv.write(tables, out)
+            report = attrs.evolve(report, tables=[table.cut(limit) for table in tables])
+            if html is not None:
+                _write_html(Path(html), report)
+                progress(f"report written to {html}")
+            if html is None or as_json:
+                _show(report.tables[:2] if compare and compared is not None and not as_json else report.tables, as_json)
+            if out is not None:
+                progress(f"tables written to {out}")
     except ReportError as wrong:
         complain(str(wrong))
         return 2
     return 2 if bad else 0
 
 
-def _open_all(paths: Sequence[Path], complain: Say) -> tuple[list[Log], int]:
-    """The logs that can be used, and how many cannot, each complained about."""
+def _summarise(
+    logs: list[Log],
+    found: Found,
+    out: Path | None,
+    master: str | None,
+    settings: Mapping[str, str],
+    limit: int | None,
+    charts: bool,
+    scratch: Path,
+    progress: Progress,
+    complain: Say,
+) -> tuple[Report | None, int]:
+    """Every table of the usable logs, with what the charts are drawn from if asked, and how many logs turned out unusable."""
+    from spark_reports import computing
+
+    size = sum(Path(log.readable).stat().st_size for log in logs)
+    progress("starting Spark …")
+    chosen = {**computing.spark_settings(master or LOCAL_MASTER), **settings}
+    with spark_session(master, chosen, brief=size < BRIEF_BYTES) as spark:
+        more = [*found.remote, *found.datasets]
+        progress(f"reading {_counted(len(logs), size)}{' and ' if logs and more else ''}{', '.join(more)} …")
+        staging = scratch if is_local(master or LOCAL_MASTER) else None
+        loaded = computing.load(spark, logs, found.remote, found.datasets, charts, staging, complain)
+        if not loaded.logs:
+            return None, loaded.refused
+        with progress.watching(spark):
+            return computing.compute(loaded, limit, None if out is None else _write_into(out), charts, progress), loaded.refused
+
+
+def _counted(logs: int, size: int) -> str:
+    return f"{logs} log{'s' if logs > 1 else ''} ({size / 1e6:,.1f} MB)" if logs else ""
+
+
+def _write_into(out: Path) -> Callable[[str, DataFrame], None]:
+    return lambda name, frame: frame.write.mode("overwrite").parquet(f"file://{out / name}")
+
+
+def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list[Log], int]:
+    """The logs that can be used, and how many cannot, each complained about; packed ones are unpacked to `scratch`."""
     logs, bad = [], 0
-    for path in find_logs(paths):
+    for path in files:
         try:
-            log = open_log(path)
+            log = open_log(path, unpacked(path, scratch))
         except ReportError as wrong:
             complain(str(wrong))
             bad += 1
@@ -129,73 +179,6 @@ def _out_dir(out_dir: str | Path | None) -> Path | None:
     return out.resolve()
 
 
-def _summarise(
-    logs: list[Log], out: Path | None, master: str | None, limit: int | None, charts: bool, progress: Say, complain: Say
-) -> tuple[Report | None, int]:
-    """Every table of the usable logs, with what the charts are drawn from if asked, and how many logs turned out unusable."""
-    size = sum(log.path.stat().st_size for log in logs)
-    with spark_session(master, brief=size < BRIEF_BYTES) as spark, tempfile.TemporaryDirectory(prefix="isrlab-logs-") as links:
-        from spark_reports.schema import SESSION_SHOWN
-        from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
-        from spark_reports.summaries.unavailability import UNAVAILABILITY
-
-        progress(f"reading {len(logs)} log{'s' if len(logs) > 1 else ''} ({size / 1e6:,.1f} MB) …")
-        staging = Path(links) if is_local(master or LOCAL_MASTER) else None
-        wanted = (*SUMMARIES, *CHARTS) if charts else SUMMARIES
-        lines = read_lines(spark, logs, kinds_of(wanted), columns_of(wanted), staging).cache()
-        good = _usable(logs, count_bad(lines), complain)
-        if not good:
-            return None, len(logs)
-        events = lines.where(~lines["bad"])
-        if len(good) < len(logs):
-            events = events.where(events["session"].isin(*(log.session for log in good)))
-        sessions = session_table(spark, good)
-        progress(f"computing {len(SUMMARIES)} summaries …")
-
-        def finish(summary: Summary) -> Result:
-            result = _finish(summary.name, summary.title, summary.notes, summary(events, sessions), out, limit)
-            progress(f"  {summary.title}: {len(result.rows) + result.more:,} row{'' if len(result.rows) + result.more == 1 else 's'}")
-            return result
-
-        # Small jobs leave cores idle, so several are under way at a time.
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            first = _finish("sessions", "Sessions", "", sessions.select(*SESSION_SHOWN), out, limit)
-            results = [first, *pool.map(finish, SUMMARIES)]
-            drawn: list[Result] = []
-            partitions = 0
-            if charts:
-                progress("computing what the charts show …")
-                some, partitions = _charted(spark, events, sessions, len(good))
-                drawn = list(pool.map(lambda summary: _draw(summary, some, sessions), (*CHARTS, UNAVAILABILITY)))
-    return Report(results, drawn, partitions), len(logs) - len(good)
-
-
-def _charted(spark: SparkSession, events: DataFrame, sessions: DataFrame, count: int) -> tuple[DataFrame, int]:
-    """The events of the partitions that get a chart, those with the most trouble of each session, and how many there are in all."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    from spark_reports.summaries.availability import AVAILABILITY
-
-    most = max(CHARTED // count, CHARTED_EACH)
-    troubled = F.desc(F.col("offline_us") * 4 + F.col("under_replicated_us"))
-    ranked = AVAILABILITY(events, sessions).withColumn(
-        "rank", F.row_number().over(Window.partitionBy("session").orderBy(troubled, "topic", "partition"))
-    )
-    ranked = ranked.select("session", "topic", "partition", "rank").cache()
-    chosen = ranked.where(F.col("rank") <= most).drop("rank")
-    # Settings and acts belong to no partition and stay.
-    of_chosen = events.join(F.broadcast(chosen), ["session", "topic", "partition"], "left_semi")
-    return of_chosen.unionByName(events.where(F.col("partition").isNull())), ranked.count()
-
-
-def _draw(summary: Summary, events: DataFrame, sessions: DataFrame) -> Result:
-    """What a chart is drawn from; more than anybody can see is left out."""
-    frame = summary(events, sessions)
-    rows = [tuple(row) for row in frame.take(DRAWN_ROWS + 1)]
-    return Result(summary.name, summary.title, summary.notes, tuple(frame.columns), rows[:DRAWN_ROWS], max(0, len(rows) - DRAWN_ROWS))
-
-
 def _write_html(path: Path, report: Report) -> None:
     from spark_reports.render import html
 
@@ -203,28 +186,6 @@ def _write_html(path: Path, report: Report) -> None:
         path.write_text(html.render(report), encoding="utf-8", newline="\n")
     except OSError as failure:
         raise ReportError(f"{path}: the report cannot be written there: {failure.strerror or failure}") from failure
-
-
-def _usable(logs: list[Log], bad_lines: dict[str, int], complain: Say) -> list[Log]:
-    """The logs in which every line but a torn last one is an event; the others are complained about."""
-    good = []
-    for log in logs:
-        bad = bad_lines.get(log.session, 0)
-        if bad <= (1 if log.torn else 0):
-            good.append(log)
-        else:
-            complain(explain_bad_line(log.path) + (f" ({bad} such lines)" if bad > 1 else ""))
-    return good
-
-
-def _finish(name: str, title: str, notes: str, frame: DataFrame, out: Path | None, limit: int | None) -> Result:
-    """Compute a table once, write it, and fetch the rows to show."""
-    frame = frame.coalesce(1).cache()
-    rows = [tuple(row) for row in (frame.collect() if limit is None else frame.take(limit + 1))]
-    more = frame.count() - limit if limit is not None and len(rows) > limit else 0
-    if out is not None:
-        frame.write.mode("overwrite").parquet((out / name).as_uri())
-    return Result(name, title, notes, tuple(frame.columns), rows[:limit], more)
 
 
 def _show(results: Sequence[Result], as_json: bool) -> None:

@@ -7,6 +7,7 @@ line that is not JSON of these types is kept whole in `CORRUPT_FIELD`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, LongType, MapType, StringType, StructField, StructType
@@ -63,10 +64,27 @@ def event_schema() -> StructType:
     return StructType([*ENVELOPE, *(StructField(name, _TYPES[declared]) for name, declared in event_columns().items())])
 
 
-def line_schema() -> StructType:
-    """What a line of a log is read with: an event's columns, the two marks of other lines, and the unreadable rest."""
+def line_schema(columns: Collection[str] | None = None) -> StructType:
+    """What a line of a log is read with: an event's columns (or some of them), the two marks of other lines, and the unreadable rest."""
     marks = (StructField(HEADER_FIELD, StringType()), StructField(END_FIELD, BooleanType()), StructField(CORRUPT_FIELD, StringType()))
-    return StructType([*event_schema().fields, *marks])
+    envelope = {field.name for field in ENVELOPE}
+    fields = [field for field in event_schema().fields if columns is None or field.name in envelope or field.name in columns]
+    return StructType([*fields, *marks])
+
+
+LINE: Final = "line"
+"""Column of a dataset: the text of a line that is no event, or that would not come back as it was; null for every other."""
+
+DATASET_HEADER: Final = "log-header"
+"""Kind of a dataset's row that holds a log's first line; its `seq` is 0."""
+
+DATASET_TAIL: Final = "log-tail"
+"""Kind of a dataset's row that holds what stands behind a log's last event: its end line, a torn line or nothing."""
+
+
+def dataset_schema() -> StructType:
+    """A dataset of logs as `isrlab log convert` writes it: the wide table of events, `line`, and the session it is partitioned by."""
+    return StructType([*event_schema().fields, StructField(LINE, StringType()), StructField(SESSION, StringType())])
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
@@ -74,7 +92,7 @@ SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_u
 
 
 def session_schema() -> StructType:
-    """One row a session: from the log's header and its last line. `min_isr`: min.insync.replicas by topic, empty for the cluster."""
+    """One row a session: from the log's header and its last line. `min_isr`, `threads`: as in `sessions.Log`."""
     return StructType(
         [
             StructField(SESSION, StringType()),
@@ -87,5 +105,6 @@ def session_schema() -> StructType:
             StructField("torn", BooleanType()),
             StructField("capped_min_isr", BooleanType()),
             StructField("min_isr", MapType(StringType(), LongType())),
+            StructField("threads", MapType(StringType(), LongType())),
         ]
     )

@@ -1,31 +1,40 @@
-"""Reads event logs: what a log says of itself is read here in Python, its events by Spark.
+"""Finds event logs and reads what they say of themselves: header and end, in Python; their events are for Spark (`frames`).
 
-`open_log` looks at the first line and the end of a file only, whatever its size. `read_lines` gives the events of many
-logs as one DataFrame with a `session` column, from one scan, lines that cannot be used marked as such; `count_bad`
-counts those, and `explain_bad_line` finds the first of them for the message.
+`find_logs` tells what paths mean: files, directories, globs, Parquet datasets, addresses of other file systems. `open_log` looks
+at the first line and the end of a file only, whatever its size; `explain_bad_line` finds the first line that Spark could not read.
 """
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Collection, Generator, Iterable, Sequence
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+import re
+import shutil
+from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path, PurePath
+from typing import IO, Any, Final, cast
+from urllib.parse import unquote, urlsplit
 
 import attrs
 import msgspec
 
-from core.journal.events import KINDS, column_types
+from core.release import Release
+from core.spec import ClusterSpec
 from scenarios.errors import InputError
-from scenarios.eventlog import LogReader
+from scenarios.eventlog import Header, LogReader, parse_header
+from scenarios.logfile import is_packed, open_log_file
 from spark_reports.errors import ReportError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _CHUNK: Final = 1 << 16
 _TAIL_LIMIT: Final = 16 << 20
+
+
+PACKED: Final = ".jsonl.zst"
+"""How the names of packed logs end."""
+
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+_NAMES: Final = ("*.jsonl", f"*{PACKED}")
 
 
 @attrs.frozen
@@ -33,7 +42,7 @@ class Log:
     """One session's log, as its first and last lines tell.
 
     Attributes:
-        path: the file.
+        path: the file, or the dataset it stands in, for messages.
         session: short unique name: the file's name without `.jsonl`.
         release, seed, scenario, settings: from the header; `scenario` is None for a session played by hand.
         events: number of events (the last one's `seq`).
@@ -42,9 +51,12 @@ class Log:
         torn: the last line was cut off in the middle of being written; it is skipped.
         capped_min_isr: the release counts min.insync.replicas as at most the number of replicas.
         min_isr: min.insync.replicas at the start, by topic; that of the whole cluster under the empty name.
+        threads: num.network.threads and num.io.threads at the start, where they are set: by the setting's name, for one broker with
+            a blank and its number behind.
+        readable: what Spark reads: the file itself or what it was unpacked to; an address if it is not on this machine.
     """
 
-    path: Path
+    path: str
     session: str
     release: str
     seed: int
@@ -56,39 +68,79 @@ class Log:
     torn: bool
     capped_min_isr: bool
     min_isr: dict[str, int]
+    threads: dict[str, int]
+    readable: Path | str
 
 
-def find_logs(paths: Iterable[Path]) -> list[Path]:
-    """The files meant by `paths`: a directory stands for every `*.jsonl` in it, by name; a file named twice counts once.
+@attrs.frozen
+class Found:
+    """What paths mean: logs as JSON Lines on this machine, datasets in Parquet, and JSON Lines elsewhere, for Spark to find."""
+
+    files: list[Path]
+    datasets: list[str]
+    remote: list[str]
+
+
+def find_logs(paths: Iterable[str | Path]) -> Found:
+    """The logs meant by `paths`; what is named twice counts once.
+
+    A directory stands for every `*.jsonl` and `*.jsonl.zst` in it, by name, and for the sessions of a dataset; a pattern (`*`, `?`,
+    `[…]`) for what it matches, unless there is a file of that very name. Of an address (`hdfs:`, `s3a:` …) the end tells: `.jsonl` is
+    JSON Lines, anything else a dataset; `file:` is this machine.
 
     Raises:
-        ReportError: a directory has no log in it.
+        ReportError: a directory or a pattern has no log in it.
     """
-    found: dict[Path, None] = {}
-    for path in paths:
-        if not path.is_dir():
-            found.setdefault(path)
-            continue
-        inside = sorted(path.glob("*.jsonl"))
-        if not inside:
-            raise ReportError(f"{path}: no event log (*.jsonl) in this directory")
-        found.update(dict.fromkeys(inside))
-    return list(found)
+    files: dict[Path, None] = {}
+    datasets: dict[str, None] = {}
+    remote: dict[str, None] = {}
+    for given in paths:
+        text = str(given)
+        if _ADDRESS.match(text):
+            if not text.lower().startswith("file:"):
+                (remote if re.search(r"\.jsonl(\.gz)?$", text) else datasets).setdefault(text)
+                continue
+            text = unquote(urlsplit(text).path)
+        matched = [text] if os.path.exists(text) or not glob.has_magic(text) else sorted(glob.glob(text))
+        if not matched:
+            raise ReportError(f"{text}: no event log matches this pattern")
+        for one in map(Path, matched):
+            if not one.is_dir() and one.suffix != ".parquet":
+                files.setdefault(one)
+                continue
+            inside = sorted({found for name in _NAMES for found in one.glob(name)})
+            if is_dataset(one):
+                datasets.setdefault(f"file://{glob_free(one.resolve())}")
+            elif not inside:
+                raise ReportError(f"{one}: no event log (*.jsonl, *{PACKED} or what 'isrlab log convert' wrote) in this directory")
+            files.update(dict.fromkeys(inside))
+    return Found(list(files), list(datasets), list(remote))
 
 
-def open_log(path: Path) -> Log:
-    """What the log at `path` says of itself.
+def glob_free(path: Path) -> str:
+    """A path as Spark reads it as itself: it takes addresses as they are, without escapes but for the characters of patterns."""
+    return re.sub(r"([\\*?{}\[\]])", r"\\\1", str(path))
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether there is Parquet at a path: a dataset, a session's part of one, or a file of it."""
+    return path.suffix == ".parquet" or any(path.glob("session=*")) or any(path.glob("*.parquet"))
+
+
+def open_log(path: Path, readable: Path | None = None) -> Log:
+    """What the log at `path` says of itself; `readable` is what it was unpacked to, if it is packed.
 
     Raises:
         ReportError: no file, no event log, or one of a newer version.
     """
+    readable = readable or path
     try:
-        reader = LogReader(path)
+        reader = LogReader(readable, source=str(path))
         # The first event shows whether the lines are events at all; to end the iteration closes the file.
         events = cast("Generator[object]", iter(reader))
         next(events, None)
         events.close()
-        with path.open("rb") as file:
+        with readable.open("rb") as file:
             start = len(file.readline())
             last, torn = _last_line(path, file, start)
     except InputError as wrong:
@@ -98,34 +150,98 @@ def open_log(path: Path) -> Log:
     except OSError as failure:
         raise ReportError(f"{path}: cannot be read: {failure.strerror or failure}") from failure
     end_us, count, ended = _end(last)
-    header = reader.header
+    return _log(str(path), session_name(path), reader.header, reader.release, reader.spec, count, end_us, ended, torn, readable)
+
+
+def dataset_log(dataset: str, session: str, header: str, tail: str, events: int, end_us: int) -> Log:
+    """What a session of a dataset says of itself: its header line, what stands behind its last event, their number and the last one's time.
+
+    Raises:
+        ReportError: the header is none, or one of a newer version.
+    """
+    try:
+        head, spec, release = parse_header(header.encode(), f"{dataset} (session {session})")
+    except InputError as wrong:
+        raise ReportError(str(wrong)) from wrong
+    last = _object(tail.encode())
+    ended = last is not None and last.get("end") is True
+    if ended and last is not None:
+        end_us, events, _ = _end(last)
+    return _log(dataset, session, head, release, spec, events, end_us, ended, bool(tail) and not ended, dataset)
+
+
+def _log(
+    path: str,
+    session: str,
+    header: Header,
+    release: Release,
+    spec: ClusterSpec,
+    events: int,
+    end_us: int,
+    ended: bool,
+    torn: bool,
+    readable: Path | str,
+) -> Log:
     return Log(
         path=path,
-        session=path.name.removesuffix(".jsonl") or path.name,
+        session=session,
         release=header.release,
         seed=header.seed,
         scenario=header.scenario,
         settings=dict(header.settings),
-        events=count,
+        events=events,
         end_us=end_us,
         ended=ended,
         torn=torn,
-        capped_min_isr=reader.release.capped_min_isr,
-        min_isr=_min_isr(reader),
+        capped_min_isr=release.capped_min_isr,
+        min_isr=_min_isr(header, spec),
+        threads=_threads(header, spec),
+        readable=readable,
     )
 
 
-def _min_isr(reader: LogReader) -> dict[str, int]:
+def _min_isr(header: Header, spec: ClusterSpec) -> dict[str, int]:
     """min.insync.replicas as the header has it, by topic; that of the whole cluster under the empty name."""
     name = "min.insync.replicas"
-    given = {"": reader.header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in reader.spec.topics}
+    given = {"": header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in spec.topics}
     return {subject: int(value) for subject, value in given.items() if value is not None and value.isascii() and value.isdecimal()}
+
+
+def _threads(header: Header, spec: ClusterSpec) -> dict[str, int]:
+    """Numbers of threads as the header has them."""
+    names = ("num.network.threads", "num.io.threads")
+    given: dict[str, object] = {name: header.settings.get(name) for name in names}
+    for broker in spec.brokers:
+        given |= {f"{name} {broker.id}": value for name, value in broker.settings if name in names}
+    return {name: int(str(value)) for name, value in given.items() if str(value).isascii() and str(value).isdecimal()}
+
+
+def session_name(path: PurePath) -> str:
+    """A session's name from its file's."""
+    return path.name.removesuffix(".zst").removesuffix(".jsonl") or path.name
+
+
+def unpacked(path: Path, scratch: Path) -> Path | None:
+    """A packed log's lines in a file of their own in `scratch`, since Spark cannot unpack them; None for a log that is not packed.
+
+    Raises:
+        ReportError: it cannot be read, or what is packed in it is damaged.
+    """
+    try:
+        if not is_packed(path):
+            return None
+        lines = scratch / f"{len(list(scratch.iterdir())):06d}.unpacked.jsonl"
+        with open_log_file(path) as packed, lines.open("wb") as file:
+            shutil.copyfileobj(packed, file, 1 << 20)
+    except OSError as failure:
+        raise ReportError(f"{path}: cannot be read: {failure.strerror or failure}") from failure
+    return lines
 
 
 def name_sessions(logs: Sequence[Log]) -> list[Log]:
     """The logs with names that tell them apart: where two files have the same name, the path is the session's name."""
     names = [log.session for log in logs]
-    return [attrs.evolve(log, session=str(log.path)) if names.count(log.session) > 1 else log for log in logs]
+    return [attrs.evolve(log, session=log.path) if names.count(log.session) > 1 else log for log in logs]
 
 
 def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool]:
@@ -167,94 +283,13 @@ def _end(last: dict[str, Any] | None) -> tuple[int, int, bool]:
     return (at if isinstance(at, int) else 0), (events if isinstance(events, int) else 0), ended
 
 
-# --- events, by Spark ----------------------------------------------------------------------------------------------
-
-
-def read_lines(
-    spark: SparkSession, logs: Sequence[Log], kinds: Collection[str], columns: Collection[str], staging: Path | None
-) -> DataFrame:
-    """Events of those kinds, with those columns, from all logs, and every line that cannot be used.
-
-    Columns: `session`, the envelope, `columns`, and `bad`: true on a line that is not JSON, has a field of a wrong type, is
-    of an unknown kind, or lacks one of `columns` that its kind has.
-
-    Args:
-        staging: a directory of this machine in which links with plain names are made for Spark to read, since it gives
-            some characters in paths a meaning of their own; None when Spark runs elsewhere: it is given the paths as they are.
-    """
-    from pyspark.sql import functions as F
-
-    from spark_reports.schema import CORRUPT_FIELD, END_FIELD, ENVELOPE, HEADER_FIELD, SESSION, line_schema
-
-    if staging is None:
-        sources = [os.path.abspath(log.path) for log in logs]
-        index = {f"file://{source}": number for number, source in enumerate(sources)}
-        session = F.create_map(*(F.lit(part) for source in index for part in (source, logs[index[source]].session)))[
-            F.regexp_replace(F.url_decode(F.col("_metadata.file_path")), "^file:/+", "file:///")
-        ]
-    else:
-        sources = [str(_link(staging, number, log.path)) for number, log in enumerate(logs)]
-        names = F.array(*(F.lit(log.session) for log in logs))
-        session = F.element_at(names, F.regexp_extract(F.col("_metadata.file_name"), r"(\d+)", 1).cast("int") + 1)
-    raw = (
-        spark.read.schema(line_schema())
-        .options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT_FIELD, encoding="UTF-8", lineSep="\n", allowSingleQuotes="false")
-        .json(sources)
-    )
-    envelope = [field.name for field in ENVELOPE]
-    known = ", ".join(f"'{kind}'" for kind in KINDS)
-    bad = F.expr(
-        f"coalesce({CORRUPT_FIELD} IS NOT NULL OR seq IS NULL OR t IS NULL OR cause IS NULL OR kind NOT IN ({known}) "
-        f"OR {_lacking(kinds, columns)}, true)"
-    )
-    plain = F.col(HEADER_FIELD).isNull() & ~F.coalesce(F.col(END_FIELD), F.lit(False))
-    return (
-        raw.where(plain)
-        .select(session.alias(SESSION), *envelope, *columns, bad.alias("bad"))
-        .where(F.col("bad") | F.col("kind").isin(*kinds))
-    )
-
-
-def count_bad(lines: DataFrame) -> dict[str, int]:
-    """How many lines of each session cannot be used; sessions without any are left out."""
-    from pyspark.sql import functions as F
-
-    return {row["session"]: row["count"] for row in lines.where(F.col("bad")).groupBy("session").count().collect()}
-
-
-def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
-    """One row a session: what its header says, its length and its end."""
-    from spark_reports.schema import session_schema
-
-    names = session_schema().names
-    rows = [tuple(getattr(log, name) for name in names) for log in logs]
-    return spark.createDataFrame(rows, session_schema())
-
-
-def explain_bad_line(path: Path) -> str:
+def explain_bad_line(log: Log) -> str:
     """Where the first unusable line of a log is and what is wrong with it: `FILE:LINE: …`."""
     try:
-        for _ in LogReader(path):
+        for _ in LogReader(log.readable, source=log.path) if isinstance(log.readable, Path) else ():
             pass
     except InputError as wrong:
         return str(wrong)
     except RecursionError:
-        return f"{path}: has a line nested without end"
-    return f"{path}: has lines that Spark cannot read as events"
-
-
-def _lacking(kinds: Collection[str], columns: Collection[str]) -> str:
-    """SQL for: a row has no value in one of `columns` that its kind, one of `kinds`, declares (one text: columns built in Python cost ms each)."""
-    cases = []
-    for kind in kinds:
-        needed = [f"`{name}` IS NULL" for name in column_types(KINDS[kind]) if name in columns]
-        if needed:
-            cases.append(f"WHEN '{kind}' THEN {' OR '.join(needed)}")
-    return f"CASE kind {' '.join(cases)} ELSE false END"
-
-
-def _link(staging: Path, number: int, path: Path) -> Path:
-    """A link to a log under a name without characters that mean something to Hadoop's file patterns."""
-    link = staging / f"{number:06d}.jsonl"
-    link.symlink_to(path.resolve())
-    return link
+        return f"{log.path}: has a line nested without end"
+    return f"{log.path}: has lines that Spark cannot read as events"

@@ -1,8 +1,9 @@
 """The one place that starts Spark: on this machine's cores by default, on any `--master` otherwise, and silent.
 
 Spark's JVM writes its warnings to a file in a scratch directory; they are shown only as the tail of an error when Spark
-does not start. In local mode the driver listens on loopback only, no web interface is opened, and nothing is written
-to the current directory.
+does not start. On this machine (`local[…]`, `local-cluster[…]`, a master on loopback) the driver listens on loopback
+only; no web interface is opened, and nothing is written to the current directory. An `sc://` master is a Spark Connect
+server: no Java is started here then. `shipped` brings this program's own modules to Python workers elsewhere.
 """
 
 from __future__ import annotations
@@ -10,14 +11,19 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import shlex
 import shutil
+import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from scenarios.errors import did_you_mean
 from spark_reports.errors import ReportError
 from spark_reports.jvm import find_java, java_home
 
@@ -53,10 +59,52 @@ _SETTINGS: Final[dict[str, str]] = {
 
 _TAIL_LINES: Final = 15
 
+_MASTER: Final = re.compile(
+    r"local|local\[(\d+|\*)(,\s*\d+)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|spark://[^\s/]+:\d+|sc://\S+|yarn|k8s://\S+"
+)
+_MASTERS: Final = (
+    "local[*]",
+    "local[2]",
+    "local-cluster[2,1,1024]",
+    "spark://host:7077",
+    "sc://host:15002",
+    "yarn",
+    "k8s://https://host:6443",
+)
+_LOOPBACK: Final = ("127.", "localhost", "[::1]")
+_CONNECT_PORT: Final = 15002
+_KNOCK_SECONDS: Final = 10
+_CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
+
 
 def is_local(master: str) -> bool:
     """Whether that master runs in this machine's own JVM (`local`, `local[2]`, `local[*]`)."""
     return master == "local" or master.startswith("local[")
+
+
+def is_connect(master: str) -> bool:
+    """Whether that master is a Spark Connect server."""
+    return master.startswith("sc://")
+
+
+def is_here(master: str) -> bool:
+    """Whether driver and executors are all on this machine and need no network but loopback."""
+    return is_local(master) or master.startswith("local-cluster[") or master.partition("://")[2].startswith(_LOOPBACK)
+
+
+def read_conf(given: Iterable[str]) -> dict[str, str]:
+    """Spark settings as `--conf` takes them: `spark.executor.memory=2g`.
+
+    Raises:
+        ReportError: one of them is no setting.
+    """
+    settings = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip().startswith("spark."):
+            raise ReportError(f"--conf: '{text[:60]}' is no Spark setting; write spark.name=value, for example spark.executor.memory=2g")
+        settings[name.strip()] = value.strip()
+    return settings
 
 
 @contextlib.contextmanager
@@ -69,10 +117,10 @@ def spark_session(
     """A running Spark session, stopped with its JVM at the end of the block.
 
     Args:
-        master: a Spark master; None is `local[*]`.
+        master: a Spark master or a Spark Connect URL; None is `local[*]`.
         settings: Spark settings by name, stronger than the ones chosen here.
         environ: where JAVA_HOME and PATH are looked up; None is this process's environment.
-        brief: there is little to compute, so local Java compiles quickly rather than well: a small report then takes 40 %
+        brief: Java has little to compute, so that local Java compiles quickly rather than well: a small report then takes 40 %
             less processor time.
 
     Raises:
@@ -81,6 +129,13 @@ def spark_session(
     """
     master = master or LOCAL_MASTER
     surroundings = dict(os.environ if environ is None else environ)
+    _check_master(master)
+    # Said on every import where pandas is newer than PySpark; nothing here uses pandas.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    if is_connect(master):
+        with _connect_session(master, dict(settings or {})) as connected:
+            yield connected
+        return
     try:
         import pyspark
         from py4j.protocol import Py4JError
@@ -98,9 +153,13 @@ def spark_session(
     try:
         home = java_home(find_java(surroundings), scratch)
         conf = SparkConf(loadDefaults=False).setMaster(master)
-        for name, value in {**_SETTINGS, **_settings_for(master, scratch, brief), **(settings or {})}.items():
+        chosen = {**_SETTINGS, **_settings_for(master, scratch, brief), **(settings or {})}
+        for name, value in chosen.items():
             conf.set(name, value)
-        with _environment(surroundings, _variables(master, home, Path(pyspark.__file__).parent, scratch)):
+        python = _python_of_workers(master, surroundings, chosen)
+        with _environment(
+            surroundings, _variables(master, home, Path(pyspark.__file__).parent, scratch, python, surroundings.get("PYTHONPATH", ""))
+        ):
             try:
                 gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
                 context = SparkContext(conf=conf, gateway=gateway)
@@ -118,14 +177,101 @@ def spark_session(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def shipped(spark: SparkSession, master: str | None) -> Iterator[None]:
+    """Brings this program's modules to a session's Python workers, with attrs, which is all that a sweep's runs need.
+
+    In local mode the workers find them where this process does. Elsewhere executors fetch a zip file, whenever one of them
+    starts: so it is there until the block ends.
+    """
+    if is_local(master or LOCAL_MASTER):
+        yield
+        return
+    import attr
+    import attrs
+
+    root = Path(__file__).resolve().parents[1]
+    packages = [root / "core", root / "spark_reports", *(Path(str(module.__file__)).parent for module in (attr, attrs))]
+    with tempfile.TemporaryDirectory(prefix="isrlab-ship-") as scratch:
+        path = Path(scratch) / "isrlab.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for package in packages:
+                for source in sorted(package.rglob("*.py")):
+                    archive.write(source, source.relative_to(package.parent).as_posix())
+        spark.addArtifacts(str(path), pyfile=True)
+        yield
+
+
+def _check_master(master: str) -> None:
+    """Refuse a master that cannot be one, and one at which nobody answers: Spark itself would try for minutes.
+
+    Raises:
+        ReportError: the message says what a master looks like, or who does not answer.
+    """
+    if not _MASTER.fullmatch(master):
+        remedy = did_you_mean(master, _MASTERS, f"for example {', '.join(_MASTERS[1:5])}")
+        raise ReportError(f"--master: '{master[:60]}' is no Spark master; {remedy}")
+    if not master.startswith(("spark://", "sc://")):
+        return
+    failures = []
+    for address in master.partition("://")[2].partition("/")[0].split(","):
+        host, _, port = address.rpartition(":") if re.search(r":\d+$", address) else (address, "", str(_CONNECT_PORT))
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), _KNOCK_SECONDS):
+                return
+        except (OSError, OverflowError) as failure:
+            failures.append(f"{address}: {failure}")
+    what = "Spark Connect server" if is_connect(master) else "Spark master"
+    raise ReportError(f"--master {master}: no {what} answers ({'; '.join(failures)})")
+
+
+@contextlib.contextmanager
+def _connect_session(master: str, settings: dict[str, str]) -> Iterator[SparkSession]:
+    """A session on a Spark Connect server; the server goes on when it ends."""
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+    except ImportError as missing:
+        raise ReportError(
+            f"--master {master} needs Spark Connect's client, of which {missing.name or missing} is missing; "
+            "install isrlab with its connect extra"
+        ) from missing
+    for name in ("pyspark.sql.connect", "DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    session: Any = None
+    mode = os.environ.get(_CONNECT_MODE)
+    # PySpark's functions look at this to know which of its two halves is meant.
+    os.environ[_CONNECT_MODE] = "1"
+    try:
+        session = ConnectSession.builder.remote(master).create()
+        for name, value in {**{name: value for name, value in _SETTINGS.items() if name.startswith("spark.sql.")}, **settings}.items():
+            session.conf.set(name, value)
+        yield session
+    except PySparkException as failure:
+        raise ReportError(f"Spark failed: {_reason(failure)}") from failure
+    finally:
+        if session is not None:
+            with contextlib.suppress(Exception):
+                session.stop()
+        if mode is None:
+            del os.environ[_CONNECT_MODE]
+        else:
+            os.environ[_CONNECT_MODE] = mode
+
+
 def _settings_for(master: str, scratch: Path, brief: bool) -> dict[str, str]:
     """Settings that depend on where Spark runs."""
-    if not is_local(master):
+    if not is_here(master):
         return {}
+    loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     options = [f"-Dderby.system.home={scratch}", "-XX:+UseParallelGC", *(["-XX:TieredStopAtLevel=1"] if brief else [])]
-    return {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
+    if not is_local(master):
+        return loopback | {
+            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+            "spark.driver.extraJavaOptions": shlex.join(options),
+        }
+    return loopback | {
         "spark.driver.memory": "2g",
         "spark.sql.shuffle.partitions": str(min(8, max(2, os.cpu_count() or 2))),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
@@ -133,15 +279,23 @@ def _settings_for(master: str, scratch: Path, brief: bool) -> dict[str, str]:
     }
 
 
-def _variables(master: str, home: Path, spark_home: Path, scratch: Path) -> dict[str, str]:
+def _python_of_workers(master: str, environ: Mapping[str, str], settings: Mapping[str, str]) -> str:
+    """The Python that executors run: what `spark.pyspark.python` says, else this one on this machine, PYSPARK_PYTHON or `python3` elsewhere."""
+    here = sys.executable if is_here(master) else environ.get("PYSPARK_PYTHON", "python3")
+    return settings.get("spark.pyspark.python", here)
+
+
+def _variables(master: str, home: Path, spark_home: Path, scratch: Path, python: str, pythonpath: str) -> dict[str, str]:
     """Environment variables that Spark's start scripts and workers read."""
     variables = {
         "JAVA_HOME": str(home),
         "SPARK_HOME": str(spark_home),
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": python,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
     if is_local(master):
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[1]), pythonpath)))
+    if is_here(master):
         conf_dir = scratch / "conf"
         conf_dir.mkdir()
         (conf_dir / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
@@ -195,7 +349,7 @@ def _stop(context: Any, gateway: Any) -> None:
 def _reason(failure: Exception) -> str:
     """What went wrong, in a line: of Java's exceptions the innermost one's message, which names the cause."""
     lines = [line.strip() for line in str(failure).strip().splitlines()]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in lines if line.startswith(("Caused by: ", ": "))]
     return (causes or lines or [type(failure).__name__])[-1 if causes else 0]
 
 

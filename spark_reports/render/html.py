@@ -168,7 +168,13 @@ def _section(result: Result) -> str:
         f'<th scope="col"{_NUMBER if number else ""}><button type="button">{escape(heading(column))}</button></th>'
         for column, number in zip(columns, numbers, strict=True)
     )
-    body = "".join(f"<tr>{''.join(_cell(*cell) for cell in zip(columns, row, numbers, strict=True))}</tr>\n" for row in rows)
+
+    def cells(row: tuple[object, ...]) -> str:
+        meanings = [result.meaning(index, row) for index in range(len(row))][first:]
+        values = (heading(row[0]), *row[1:]) if result.by_row else row[first:]
+        return "".join(_cell(*cell) for cell in zip(meanings, values, numbers, strict=True))
+
+    body = "".join(f"<tr>{cells(row)}</tr>\n" for row in result.rows[:ROWS])
     search = (
         f'<div class="filter"><input type="search" placeholder="filter rows" aria-label="Filter {escape(result.title)}" data-table="{escape(name)}">'
         '<span class="count" role="status"></span></div>'

@@ -16,6 +16,7 @@ class Result:
         columns: names in order; a name that ends in `_us` is a time in µs.
         rows: sorted by the summary's keys; values are str, int, bool or None.
         more: how many further rows there are that were not fetched.
+        by_row: what a row's values are, the name in its first column tells, not those of the columns.
     """
 
     name: str
@@ -24,6 +25,17 @@ class Result:
     columns: tuple[str, ...]
     rows: Sequence[tuple[object, ...]]
     more: int = 0
+    by_row: bool = False
+
+    def meaning(self, index: int, row: tuple[object, ...]) -> str:
+        """The name that tells what a row's value is."""
+        return str(row[0]) if self.by_row and index and not isinstance(row[index], bool) else self.columns[index]
+
+    def cut(self, most: int | None) -> Result:
+        """The table with so many rows at most."""
+        if most is None or len(self.rows) <= most:
+            return self
+        return attrs.evolve(self, rows=self.rows[:most], more=self.more + len(self.rows) - most)
 
 
 @attrs.frozen

@@ -49,13 +49,19 @@ def _table(result: Result, ascii_only: bool) -> Table:
         number = any(isinstance(row[index], int) and not isinstance(row[index], bool) for row in result.rows)
         table.add_column(heading(result.columns[index]), justify="right" if number else "left", overflow="fold")
     for row in result.rows:
-        table.add_row(*(_cell(result.columns[index], row[index]) for index in shown))
+        table.add_row(
+            *(
+                _cell(result.meaning(index, row), heading(value) if result.by_row and index == 0 else value)
+                for index, value in enumerate(row)
+                if index in shown
+            )
+        )
     return table
 
 
-def heading(column: str) -> str:
+def heading(column: object) -> str:
     """A column's name as people read it."""
-    return column.removesuffix("_us").replace("_", " ")
+    return str(column).removesuffix("_us").replace("_", " ")
 
 
 def _cell(column: str, value: object) -> Text:

@@ -7,9 +7,13 @@ from typing import Final
 
 from spark_reports.summaries.availability import AVAILABILITY
 from spark_reports.summaries.charts import CURVES, TIMELINE
+from spark_reports.summaries.controllers import CONTROLLERS
 from spark_reports.summaries.elections import ELECTIONS
 from spark_reports.summaries.errors import ERRORS
+from spark_reports.summaries.harm import HARM
+from spark_reports.summaries.idle import IDLE
 from spark_reports.summaries.isr_churn import ISR_CHURN
+from spark_reports.summaries.isr_flapping import ISR_FLAPPING
 from spark_reports.summaries.lag import LAG
 from spark_reports.summaries.leadership import LEADERSHIP
 from spark_reports.summaries.min_isr import MIN_ISR
@@ -20,7 +24,8 @@ from spark_reports.summaries.summary import Summary
 from spark_reports.summaries.unavailability import UNAVAILABILITY
 
 SUMMARIES: Final[tuple[Summary, ...]] = (
-    ELECTIONS, LEADERSHIP, ISR_CHURN, AVAILABILITY, MIN_ISR, UNAVAILABILITY, RECORDS, LAG, PRODUCE_LATENCY, ERRORS, SETTINGS,
+    ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, UNAVAILABILITY, RECORDS, HARM, LAG,
+    PRODUCE_LATENCY, IDLE, ERRORS, SETTINGS,
 )  # fmt: skip
 """Every summary."""
 

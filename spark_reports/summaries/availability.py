@@ -7,27 +7,21 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.summary import Summary, count_if, sum_if, table
+from spark_reports.summaries.partition_states import PARTITION, STATE_COLUMNS, STATE_KINDS, offline, under_replicated
+from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    partition = ("session", "topic", "partition")
-    history = Window.partitionBy(*partition).orderBy("seq")
-    offline = F.col("leader") < 0
-    under_replicated = ~offline & (F.size("isr") < F.size("replicas") - F.size("adding"))
-    states = (
-        events.join(F.broadcast(sessions.select("session", "end_us")), "session")
-        .withColumn("lasts", F.coalesce(F.lead("t").over(history), F.greatest("end_us", "t")) - F.col("t"))
-        .withColumn("offline", offline)
-        .withColumn("under_replicated", under_replicated)
-        .withColumn("was_offline", F.coalesce(F.lag("offline").over(history), F.lit(False)))
-        .withColumn("was_under_replicated", F.coalesce(F.lag("under_replicated").over(history), F.lit(False)))
-    )
-    return states.groupBy(*partition).agg(
-        F.sum("lasts").alias("observed_us"),
-        sum_if(F.col("under_replicated"), F.col("lasts")).alias("under_replicated_us"),
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+    history = Window.partitionBy(*PARTITION).orderBy("seq")
+    lasts = F.col("until") - F.col("t")
+    states = inputs.states.withColumn("offline", offline()).withColumn("under_replicated", under_replicated())
+    for name in ("offline", "under_replicated"):
+        states = states.withColumn(f"was_{name}", F.coalesce(F.lag(name).over(history), F.lit(False)))
+    return states.groupBy(*PARTITION).agg(
+        F.sum(lasts).alias("observed_us"),
+        sum_if(F.col("under_replicated"), lasts).alias("under_replicated_us"),
         count_if(F.col("under_replicated") & ~F.col("was_under_replicated")).alias("under_replicated_times"),
-        sum_if(F.col("offline"), F.col("lasts")).alias("offline_us"),
+        sum_if(F.col("offline"), lasts).alias("offline_us"),
         count_if(F.col("offline") & ~F.col("was_offline")).alias("offline_times"),
     )
 
@@ -40,8 +34,8 @@ AVAILABILITY: Final = Summary(
         "fewer in-sync replicas than replicas, those being added by a reassignment not counted. Offline: nobody leads it. The states "
         "are the controller's: while it has not noticed that a broker is gone, the partition counts as it was. `…_times` counts spells."
     ),
-    kinds=("partition-changed",),
-    columns=("topic", "partition", "leader", "replicas", "isr", "adding"),
+    kinds=STATE_KINDS,
+    columns=STATE_COLUMNS,
     schema=table(
         names=("session", "topic"),
         numbers=("partition", "observed_us", "under_replicated_us", "under_replicated_times", "offline_us", "offline_times"),

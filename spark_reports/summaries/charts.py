@@ -12,23 +12,21 @@ from spark_reports.summaries.partition_states import (
     STATE_KINDS,
     at_min,
     offline,
-    partition_states,
     under_min,
     under_replicated,
 )
-from spark_reports.summaries.summary import Summary, table
+from spark_reports.summaries.summary import Inputs, Summary, table
 
 POINTS: Final = 120
 """Points of a curve at most: a session's time is cut into so many pieces, and each shows its last value."""
 
 
-def _timeline(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _timeline(events: DataFrame, inputs: Inputs) -> DataFrame:
     state = (
         F.when(offline(), "offline").when(under_min(), "under min").when(at_min(), "at min").when(under_replicated(), "under-replicated")
     )
     return (
-        partition_states(events, sessions)
-        .where(F.col("until") > F.col("t"))
+        inputs.states.where(F.col("until") > F.col("t"))
         .withColumn("state", state.otherwise("in sync"))
         .withColumn("isr", F.array_join("isr", ","))
         .withColumnsRenamed({"t": "from_us", "until": "to_us"})
@@ -52,12 +50,12 @@ TIMELINE: Final = Summary(
 )
 
 
-def _curves(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _curves(events: DataFrame, inputs: Inputs) -> DataFrame:
     kind = F.col("kind")
     log_end = F.when(kind == "append", F.col("to_offset")).when(kind == "became-leader", F.col("offset"))
     committed = F.when(kind == "high-watermark", F.col("new_offset")).when(kind == "became-leader", F.col("high_watermark"))
     return (
-        events.join(F.broadcast(sessions.select("session", "end_us")), "session")
+        events.join(F.broadcast(inputs.sessions.select("session", "end_us")), "session")
         .withColumn("piece", F.floor(F.col("t") * POINTS / (F.greatest("end_us", "t") + 1)))
         .groupBy("session", "topic", "partition", "piece")
         .agg(

@@ -7,12 +7,12 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.summary import Summary, count_if, table
+from spark_reports.summaries.summary import Inputs, Summary, count_if, table
 
 _OUTCOMES: Final = ("clean", "preferred", "eligible", "unclean", "last-known")
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     elected = F.col("kind") == "leader-elected"
     return events.groupBy("session", "topic").agg(
         count_if(elected).alias("elections"),

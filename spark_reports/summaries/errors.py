@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from core.journal.events import EVENTS, column_types
-from spark_reports.summaries.summary import Summary, count_if, table
+from spark_reports.summaries.summary import Inputs, Summary, count_if, table
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     given_up = (F.col("kind") == "produce-failed") & ~F.col("retry")
     return events.groupBy("session", "error", "kind").agg(
         F.count(F.lit(1)).alias("count"),

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.summary import Summary, count_if, table
+from spark_reports.summaries.summary import Inputs, Summary, count_if, table
 
 _COUNTS: Final = ("shrinks", "expands", "dropped", "readmitted", "left", "entered")
 
@@ -18,7 +18,7 @@ def _counted(what: str) -> Callable[[Column], Column]:
     return lambda broker: F.struct(broker.cast("long").alias("broker"), F.lit(what).alias("what"))
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     proposer = F.col("broker")
     proposed = events.where(F.col("kind") != "partition-changed").select(
         "session",

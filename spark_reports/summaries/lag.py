@@ -11,37 +11,42 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.produce_latency import PERCENTILES
-from spark_reports.summaries.summary import Summary, table
+from spark_reports.summaries.produce_latency import percentiles, ranked
+from spark_reports.summaries.summary import Inputs, Summary, table
+
+_SAMPLES: Final = """
+    session,
+    topic,
+    CASE WHEN kind = 'append' THEN 'high watermark' ELSE concat('follower b', follower) END AS of,
+    log_end - CASE WHEN kind = 'append' THEN committed ELSE new_offset END AS behind
+"""
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    kind = F.col("kind")
-    history = Window.partitionBy("session", "topic", "partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     # With a new leader its own log end and high watermark count.
-    log_end = F.when(kind == "append", F.col("to_offset")).when(kind == "became-leader", F.col("offset"))
-    committed = F.when(kind == "high-watermark", F.col("new_offset")).when(kind == "became-leader", F.col("high_watermark"))
+    known = events.selectExpr(
+        "session",
+        "topic",
+        "kind",
+        "follower",
+        "new_offset",
+        "CASE kind WHEN 'append' THEN to_offset WHEN 'became-leader' THEN offset END AS log_end",
+        "CASE kind WHEN 'high-watermark' THEN new_offset WHEN 'became-leader' THEN high_watermark END AS committed",
+        "seq",
+        # To sort by one number takes half the time of sorting by names; of 10^5 partitions two share one once in 3·10^9 sessions.
+        "xxhash64(session, topic, partition) AS of_partition",
+    )
+    history = Window.partitionBy("of_partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    for name in ("log_end", "committed"):
+        known = known.withColumn(name, F.last(name, ignorenulls=True).over(history))
     group = ("session", "topic", "of")
     samples = (
-        events.withColumn("log_end", F.last(log_end, ignorenulls=True).over(history))
-        .withColumn("committed", F.last(committed, ignorenulls=True).over(history))
-        .where(kind.isin("append", "follower-fetched"))
-        .select(
-            "session",
-            "topic",
-            F.when(kind == "append", F.lit("high watermark")).otherwise(F.concat(F.lit("follower b"), F.col("follower"))).alias("of"),
-            (F.col("log_end") - F.when(kind == "append", F.col("committed")).otherwise(F.col("new_offset"))).alias("behind"),
-        )
-        .where(F.col("behind").isNotNull())
+        known.where("kind IN ('append', 'follower-fetched')").selectExpr(*_SAMPLES.strip().split(",\n    ")).where("behind IS NOT NULL")
     )
-    whole = Window.partitionBy(*group)
-    upwards = whole.orderBy("behind").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    counted = samples.groupBy(*group, "behind").agg(F.count(F.lit(1)).alias("samples"))
-    ranked = counted.withColumn("rank", F.sum("samples").over(upwards)).withColumn("total", F.sum("samples").over(whole))
-    return ranked.groupBy(*group).agg(
-        F.sum("samples").alias("samples"),
-        *(F.min(F.when(F.col("rank") * 100 >= F.col("total") * p, F.col("behind"))).alias(f"p{p}") for p in PERCENTILES),
-        F.max("behind").alias("max"),
+    return (
+        ranked(samples.groupBy(*group, "behind").agg(F.count(F.lit(1)).alias("samples")), group, "behind", "samples")
+        .groupBy(*group)
+        .agg(F.sum("samples").alias("samples"), *percentiles("behind"), F.max("behind").alias("max"))
     )
 
 

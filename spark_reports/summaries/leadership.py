@@ -7,16 +7,15 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.partition_states import STATE_COLUMNS, STATE_KINDS, partition_states
-from spark_reports.summaries.summary import Summary, count_if, sum_if, table
+from spark_reports.summaries.partition_states import STATE_COLUMNS, STATE_KINDS
+from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     before = F.lag("leader").over(Window.partitionBy("session", "topic", "partition").orderBy("seq"))
     lasts = F.col("until") - F.col("t")
     led = (
-        partition_states(events, sessions)
-        .withColumn("before", before)
+        inputs.states.withColumn("before", before)
         .where(F.col("leader") >= 0)
         .groupBy("session", F.col("leader").alias("broker"))
         .agg(

@@ -7,14 +7,14 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.partition_states import STATE_COLUMNS, STATE_KINDS, at_min, partition_states, under_min
-from spark_reports.summaries.summary import Summary, count_if, sum_if, table
+from spark_reports.summaries.partition_states import STATE_COLUMNS, STATE_KINDS, at_min, under_min
+from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     history = Window.partitionBy("session", "topic", "partition").orderBy("seq")
     lasts = F.col("until") - F.col("t")
-    states = partition_states(events, sessions).withColumn("at_min", at_min()).withColumn("under_min", under_min())
+    states = inputs.states.withColumn("at_min", at_min()).withColumn("under_min", under_min())
     for name in ("at_min", "under_min"):
         states = states.withColumn(f"was_{name}", F.coalesce(F.lag(name).over(history), F.lit(False)))
     return states.groupBy("session", "topic", "partition").agg(

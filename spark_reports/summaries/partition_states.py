@@ -22,6 +22,9 @@ STATE_COLUMNS: Final = ("topic", "partition", "leader", "replicas", "isr", "addi
 DOWN_KINDS: Final = ("broker-stopped", "broker-started", "broker-paused", "broker-resumed")
 """Event kinds that `down_times` looks at."""
 
+PARTITION: Final = ("session", "topic", "partition")
+"""What tells partitions apart."""
+
 MIN_ISR: Final = "min.insync.replicas"
 
 

@@ -6,28 +6,42 @@ It is found in whole numbers from the counts of each distinct latency, so there 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.summary import Summary, table
+from spark_reports.summaries.summary import Inputs, Summary, table
 
 PERCENTILES: Final = (50, 95, 99)
 """Which percentiles are given."""
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    group = ("session", "topic", "acks")
+def ranked(counted: DataFrame, group: Sequence[str], value: str, count: str) -> DataFrame:
+    """Distinct values with how often each occurred, and with `rank`, how many are not greater, and `total` of its group."""
     whole = Window.partitionBy(*group)
-    upwards = whole.orderBy("latency_us").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    upwards = whole.orderBy(value).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return counted.withColumn("rank", F.sum(count).over(upwards)).withColumn("total", F.sum(count).over(whole))
+
+
+def percentiles(value: str, suffix: str = "") -> list[Column]:
+    """The percentiles of a group of `ranked` values: `p50`, `p95`, `p99`, each with a suffix."""
+    return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]
+
+
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+    group = ("session", "topic", "acks")
     distinct = events.groupBy(*group, "latency_us").agg(F.count(F.lit(1)).alias("batches"), F.sum("records").alias("records"))
-    ranked = distinct.withColumn("rank", F.sum("batches").over(upwards)).withColumn("total", F.sum("batches").over(whole))
-    return ranked.groupBy(*group).agg(
-        F.sum("batches").alias("batches"),
-        F.sum("records").alias("records"),
-        *(F.min(F.when(F.col("rank") * 100 >= F.col("total") * p, F.col("latency_us"))).alias(f"p{p}_us") for p in PERCENTILES),
-        F.max("latency_us").alias("max_us"),
+    return (
+        ranked(distinct, group, "latency_us", "batches")
+        .groupBy(*group)
+        .agg(
+            F.sum("batches").alias("batches"),
+            F.sum("records").alias("records"),
+            *percentiles("latency_us", "_us"),
+            F.max("latency_us").alias("max_us"),
+        )
     )
 
 

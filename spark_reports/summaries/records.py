@@ -7,10 +7,10 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.summary import Summary, sum_if, table
+from spark_reports.summaries.summary import Inputs, Summary, sum_if, table
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     kind = F.col("kind")
     span = F.col("to_offset") - F.col("from_offset")
     return events.groupBy("session", "topic", "partition").agg(

@@ -8,13 +8,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from core.units import SECOND
-from spark_reports.summaries.summary import Summary, count_if, sum_if, table
+from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 
 AFTER_US: Final = 60 * SECOND
 """How long after a change events count as having followed it."""
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     changed = events.where(F.col("kind") == "setting-changed").select(
         "session", F.col("seq").alias("change"), F.col("t").alias("at_us"), F.col("name").alias("setting"), "subject", "old", "new"
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Final
 
 import attrs
 from pyspark.sql import Column, DataFrame
@@ -24,6 +25,37 @@ def table(
     )
 
 
+BULK: Final = frozenset(
+    {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
+)
+"""Event kinds that every round trip makes: nearly all of a session's events are of these."""
+
+
+@attrs.frozen
+class Inputs:
+    """What summaries are computed from; what several of them need is prepared once.
+
+    Attributes:
+        events: every event, in the columns of `schema.event_schema` that are needed, with its `session`.
+        rare: those of them that are of no `BULK` kind, kept ready: most summaries look at nothing else.
+        sessions: a row a session (`schema.session_schema`).
+        states: `partition_states.partition_states` of the events.
+        down: `partition_states.down_times` of the events.
+    """
+
+    events: DataFrame
+    rare: DataFrame
+    sessions: DataFrame
+    states: DataFrame
+    down: DataFrame
+
+    def of(self, kinds: Iterable[str]) -> DataFrame:
+        """The events of those kinds."""
+        wanted = sorted(kinds)
+        frame = self.rare if BULK.isdisjoint(wanted) else self.events
+        return frame.where(F.col("kind").isin(wanted))
+
+
 @attrs.frozen
 class Summary:
     """One question about sessions.
@@ -36,7 +68,7 @@ class Summary:
         columns: event columns it looks at, beside `session`, `seq`, `t`, `cause` and `kind`.
         schema: of the result; columns that end in `_us` are µs.
         keys: columns by which rows are told apart and sorted.
-        compute: from events and sessions (`schema.session_schema`) to the table. Pure: same rows in, same rows out.
+        compute: from the events of `kinds`, and whatever else of the inputs it needs, to the table. Pure: same rows in, same rows out.
     """
 
     name: str
@@ -46,12 +78,12 @@ class Summary:
     columns: tuple[str, ...]
     schema: StructType
     keys: tuple[str, ...]
-    compute: Callable[[DataFrame, DataFrame], DataFrame]
+    compute: Callable[[DataFrame, Inputs], DataFrame]
 
-    def __call__(self, events: DataFrame, sessions: DataFrame) -> DataFrame:
+    def __call__(self, inputs: Inputs) -> DataFrame:
         """The table, in its declared columns and types, sorted by its keys in one partition."""
-        result = self.compute(events.where(F.col("kind").isin(*self.kinds)), sessions)
-        shaped = result.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in self.schema.fields))
+        result = self.compute(inputs.of(self.kinds), inputs)
+        shaped = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
         return shaped.repartition(1).sortWithinPartitions(*self.keys)
 
 

@@ -14,12 +14,10 @@ from spark_reports.summaries.partition_states import (
     DOWN_KINDS,
     STATE_COLUMNS,
     STATE_KINDS,
-    down_times,
     offline,
-    partition_states,
     under_min,
 )
-from spark_reports.summaries.summary import Summary, table
+from spark_reports.summaries.summary import Inputs, Summary, table
 
 _PARTITION: Final = ("session", "topic", "partition")
 
@@ -30,8 +28,8 @@ def _spell(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Co
     return F.when(condition, F.array(*(F.struct(F.lit(one).alias("what"), why.alias("why")) for one in what)))
 
 
-def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    states = partition_states(events, sessions)
+def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+    states = inputs.states
     committed = states.select(
         *_PARTITION,
         F.col("t").alias("from_us"),
@@ -42,7 +40,7 @@ def _compute(events: DataFrame, sessions: DataFrame) -> DataFrame:
     )
     silent = (
         states.join(
-            F.broadcast(down_times(events, sessions).withColumnRenamed("session", "in")),
+            F.broadcast(inputs.down.withColumnRenamed("session", "in")),
             (F.col("session") == F.col("in"))
             & (F.col("leader") == F.col("broker"))
             & (F.col("down_from") < F.col("until"))

@@ -23,22 +23,24 @@ def spark() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
     """Every summary of the given logs, rows as dicts."""
-    from spark_reports.sessions import count_bad, name_sessions, open_log, read_lines, session_table
+    from spark_reports.frames import inputs_of, read_frames, session_table
+    from spark_reports.sessions import name_sessions, open_log
     from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
 
     def run(paths: Sequence[Path]) -> Tables:
         every = (*SUMMARIES, *CHARTS)
         logs = name_sessions([open_log(path) for path in paths])
         with tempfile.TemporaryDirectory() as links:
-            lines = read_lines(spark, logs, kinds_of(every), columns_of(every), Path(links)).cache()
-            assert count_bad(lines) == {}
-            sessions = session_table(spark, logs)
+            frames = read_frames(spark, logs, [], kinds_of(every), columns_of(every), Path(links))
+            assert frames.bad is not None
+            assert frames.bad.collect() == []
+            inputs = inputs_of(frames, session_table(spark, logs))
             tables = {}
             for summary in every:
-                frame = summary(lines, sessions)
+                frame = summary(inputs)
                 assert [(field.name, field.dataType) for field in frame.schema] == [(f.name, f.dataType) for f in summary.schema]
                 tables[summary.name] = [row.asDict() for row in frame.collect()]
-            lines.unpersist()
+            spark.catalog.clearCache()
         return tables
 
     return run

@@ -343,7 +343,128 @@ def curves(events: list[Line], end: int) -> Rows:
     return rows
 
 
+GONE = ("controller-resigned", "controller-stopped", "controller-paused", "broker-stopped", "broker-paused")
+
+
+def controllers(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    active, gone = "", -1
+    for event in events:
+        who = event.get("controller", f"b{event.get('broker')}")
+        if event["kind"] == "controller-elected":
+            row = {"at_us": event["t"], "controller": event["controller"], "controller_epoch": event["controller_epoch"], "before": active}
+            rows[(event["seq"],)] = row | {"without_us": event["t"] - gone if gone >= 0 else 0}
+            active, gone = event["controller"], -1
+        elif who == active and gone < 0 and event["kind"] in GONE:
+            gone = event["t"]
+    return rows
+
+
+DOOMS = ("truncated", "unflushed-lost", "broker-stopped", "leader-elected", "became-leader", "log-restarted")
+
+
+def harm(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    for number, event in enumerate(events):
+        what = event["kind"].removeprefix("records-")
+        if what not in ("exposed", "lost", "duplicated", "diverged"):
+            continue
+        until = None
+        for later in events[number + 1 :]:
+            if (later.get("topic"), later.get("partition")) != (event["topic"], event["partition"]):
+                continue
+            back = later["kind"] == "records-recovered" and what == "lost"
+            if back and later["from_offset"] < event["to_offset"] and event["from_offset"] < later["to_offset"]:
+                until = later["t"]
+            if later["kind"] == "records-safe" and what == "exposed" and later["broker"] == event["broker"]:
+                until = later["t"]
+            if until is not None:
+                break
+        by = event.get("doomed_by", 0)
+        told = (*DOOMS, "records-exposed", "records-lost", "records-duplicated", "records-diverged", "records-safe", "records-recovered")
+        doom = events[by - 1]["kind"] if 0 < by <= len(events) and events[by - 1]["kind"] in told else ""
+        rows[(event["seq"],)] = {name: event[name] for name in ("topic", "partition", "from_offset", "to_offset", "broker")} | {
+            "at_us": event["t"],
+            "what": what,
+            "records": event["records"] if what == "exposed" else event["to_offset"] - event["from_offset"],
+            "until_us": until,
+            "doomed_by": by,
+            "doom": doom,
+        }
+    return rows
+
+
+def isr_flapping(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    isr: dict[Any, set[int]] = {}
+    changed: dict[Any, int] = {}
+    seen = defaultdict(set)
+    for event in events:
+        if event["kind"] != "partition-changed":
+            continue
+        where, now = (event["topic"], event["partition"]), set(event["isr"])
+        before = isr.get(where, now)
+        for broker in before ^ now:
+            row = rows.setdefault(where, {"left": 0, "entered": 0, "flaps": 0, "longest_away_us": None})
+            if broker in now:
+                row["entered"] += 1
+                if (where, broker) in changed:
+                    away = event["t"] - changed[where, broker]
+                    row["flaps"] += away <= 60_000_000
+                    row["longest_away_us"] = max(row["longest_away_us"] or 0, away)
+            else:
+                row["left"] += 1
+            changed[where, broker] = event["t"]
+            seen[where].add(broker)
+            row["replicas"] = len(seen[where])
+        isr[where] = now
+    return rows
+
+
+def idle(events: list[Line], end: int) -> Rows:
+    written: Counter[Any] = Counter()
+    appended: Counter[Any] = Counter()
+    for event in events:
+        if event["kind"] == "append":
+            written[event["topic"], event["partition"]] += event["bytes"]
+            appended[event["topic"], event["partition"]] += event["to_offset"] - event["from_offset"]
+    work: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    for event in events:
+        where = (event.get("topic"), event.get("partition"))
+        if event["kind"] not in ("append", "append-refused", "follower-append", "follower-fetched", "fetch-failed", "consumed"):
+            continue
+        size = 200
+        if event["kind"] == "append":
+            size += event["bytes"]
+        elif event["kind"] in ("follower-append", "consumed") and appended[where]:
+            size += (event["to_offset"] - event["from_offset"]) * (written[where] // appended[where])
+        broker = event["leader"] if event["kind"] in ("follower-append", "fetch-failed") else event["broker"]
+        cell = work[broker][event["t"] // 5_000_000]
+        cell[0] += 1
+        cell[1] += size
+    rows: Any = {}
+    for broker, cells in work.items():
+        rows[(broker,)] = row = {"requests": sum(count for count, _ in cells.values())}
+        for name, threads, request, byte in (("network", 3, 40_000, 8), ("handler", 8, 120_000, 12)):
+            capacity, waits, busiest, busy = threads * 5_000_000_000, 0, 0, 0
+            steps = max(end, max(cells) * 5_000_000) // 5_000_000 + 1
+            for step in range(steps):
+                count, size = cells.get(step, (0, 0))
+                due = waits + count * request + size * byte
+                done = min(due, capacity)
+                waits = due - done
+                busy += done
+                busiest = max(busiest, done)
+            row[f"{name}_idle_percent"] = 100 - busy * 100 // (steps * capacity)
+            row[f"{name}_idle_least_percent"] = 100 - busiest * 100 // capacity
+    return rows
+
+
 ALL = {
+    "controllers": controllers,
+    "harm": harm,
+    "isr_flapping": isr_flapping,
+    "idle": idle,
     "leadership": leadership,
     "min_isr": min_isr,
     "unavailability": unavailability,

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from spark_reports.errors import ReportError
@@ -108,18 +109,35 @@ def test_a_missing_file(tmp_path: Path) -> None:
     ids=[str(number) for number in range(8)],
 )
 def test_a_bad_line_is_found_and_explained(tmp_path: Path, line: str) -> None:
+    good = write_log(tmp_path / "good.jsonl", EVENTS)
     path = write_log(tmp_path / "bad.jsonl", EVENTS)
     path.write_text(path.read_text() + line + "\n" + json.dumps({"end": True, "t": 9, "events": 3}) + "\n")
-    assert explain_bad_line(path).startswith(f"{path}:4: ")
+    assert explain_bad_line(attrs.evolve(open_log(good), path=str(path), readable=path)).startswith(f"{path}:4: ")
 
 
 def test_a_directory_stands_for_the_logs_in_it(tmp_path: Path) -> None:
     for name in ("b.jsonl", "a.jsonl", "notes.txt"):
         (tmp_path / name).touch()
-    assert find_logs([tmp_path, tmp_path / "a.jsonl"]) == [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    assert find_logs([tmp_path, tmp_path / "a.jsonl"]).files == [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     (tmp_path / "empty").mkdir()
     with pytest.raises(ReportError, match="no event log"):
         find_logs([tmp_path / "empty"])
+
+
+def test_patterns_packed_logs_datasets_and_addresses(tmp_path: Path) -> None:
+    for name in ("b.jsonl.zst", "a.jsonl", "[x].jsonl", "x.jsonl"):
+        (tmp_path / name).touch()
+    part = tmp_path / "parquet" / "session=s"
+    part.mkdir(parents=True)
+    assert [path.name for path in find_logs([tmp_path / "*.jsonl*"]).files] == ["[x].jsonl", "a.jsonl", "b.jsonl.zst", "x.jsonl"]
+    # A file of that very name comes before the pattern.
+    assert find_logs([tmp_path / "[x].jsonl"]).files == [tmp_path / "[x].jsonl"]
+    assert find_logs([(tmp_path / "a.jsonl").as_uri()]).files == [tmp_path / "a.jsonl"]
+    assert find_logs([tmp_path / "parquet"]).datasets == [f"file://{tmp_path / 'parquet'}"]
+    elsewhere = find_logs(["hdfs://host/logs/*.jsonl", "s3a://bucket/sessions"])
+    assert (elsewhere.remote, elsewhere.datasets) == (["hdfs://host/logs/*.jsonl"], ["s3a://bucket/sessions"])
+    with pytest.raises(ReportError, match="no event log matches this pattern"):
+        find_logs([tmp_path / "none*.jsonl"])
 
 
 def test_sessions_of_the_same_name_are_told_apart(tmp_path: Path) -> None:

@@ -42,6 +42,9 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "new_offset": st.integers(0, 100),
     "offset": st.integers(0, 100),
     "high_watermark": st.integers(0, 100),
+    "bytes": st.integers(0, 1000),
+    "doomed_by": st.integers(0, 20),
+    "controller": st.sampled_from(["b1", "b2", "c1"]),
 }
 BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
     "int": st.integers(-1, 2**40),
@@ -53,13 +56,27 @@ BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
 
 def events_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
     columns = {name: WORDS.get(name, BY_TYPE[declared]) for name, declared in column_types(KINDS[kind]).items()}
-    return st.fixed_dictionaries({"t": st.integers(0, 500), "cause": st.just(0), "kind": st.just(kind), **columns})
+    return st.fixed_dictionaries(
+        {"t": st.integers(0, 500) | st.sampled_from([0, 5_000_000, 31_000_000]), "cause": st.just(0), "kind": st.just(kind), **columns}
+    )
 
 
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int | None]:
     """Events with the steps of time between them, and how long the session goes on after the last (None: it is killed)."""
-    heavy = ("partition-changed", "produce-acked", "isr-shrunk", "isr-expanded", "leader-elected", "setting-changed", "broker-stopped")
+    heavy = (
+        "controller-elected",
+        "records-lost",
+        "records-exposed",
+        "append",
+        "partition-changed",
+        "produce-acked",
+        "isr-shrunk",
+        "isr-expanded",
+        "leader-elected",
+        "setting-changed",
+        "broker-stopped",
+    )
     kinds = st.sampled_from([*heavy, *heavy, *kinds_of(EVERY), "broker-unfenced", "follower-append"])
     events = draw(st.lists(kinds.flatmap(events_of), max_size=30))
     now = 0

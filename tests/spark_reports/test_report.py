@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from tests.spark_reports.logs import HEADER, event, log_text, write_log
 
@@ -62,28 +64,49 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
     (logs / "wrong-line.jsonl").write_text(json.dumps(HEADER) + "\n" + json.dumps({"seq": 1} | events[0]) + '\n{"seq": 2, "t": "now"}\n')
     (logs / "binary.jsonl").write_bytes(bytes(range(256)))
     (logs / "newer.jsonl").write_text(json.dumps(HEADER | {"version": 99}) + "\n")
+    (logs / "empty.jsonl").touch()
+    (logs / "huge-line.jsonl").write_text(log_text(events, None) + '{"seq": 5, "t": "' + "9" * (20 << 20) + '"}\n')
+    packed = zstandard.ZstdCompressor().compress(log_text(events[:1], 2_000_000).encode())
+    (logs / "packed.jsonl.zst").write_bytes(packed)
+    (logs / "damaged.jsonl.zst").write_bytes(packed[:30] + bytes(30))
     cwd = tmp_path / "cwd"
     cwd.mkdir()
 
-    done = report(logs, environ=without_java(tmp_path), cwd=cwd, out_dir=str(tmp_path / "out"), as_json=True, quiet=True)
+    options: dict[str, Any] = {"out_dir": str(tmp_path / "out"), "as_json": True, "quiet": True, "csv": True, "parquet": True}
+    done = report(logs, environ=without_java(tmp_path), cwd=cwd, **options)
 
     assert done.returncode == 2, done.stderr
     complaints = done.stderr.splitlines()
-    assert len(complaints) == 4, done.stderr
+    assert len(complaints) == 7, done.stderr
     assert all(line.startswith("isrlab: ") for line in complaints)
-    for name in ("killed.jsonl", "wrong-line.jsonl:3: ", "binary.jsonl:1: ", "newer.jsonl:1: "):
+    assert max(map(len, complaints)) < 400
+    names = (
+        "killed.jsonl",
+        "wrong-line.jsonl:3: ",
+        "binary.jsonl:1: ",
+        "newer.jsonl:1: ",
+        "empty.jsonl:1: ",
+        "huge-line",
+        "damaged.jsonl.zst",
+    )
+    for name in names:
         assert sum(name in line for line in complaints) == 1
     tables = json.loads(done.stdout)["summaries"]
     assert [(row["session"], row["end_us"], row["ended"], row["torn"]) for row in tables["sessions"]] == [
         ("_good: one", 3_000_000, True, False),
         ("killed", 1_000_000, False, True),
+        ("packed", 2_000_000, True, False),
     ]
     assert [row["unclean"] for row in tables["elections"]] == [1, 1]
-    assert [row["under_replicated_us"] for row in tables["availability"]] == [2_000_000, 0]
+    assert [row["under_replicated_us"] for row in tables["availability"]] == [2_000_000, 0, 0]
+    lost = next(row for row in tables["comparison"] if row["measure"] == "records_lost")
+    assert lost == {"measure": "records_lost", "_good: one": 500, "killed": 500, "packed": 0, "differs": True}
     assert [row["lost"] for row in tables["records"]] == [500, 500]
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written == tables.keys()
-    assert all(list((tmp_path / "out" / name).glob("*.parquet")) for name in written)
+    assert written == {f"{name}.csv" for name in tables} | tables.keys() - {"comparison"}
+    assert all(list((tmp_path / "out" / name).glob("*.parquet")) for name in tables.keys() - {"comparison"})
+    with (tmp_path / "out" / "elections.csv").open(newline="") as file:
+        assert [row["session"] for row in csv.DictReader(file)] == ["_good: one", "killed"]
     assert list(cwd.iterdir()) == []
 
 
@@ -104,7 +127,7 @@ def test_a_master_that_is_none_is_one_message(tmp_path: Path) -> None:
     done = report(log, master="nonsense", quiet=True)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("isrlab: Spark does not start on nonsense: ")
+    assert done.stderr.startswith("isrlab: --master: 'nonsense' is no Spark master; ")
 
 
 def test_only_bad_logs_start_no_spark(tmp_path: Path) -> None:

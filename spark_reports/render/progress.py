@@ -1,0 +1,69 @@
+"""What a report is doing, on stderr: a line for each thing done, and on a terminal a line of Spark's running stages that comes and goes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SECONDS: Final = 0.4
+_CLEAR: Final = "\r\x1b[K"
+
+
+class Progress:
+    """Tells what is done; says nothing if it is to be quiet."""
+
+    def __init__(self, out: IO[str], *, quiet: bool) -> None:
+        self._out = out
+        self._quiet = quiet
+        self._live = not quiet and out.isatty()
+        self._lock = threading.Lock()
+        self._shown = False
+
+    def __call__(self, message: str) -> None:
+        """A line."""
+        if not self._quiet:
+            with self._lock:
+                self._wipe()
+                print(message, file=self._out, flush=True)
+
+    @contextlib.contextmanager
+    def watching(self, spark: SparkSession) -> Iterator[None]:
+        """Show the stages that Spark works on, on a terminal, as long as the block runs."""
+        if not self._live or not hasattr(spark, "_jsparkSession"):
+            yield
+            return
+        done = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(spark, done), name="progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+            with self._lock:
+                self._wipe()
+
+    def _watch(self, spark: SparkSession, done: threading.Event) -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while not done.wait(_SECONDS):
+            # A stage may be over before it is looked at, and Spark may be going down.
+            with contextlib.suppress(Exception):
+                stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
+                told = ", ".join(f"stage {stage.stageId}: {stage.numCompletedTasks} of {stage.numTasks} tasks" for stage in stages[:3])
+                with self._lock:
+                    self._wipe()
+                    if told:
+                        self._out.write(f"  {told} …"[:78])
+                        self._out.flush()
+                        self._shown = True
+
+    def _wipe(self) -> None:
+        if self._shown:
+            self._out.write(_CLEAR)
+            self._out.flush()
+            self._shown = False

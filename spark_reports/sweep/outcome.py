@@ -1,0 +1,131 @@
+"""What a sweep came to: one row for each cell, from its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+
+from spark_reports.sweep.estimates import Estimate, bootstrap, wilson
+from spark_reports.sweep.grid import Cell, Grid
+from spark_reports.sweep.histogram import Histogram
+from spark_reports.sweep.runs import Run
+
+PERCENTILES: Final = (0.5, 0.99, 0.999)
+"""Of produce latency."""
+
+SHOWN_SEEDS: Final = 8
+"""Losing seeds that a table names."""
+
+
+@attrs.frozen
+class CellOutcome:
+    """One cell's row.
+
+    Attributes:
+        cell: which.
+        runs: how many.
+        settled: whether it needed no more runs because its interval was tight enough.
+        losing: seeds of the runs that lost acknowledged records, in order.
+        loss: share of runs that lost any: the probability of a loss within the horizon.
+        lost: acknowledged records lost in a run, mean.
+        lost_most: in the worst run.
+        write_down, read_down: time without writes, without reads, of a partition in a run, µs, mean.
+        latencies: produce latency percentiles, µs, in what was simulated; None when nothing was acknowledged.
+        acked, failed, duplicated: records, of all runs.
+        faults, episodes, unclean, not_whole, events: of all runs.
+        simulated_us: virtual time, of all runs.
+    """
+
+    cell: Cell
+    runs: int
+    settled: bool
+    losing: tuple[int, ...]
+    loss: Estimate
+    lost: Estimate
+    lost_most: int
+    write_down: Estimate
+    read_down: Estimate
+    latencies: tuple[float | None, ...]
+    acked: int
+    failed: int
+    duplicated: int
+    faults: int
+    episodes: int
+    unclean: int
+    not_whole: int
+    events: int
+    simulated_us: int
+
+
+@attrs.frozen
+class Outcome:
+    """A finished sweep."""
+
+    grid: Grid
+    cells: tuple[CellOutcome, ...]
+
+    @property
+    def runs(self) -> int:
+        """How many in all."""
+        return sum(cell.runs for cell in self.cells)
+
+
+def outcome_of(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> CellOutcome:
+    """A cell's row; `runs` in order of their seeds. Cells that came to the same numbers get the same bounds: one seed resamples all."""
+    latencies = Histogram()
+    for run in runs:
+        latencies.merge(dict(run.latencies))
+    losing = tuple(run.seed for run in runs if run.lost)
+    return CellOutcome(
+        cell=cell,
+        runs=len(runs),
+        settled=settled,
+        losing=losing,
+        loss=wilson(len(losing), len(runs)),
+        lost=bootstrap([run.lost for run in runs], "bootstrap"),
+        lost_most=max(run.lost for run in runs),
+        write_down=bootstrap([run.write_down_us / cell.partitions for run in runs], "bootstrap"),
+        read_down=bootstrap([run.read_down_us / cell.partitions for run in runs], "bootstrap"),
+        latencies=tuple(latencies.percentiles(PERCENTILES)),
+        acked=sum(run.acked for run in runs),
+        failed=sum(run.failed for run in runs),
+        duplicated=sum(run.duplicated for run in runs),
+        faults=sum(run.faults for run in runs),
+        episodes=sum(run.episodes for run in runs),
+        unclean=sum(run.unclean for run in runs),
+        not_whole=sum(run.not_whole for run in runs),
+        events=sum(run.events for run in runs),
+        simulated_us=sum(run.simulated_us for run in runs),
+    )
+
+
+COLUMNS: Final = (
+    "cell", "name", "release", "runs", "settled", "losing_runs",
+    "loss", "loss_low", "loss_high", "lost", "lost_low", "lost_high", "lost_most",
+    "write_down_us", "write_down_low_us", "write_down_high_us", "read_down_us", "read_down_low_us", "read_down_high_us",
+    "latency_p50_us", "latency_p99_us", "latency_p999_us",
+    "acked", "failed", "duplicated", "faults", "episodes", "unclean_elections", "not_whole", "events", "simulated_us", "losing_seeds",
+)  # fmt: skip
+"""Columns of `cells.csv`; bounds are of 95 % intervals."""
+
+
+def as_row(outcome: CellOutcome) -> list[Any]:
+    """A cell's row in the order of `COLUMNS`, numbers rounded so that they print alike everywhere."""
+    estimates = [
+        *_bounds(outcome.loss, 6), *_bounds(outcome.lost, 3), outcome.lost_most,
+        *_bounds(outcome.write_down, 0), *_bounds(outcome.read_down, 0),
+    ]  # fmt: skip
+    return [
+        outcome.cell.number, outcome.cell.name, outcome.cell.release.name, outcome.runs, outcome.settled, len(outcome.losing),
+        *estimates,
+        *(None if value is None else round(value) for value in outcome.latencies),
+        outcome.acked, outcome.failed, outcome.duplicated, outcome.faults, outcome.episodes, outcome.unclean, outcome.not_whole,
+        outcome.events, outcome.simulated_us, " ".join(map(str, outcome.losing)),
+    ]  # fmt: skip
+
+
+def _bounds(estimate: Estimate, digits: int) -> list[float | int]:
+    values = (estimate.value, estimate.low, estimate.high)
+    return [round(value, digits) if digits else round(value) for value in values]

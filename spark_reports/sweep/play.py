@@ -1,0 +1,123 @@
+"""Plays one episode of a run on the core, and says what it came to.
+
+What is impossible as things stand when its moment comes is left out (a broker that did not come back cannot crash again);
+`acts` are those that were carried out, so that a script of them replays the episode to the same event.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from core.account import ACKNOWLEDGED
+from core.acts import Act, Consume, Heal
+from core.errors import ActRefused
+from core.ids import NO_LEADER, broker_address
+from core.journal.recorder import Sink
+from core.sim.cluster import Cluster
+from core.units import SECOND
+from core.view import BrokerState
+from spark_reports.sweep.episodes import Episode
+from spark_reports.sweep.faults import Deed, Rejoin
+from spark_reports.sweep.grid import Cell, Grid
+from spark_reports.sweep.meter import ACKS_ALL, Meter
+
+HEAL_STEP = 30 * SECOND
+"""How much longer a stretch gets at a time while its cluster is not whole."""
+
+MAX_HEAL = 900 * SECOND
+"""How much longer it gets at most."""
+
+
+@attrs.frozen
+class Played:
+    """What an episode came to.
+
+    Attributes:
+        episode: which.
+        end: virtual time at which it ended, µs.
+        acts: what was done, with its time.
+        events: of the journal.
+        meter: what was measured.
+        lost: acknowledged records that are gone for good.
+        lost_any: those, and records that only a consumer had read.
+        duplicated: records appended again by retries.
+        whole: whether every partition had a leader and a full ISR at the end.
+    """
+
+    episode: Episode
+    end: int
+    acts: tuple[tuple[int, Act], ...]
+    events: int
+    meter: Meter
+    lost: int
+    lost_any: int
+    duplicated: int
+    whole: bool
+
+
+def play(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None = None) -> Played:
+    """Run an episode to its end; `sink` sees its events."""
+    topics: dict[str, bool] = {}
+    for producing in cell.producers:
+        topics[producing.topic] = topics.get(producing.topic, False) or producing.acks in ACKS_ALL
+    clients = [producing.name for producing in cell.producers] + [f"reader-{topic}" for topic in grid.consumers]
+    meter = Meter(topics, clients)
+
+    def both(event: tuple[Any, ...]) -> None:
+        assert sink is not None
+        meter.sink(event)
+        sink(event)
+
+    cluster = Cluster(cell.spec, cell.release, episode.seed, meter.sink if sink is None else both)
+    meter.begin(cluster)
+    acts: list[tuple[int, Act]] = []
+    for topic in grid.consumers:
+        _do(cluster, Consume(topic, f"reader-{topic}"), acts)
+    for time, deed in episode.deeds:
+        cluster.run_until(time)
+        for act in _acts(cluster, deed):
+            _do(cluster, act, acts)
+    end = episode.end
+    cluster.run_until(end)
+    while not (whole := _whole(cluster)) and not episode.final and end < episode.end + MAX_HEAL:
+        end += HEAL_STEP
+        cluster.run_until(end)
+    meter.finish(end)
+    account = cluster.account
+    return Played(
+        episode=episode,
+        end=end,
+        acts=tuple(acts),
+        events=cluster.journal.seq,
+        meter=meter,
+        lost=sum(loss.end - loss.start for loss in account.losses() if loss.grade == ACKNOWLEDGED) if account.lost else 0,
+        lost_any=account.lost,
+        duplicated=account.duplicated,
+        whole=whole,
+    )
+
+
+def _acts(cluster: Cluster, deed: Deed) -> list[Act]:
+    if not isinstance(deed, Rejoin):
+        return [deed]
+    name = broker_address(deed.broker)
+    pairs = [direction for direction, link in cluster.network.links.items() if link.cut and name in direction]
+    return [Heal((name, peer)) for peer in dict.fromkeys(one if other == name else other for one, other in pairs)]
+
+
+def _do(cluster: Cluster, act: Act, done: list[tuple[int, Act]]) -> None:
+    try:
+        cluster.do(act)
+    except ActRefused:
+        return
+    done.append((cluster.now, act))
+
+
+def _whole(cluster: Cluster) -> bool:
+    """Whether every broker runs and every partition has its leader and a full ISR."""
+    return all(broker.state is BrokerState.RUNNING for broker in cluster.brokers.values()) and all(
+        registration.leader != NO_LEADER and len(registration.isr) == len(registration.replicas)
+        for registration in cluster.controller.replication.partitions.values()
+    )

@@ -1,0 +1,150 @@
+"""One run: a cell of the grid under a seed, from its drawn faults to a row of numbers. What executors do."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+import attrs
+
+from spark_reports.sweep.episodes import episodes_of
+from spark_reports.sweep.grid import Cell, Grid
+from spark_reports.sweep.histogram import Histogram
+from spark_reports.sweep.play import play
+
+
+@attrs.frozen
+class Run:
+    """What a (cell, seed) came to: one row.
+
+    Attributes:
+        cell, seed: which.
+        episodes: stretches that were simulated; simulated_us: their virtual time together.
+        faults: that began in the horizon.
+        events: recorded by the core.
+        acked, failed, duplicated: records acknowledged, given up, appended again by retries.
+        lost: acknowledged records that are gone for good.
+        losing: numbers of the episodes that lost such records.
+        unclean: unclean elections.
+        read_down_us, write_down_us: time without reads, without writes, summed over the partitions.
+        not_whole: episodes after which the cluster had not healed in time.
+        latencies: produce latencies in µs of acknowledged records, as (bucket, count).
+    """
+
+    cell: int
+    seed: int
+    episodes: int
+    simulated_us: int
+    faults: int
+    events: int
+    acked: int
+    failed: int
+    duplicated: int
+    lost: int
+    losing: tuple[int, ...]
+    unclean: int
+    read_down_us: int
+    write_down_us: int
+    not_whole: int
+    latencies: tuple[tuple[int, int], ...]
+
+
+FIELDS: Final = tuple(field.name for field in attrs.fields(Run))
+"""Columns of a row, in order."""
+
+
+def run_one(grid: Grid, cell: Cell, seed: int) -> Run:
+    """Play every episode of a run."""
+    numbers = dict.fromkeys(("simulated_us", "faults", "events", "acked", "failed", "duplicated", "lost"), 0)
+    unclean = read_down = write_down = not_whole = 0
+    losing = []
+    latencies = Histogram()
+    episodes = episodes_of(grid, cell, seed)
+    for episode in episodes:
+        played = play(grid, cell, episode)
+        meter = played.meter
+        numbers["simulated_us"] += played.end
+        numbers["faults"] += episode.faults
+        numbers["events"] += played.events
+        numbers["acked"] += meter.acked
+        numbers["failed"] += meter.failed
+        numbers["duplicated"] += played.duplicated
+        numbers["lost"] += played.lost
+        if played.lost:
+            losing.append(episode.number)
+        unclean += meter.unclean
+        read_down += meter.read_down
+        write_down += meter.write_down
+        not_whole += not played.whole
+        latencies.merge(meter.latencies.counts)
+    return Run(
+        cell=cell.number,
+        seed=seed,
+        episodes=len(episodes),
+        losing=tuple(losing),
+        unclean=unclean,
+        read_down_us=read_down,
+        write_down_us=write_down,
+        not_whole=not_whole,
+        latencies=tuple(sorted(latencies.counts.items())),
+        **numbers,
+    )
+
+
+@attrs.frozen
+class Chunk:
+    """Runs that are done together: seeds [first, last] of one cell."""
+
+    cell: int
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+
+@attrs.frozen
+class Finished:
+    """A chunk's rows, and the processor time that they took, s."""
+
+    chunk: Chunk
+    runs: tuple[Run, ...]
+    seconds: float
+
+
+class RunFailed(Exception):
+    """A run broke the core: a mistake of the laboratory; the message names cell, seed and error."""
+
+
+def run_chunk(grid: Grid, chunk: Chunk) -> Finished:
+    """Do a chunk's runs one after another.
+
+    Raises:
+        RunFailed: one of them cannot be done.
+    """
+    begun = time.process_time()
+    cell = grid.cell(chunk.cell)
+    runs = []
+    for seed in range(chunk.first, chunk.last + 1):
+        try:
+            runs.append(run_one(grid, cell, seed))
+        except Exception as failure:
+            raise RunFailed(f"cell {chunk.cell}, seed {seed}: {type(failure).__name__}: {failure}") from failure
+        # A cluster is a web of references; it goes here, and not when the collector happens to look.
+        gc.collect(1)
+    return Finished(chunk, tuple(runs), time.process_time() - begun)
+
+
+def as_row(run: Run) -> list[Any]:
+    """A run as plain data, in the order of `FIELDS`."""
+    return [getattr(run, name) for name in FIELDS]
+
+
+def from_row(row: Iterable[Any]) -> Run:
+    """The run of such data, also after JSON made its tuples lists."""
+    values = dict(zip(FIELDS, row, strict=True))
+    values["losing"] = tuple(values["losing"])
+    values["latencies"] = tuple((bucket, count) for bucket, count in values["latencies"])
+    return Run(**values)

@@ -1,0 +1,297 @@
+"""`isrlab sweep`: does a grid's runs on Spark or on processes of this machine, prints the table, writes files.
+
+Into the directory of `-o` go `runs.csv` (a row a run), `cells.csv`, `cells.json`, `sweep.html`, `losses/*.yaml` (for each
+cell its first losing seeds as scenarios), and `chunks/`, from which a stopped sweep goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from core.units import format_duration
+from scenarios.errors import InputError, did_you_mean
+from spark_reports.errors import ReportError
+from spark_reports.sweep import outcome as outcomes
+from spark_reports.sweep import runs as run_rows
+from spark_reports.sweep.grid import Cell, Grid
+from spark_reports.sweep.outcome import Outcome
+from spark_reports.sweep.reading import load_grid
+from spark_reports.sweep.rounds import sweep_runs
+from spark_reports.sweep.runs import Run
+from spark_reports.sweep.script import losing_episode, script_of
+from spark_reports.sweep.store import Store, write_whole
+from spark_reports.sweep.workers import Here, Processes, Workers
+
+DEFAULT_RUNS: Final = 100
+"""Runs of each cell when nothing is said."""
+
+MAX_RUNS: Final = 10_000_000
+
+SCRIPTS: Final = 5
+"""Losing seeds of a cell that are written as scenarios."""
+
+GRIDS: Final = Path(__file__).with_name("grids")
+"""Grids that come with isrlab."""
+
+TELL_SECONDS: Final = 1.0
+"""Between two lines of progress on a terminal; elsewhere a tenth of the runs."""
+
+
+def grid_named(name: str) -> Grid:
+    """The grid in a file, or one that comes with isrlab.
+
+    Raises:
+        InputError: there is none, or it is wrong.
+    """
+    own = GRIDS / f"{name}.yaml"
+    if not Path(name).exists() and own.is_file():
+        return attrs.evolve(load_grid(own), source=name)
+    if not Path(name).exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
+        known = sorted(path.stem for path in GRIDS.glob("*.yaml"))
+        raise InputError(f"{name}: no such grid; {did_you_mean(name, known, 'name a file, or one of ' + ', '.join(known))}")
+    return load_grid(name)
+
+
+def main_sweep(
+    source: str,
+    runs: int = DEFAULT_RUNS,
+    out_dir: str | None = None,
+    master: str | None = None,
+    conf: Sequence[str] = (),
+    processes: int | None = None,
+    width: float | None = None,
+    html: str | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Sweep a grid; the table goes to stdout, everything else to stderr.
+
+    Args:
+        source: a grid's file, or the name of one that comes with isrlab.
+        runs: of each cell: seeds 1 to `runs`.
+        out_dir: where finished runs are kept and results written.
+        master, conf: where Spark runs, with which settings.
+        processes: so many processes of this machine instead of Spark; 0 is this process alone.
+        width: a cell whose interval of the probability of a loss is that narrow gets no more runs.
+        html: write the report there, too.
+        as_json: print one JSON document instead of a table.
+        quiet: no progress.
+
+    Returns:
+        0, or 2 when something is wrong.
+
+    Raises:
+        InputError: the grid is wrong.
+    """
+    grid = grid_named(source)
+    progress = _Progress(quiet)
+    try:
+        out = None if out_dir is None else Path(out_dir)
+        store = None if out is None else Store(out, grid)
+        begun = time.monotonic()
+        try:
+            with _workers(master, conf, processes, progress.say) as workers:
+                progress.say(
+                    f"{grid.name}: {_count(len(grid.cells), 'cell')}, {_count(runs, 'run')} each, of {format_horizon(grid.horizon)}"
+                )
+                outcome, every = sweep_runs(grid, runs, workers, store, width, progress.tell)
+        except KeyboardInterrupt:
+            kept = f"; finished runs are kept in {out}, and the same command goes on from there" if out else ""
+            print(f"\nisrlab: stopped{kept}", file=sys.stderr, flush=True)
+            raise
+        progress.say(f"{_count(outcome.runs, 'run')} in {format_duration(round((time.monotonic() - begun) * 1e6))}")
+        if out is not None:
+            write_results(out, outcome, every, progress.say)
+        if html is not None:
+            _write_html(Path(html), outcome)
+    except ReportError as wrong:
+        print(f"isrlab: {wrong}", file=sys.stderr, flush=True)
+        return 2
+    if as_json:
+        sys.stdout.write(json_of(outcome))
+    else:
+        from spark_reports.sweep import terminal
+
+        terminal.render(outcome, sys.stdout)
+    sys.stdout.flush()
+    return 0
+
+
+def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
+    """Write one (cell, seed) as a scenario, to a file or to stdout: its first episode that lost records, else its first."""
+    grid = grid_named(source)
+    try:
+        cell = grid.cell(number)
+    except KeyError:
+        raise InputError(f"--cell: there is no cell {number} in {grid.name}; it has {_count(len(grid.cells), 'cell')}") from None
+    played = losing_episode(grid, cell, seed)
+    if played is None:
+        raise InputError(f"--seed: nothing happens to seed {seed} in {format_horizon(grid.horizon)}")
+    text = script_of(grid, cell, seed, played)
+    if path is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as wrong:
+        raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
+    return 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def format_horizon(us: int) -> str:
+    """A long time in words: days as days."""
+    day = 86_400_000_000
+    return f"{us // day} days" if us >= 2 * day and us % day == 0 else format_duration(us)
+
+
+@contextlib.contextmanager
+def _workers(master: str | None, conf: Sequence[str], processes: int | None, say: Callable[[str], None]) -> Iterator[Workers]:
+    """Who does the runs."""
+    if processes is not None:
+        if master is not None or conf:
+            raise ReportError("--processes runs without Spark; leave out --master and --conf")
+        yield Processes(processes) if processes else Here()
+        return
+    from spark_reports.spark import read_conf, shipped, spark_session
+    from spark_reports.sweep.on_spark import OnSpark
+
+    settings = read_conf(conf)
+    say("starting Spark …")
+    with spark_session(master, settings, brief=True) as spark, shipped(spark, master):
+        yield OnSpark(spark)
+
+
+class _Progress:
+    """Tells on stderr how far a sweep is."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.live = sys.stderr.isatty()
+        self.begun: tuple[float, int] | None = None
+        self.told = 0.0
+        self.told_share = 0
+        self.open = False
+
+    def say(self, text: str) -> None:
+        """One line."""
+        if not self.quiet:
+            print(("\n" if self.open else "") + text, file=sys.stderr, flush=True)
+            self.open = False
+
+    def tell(self, done: int, runs: int, losing: int) -> None:
+        """As `rounds.Progress`."""
+        now = time.monotonic()
+        if self.begun is None:
+            self.begun = (now, done)
+            if done:
+                self.say(f"{_count(done, 'run')} kept from before")
+            return
+        share = done * 10 // max(runs, 1)
+        if self.quiet or (now - self.told < TELL_SECONDS if self.live and done < runs else share == self.told_share):
+            return
+        self.told, self.told_share = now, share
+        elapsed, fresh = now - self.begun[0], done - self.begun[1]
+        left = f", {format_duration(round(elapsed / fresh * (runs - done)) * 1_000_000)} to go" if fresh and done < runs else ""
+        text = f"{done:,} of {runs:,} runs, {losing:,} lost records{left}"
+        if self.live:
+            sys.stderr.write(f"\r\x1b[2K{text}")
+            sys.stderr.flush()
+            self.open = True
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def write_results(out: Path, outcome: Outcome, runs: Iterable[Run], say: Callable[[str], None] = lambda _: None) -> None:
+    """Write every file of a finished sweep.
+
+    Raises:
+        ReportError: they cannot be written.
+    """
+    try:
+        write_whole(out / "runs.csv", runs_csv(runs))
+        write_whole(out / "cells.csv", cells_csv(outcome))
+        write_whole(out / "cells.json", json_of(outcome))
+        _write_html(out / "sweep.html", outcome)
+        scripts = _write_scripts(out / "losses", outcome)
+    except OSError as failure:
+        raise ReportError(f"{out}: results cannot be written there: {failure.strerror or failure}") from failure
+    say(
+        f"written to {out}: runs.csv, cells.csv, cells.json, sweep.html" + (f", losses/ ({_count(scripts, 'scenario')})" if scripts else "")
+    )
+
+
+def runs_csv(runs: Iterable[Run]) -> str:
+    """A row a run; lists are written as words, latencies as bucket:count."""
+    rows = []
+    for run in runs:
+        *plain, latencies = run_rows.as_row(run)
+        words = [" ".join(map(str, value)) if isinstance(value, tuple) else value for value in plain]
+        rows.append([*words, " ".join(f"{bucket}:{count}" for bucket, count in latencies)])
+    return _csv(run_rows.FIELDS, rows)
+
+
+def cells_csv(outcome: Outcome) -> str:
+    """A row a cell."""
+    return _csv(outcomes.COLUMNS, map(outcomes.as_row, outcome.cells))
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def json_of(outcome: Outcome) -> str:
+    """The table as one JSON document."""
+    grid = outcome.grid
+    cells = []
+    for cell in outcome.cells:
+        row = dict(zip(outcomes.COLUMNS, outcomes.as_row(cell), strict=True))
+        row["values"] = dict(cell.cell.values)
+        row["losing_seeds"] = list(cell.losing)
+        cells.append(row)
+    data = {"sweep": grid.name, "about": grid.about, "horizon_us": grid.horizon, "runs": outcome.runs, "cells": cells}
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write_html(path: Path, outcome: Outcome) -> None:
+    from spark_reports.sweep import html
+
+    try:
+        path.write_text(html.render(outcome), encoding="utf-8", newline="\n")
+    except OSError as failure:
+        raise ReportError(f"{path}: the report cannot be written there: {failure.strerror or failure}") from failure
+
+
+def _write_scripts(directory: Path, outcome: Outcome) -> int:
+    """The first losing seeds of each cell as scenarios; returns how many."""
+    wanted: list[tuple[Cell, int]] = [(cell.cell, seed) for cell in outcome.cells for seed in cell.losing[:SCRIPTS]]
+    if not wanted:
+        return 0
+    directory.mkdir(exist_ok=True)
+    for cell, seed in wanted:
+        path = directory / f"cell-{cell.number}-seed-{seed}.yaml"
+        if not path.exists():
+            played = losing_episode(outcome.grid, cell, seed)
+            assert played is not None
+            write_whole(path, script_of(outcome.grid, cell, seed, played))
+    return len(wanted)

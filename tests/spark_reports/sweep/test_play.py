@@ -1,0 +1,132 @@
+"""What a run comes to: hand-checked unavailability, losses that replay as scenarios, the same rows whoever does them."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from core.acts import Kill, Load, Start, StopLoad
+from core.units import SECOND
+from scenarios.language.script import read_script
+from scenarios.runner import Run as ScenarioRun
+from spark_reports.sweep.episodes import Episode, episodes_of
+from spark_reports.sweep.play import play
+from spark_reports.sweep.reading import read_grid
+from spark_reports.sweep.rounds import rounds, sweep_runs
+from spark_reports.sweep.runs import Run, as_row, from_row, run_one
+from spark_reports.sweep.script import losing_episode, script_of
+from spark_reports.sweep.workers import Here
+from tests.spark_reports.sweep.grids import EVERY_FAULT, TEXT, small
+
+LOSES = read_grid(TEXT.replace("every: 2h", "every: 30m").replace("horizon: 10h", "horizon: 3h"), "loses.yaml")
+"""Some six crashes a run: with acks=1 something is lost."""
+
+
+@pytest.fixture(scope="module")
+def losing() -> Run:
+    """A run of the first cell (acks=1) that lost records."""
+    return next(run for seed in range(1, 9) if (run := run_one(LOSES, LOSES.cells[0], seed)).lost)
+
+
+def test_unavailability_is_what_the_clock_says() -> None:
+    """One leader dies for good at 10 s: its partition has no reads until its session is over and another leads."""
+    grid = small()
+    cell = grid.cells[1]
+    load = Load("orders", 100, "all", 100_000, 100, "app1")
+    deeds = ((0, load), (10 * SECOND, Kill(1)), (50 * SECOND, Start(1)), (80 * SECOND, StopLoad("app1")))
+    seen: list[tuple] = []
+    played = play(grid, cell, Episode(1, 0, 0, 90 * SECOND, deeds, 1), seen.append)
+    elected = [event for event in seen if event[3] == "leader-elected" and event[1] > 10 * SECOND and event[7] == 1]
+    assert [event[4] for event in elected] == ["orders"]
+    waited = elected[0][1] - 10 * SECOND
+    assert 7 * SECOND <= waited <= 12 * SECOND
+    assert played.meter.read_down == played.meter.write_down == waited
+    slowest = max(event[11] for event in seen if event[3] == "produce-acked")
+    assert played.meter.latencies.percentiles([1.0])[0] == pytest.approx(slowest, rel=1 / 64)
+    assert (played.whole, played.lost, played.end) == (True, 0, 90 * SECOND)
+
+
+def test_under_min_isr_only_writes_with_acks_all_wait() -> None:
+    """Two of three brokers are away from 10 s to 60 s, and min.insync.replicas is 2."""
+    grid = small()
+    deeds = ((10 * SECOND, Kill(1)), (10 * SECOND, Kill(2)), (60 * SECOND, Start(1)), (60 * SECOND, Start(2)))
+    for cell, strict in ((grid.cells[2], False), (grid.cells[3], True)):
+        meter = play(grid, cell, Episode(1, 0, 0, 120 * SECOND, deeds, 2)).meter
+        # Partitions of brokers 1 and 2 have no leader for about nine seconds; then broker 3 leads all, alone in the ISR.
+        assert 12 * SECOND < meter.read_down < 24 * SECOND
+        under = meter.write_down - meter.read_down
+        assert under > 2 * 40 * SECOND if strict else under == 0
+
+
+def test_a_cluster_that_is_not_whole_gets_more_time() -> None:
+    grid = small()
+    cell = grid.cells[0]
+    deeds = ((10 * SECOND, Kill(1)), (58 * SECOND, Start(1)))
+    played = play(grid, cell, Episode(1, 0, 0, 60 * SECOND, deeds, 1))
+    assert played.whole
+    assert played.end == 90 * SECOND
+    assert not play(grid, cell, Episode(1, 0, 0, 60 * SECOND, deeds[:1], 1)).whole
+
+
+def test_acks_1_loses_what_acks_all_keeps(losing: Run) -> None:
+    assert losing.lost > 0
+    assert losing.losing
+    kept = run_one(LOSES, LOSES.cells[1], losing.seed)
+    assert (kept.lost, kept.losing, kept.faults) == (0, (), losing.faults)
+
+
+def test_a_losing_seed_replays_as_a_scenario_to_the_same_loss(losing: Run) -> None:
+    cell = LOSES.cells[0]
+    played = losing_episode(LOSES, cell, losing.seed)
+    assert played is not None
+    assert (played.episode.number, played.lost > 0) == (losing.losing[0], True)
+    seen: list[tuple] = []
+    play(LOSES, cell, played.episode, seen.append)
+    scenario = read_script(script_of(LOSES, cell, losing.seed, played), "loss.yaml")
+    replayed: list[tuple] = []
+    run = ScenarioRun(scenario, cell.release, sink=replayed.append)
+    result = run.run()
+    assert result.held
+    assert result.harm.lost == played.lost_any
+    assert [loss.end - loss.start for loss in result.harm.losses]
+    assert sum(loss.end - loss.start for loss in result.harm.losses if loss.grade == "acknowledged") == played.lost
+    assert replayed == seen
+
+
+def test_every_kind_of_fault_under_old_and_new_releases_ends_in_order() -> None:
+    grid = read_grid(EVERY_FAULT, "every.yaml")
+    for cell in grid.cells:
+        run = run_one(grid, cell, 1)
+        assert run.faults > 10
+        assert run.read_down_us > 0
+        assert run.write_down_us >= run.read_down_us
+        assert run.acked > 100 * run.simulated_us / SECOND * 0.5
+        assert from_row(as_row(run)) == run
+        played = [play(grid, cell, episode) for episode in episodes_of(grid, cell, 1)]
+        assert sum(one.events for one in played) == run.events
+        assert sum(one.lost for one in played) == run.lost
+        assert any(act.word == "heal" for one in played for _, act in one.acts)
+
+
+def test_a_whole_horizon_is_one_cluster_and_its_own_seed() -> None:
+    grid = attrs.evolve(small(**{"1000us": "100ms", "1100us": "100ms"}), around=None, horizon=120 * SECOND)
+    played = losing_episode(grid, grid.cells[0], 5)
+    assert played is not None
+    assert (played.episode.seed, played.end) == (5, 120 * SECOND)
+
+
+def test_rounds_double_and_depend_on_nothing_else() -> None:
+    assert rounds(1_000, None) == [1_000]
+    assert rounds(1_000, 0.1) == [100, 200, 400, 800, 1_000]
+    assert rounds(100, 0.1) == [100]
+
+
+def test_a_cell_that_is_clear_gets_no_more_runs() -> None:
+    grid = read_grid(TEXT.replace("every: 2h", "every: 30h").replace("horizon: 10h", "horizon: 1h"), "rare.yaml")
+    grid = attrs.evolve(grid, cells=grid.cells[1:2])
+    grid = attrs.evolve(grid, cells=(attrs.evolve(grid.cells[0], number=1),))
+    outcome, every = sweep_runs(grid, 250, Here(), width=0.05)
+    assert (outcome.cells[0].runs, outcome.cells[0].settled, len(every)) == (100, True, 100)
+    assert outcome.cells[0].loss.width <= 0.05
+    wider, _ = sweep_runs(grid, 120, Here(), width=0.001)
+    assert (wider.cells[0].runs, wider.cells[0].settled) == (120, False)

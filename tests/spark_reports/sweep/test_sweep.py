@@ -1,0 +1,223 @@
+"""The command from end to end on processes of this machine: the same bytes however it is done, stopped, or killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from scenarios import catalogue
+from scenarios.runner import Run as ScenarioRun
+from spark_reports.errors import ReportError
+from spark_reports.sweep.grid import Grid
+from spark_reports.sweep.rounds import sweep_runs
+from spark_reports.sweep.runs import Chunk
+from spark_reports.sweep.store import Store
+from spark_reports.sweep.sweep import cells_csv, main_sweep, runs_csv, write_results
+from spark_reports.sweep.workers import Here, Processes
+from tests.spark_reports.sweep.grids import TEXT, small
+
+ROOT = Path(__file__).resolve().parents[3]
+RUNS = 3
+FILES = ("runs.csv", "cells.csv", "cells.json", "sweep.html")
+
+
+@pytest.fixture(scope="module")
+def grid() -> Grid:
+    return small(**{"every: 2h": "every: 30m", "horizon: 10h": "horizon: 5h", "  min.insync.replicas: [1, 2]\n": ""})
+
+
+@pytest.fixture(scope="module")
+def alone(grid: Grid, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one process alone, run after run, comes to."""
+    out = tmp_path_factory.mktemp("alone")
+    outcome, every = sweep_runs(grid, RUNS, Here(), Store(out, grid))
+    write_results(out, outcome, every)
+    return out
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two sweeps came to the same bytes."""
+    return all((one / name).read_bytes() == (other / name).read_bytes() for name in FILES)
+
+
+def test_killed_workers_leave_no_trace(grid: Grid, alone: Path, tmp_path: Path) -> None:
+    workers = Processes(3)
+    killed: list[int] = []
+
+    def kill_one(done: int, runs: int, losing: int) -> None:
+        if done >= 2 * (len(killed) + 1) and len(killed) < 2 and workers.pids:
+            killed.append(workers.pids[-1])
+            os.kill(workers.pids[-1], signal.SIGKILL)
+
+    outcome, every = sweep_runs(grid, RUNS, workers, Store(tmp_path, grid), progress=kill_one)
+    write_results(tmp_path, outcome, every)
+    assert len(killed) == 2
+    assert same(tmp_path, alone)
+
+
+def test_a_stopped_sweep_goes_on_where_it_was(grid: Grid, alone: Path, tmp_path: Path) -> None:
+    class Stopped(Exception):
+        pass
+
+    def stop(done: int, runs: int, losing: int) -> None:
+        if done >= 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        sweep_runs(grid, RUNS, Here(), Store(tmp_path, grid), progress=stop)
+    (tmp_path / "chunks" / ".cell-0001-seeds-000000001-000000009.jsonl.1.part").write_text('[1,1,"torn')
+    kept = len(list(Store(tmp_path, grid).kept()))
+    assert kept >= 3
+    given: list[Chunk] = []
+
+    class Watched(Here):
+        def run(self, grid, chunks):  # type: ignore[no-untyped-def]
+            for finished in super().run(grid, chunks):
+                given.append(finished.chunk)
+                yield finished
+
+    outcome, every = sweep_runs(grid, RUNS, Watched(), Store(tmp_path, grid))
+    write_results(tmp_path, outcome, every)
+    assert sum(map(len, given)) == 2 * RUNS - kept
+    assert same(tmp_path, alone)
+
+
+def test_fewer_runs_than_are_kept_are_as_if_no_more_had_been_done(grid: Grid, alone: Path) -> None:
+    fewer, some = sweep_runs(grid, 2, Here(), Store(alone, grid))
+    fresh, every = sweep_runs(grid, 2, Here())
+    assert runs_csv(some) == runs_csv(every)
+    assert cells_csv(fewer) == cells_csv(fresh)
+
+
+def test_a_directory_takes_runs_of_its_own_sweep_only(grid: Grid, alone: Path, tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="another grid"):
+        Store(alone, small(**{"every: 2h": "every: 3h"}))
+    Store(tmp_path, grid)
+    mark = json.loads((tmp_path / "sweep.json").read_text())
+    (tmp_path / "sweep.json").write_text(json.dumps(mark | {"code": "0"}))
+    with pytest.raises(ReportError, match="another version of isrlab"):
+        Store(tmp_path, grid)
+    (tmp_path / "sweep.json").write_text("{")
+    with pytest.raises(ReportError, match="is damaged"):
+        Store(tmp_path, grid)
+    (tmp_path / "sweep.json").write_text(json.dumps(mark))
+    (tmp_path / "chunks" / "cell-0001-seeds-000000001-000000001.jsonl").write_text("[1, 2]\n")
+    with pytest.raises(ReportError, match="delete it"):
+        Store(tmp_path, grid)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ReportError, match="cannot be used"):
+        Store(tmp_path / "file" / "x", grid)
+
+
+def test_what_is_written_says_the_same_everywhere(grid: Grid, alone: Path) -> None:
+    data = json.loads((alone / "cells.json").read_text())
+    assert [cell["runs"] for cell in data["cells"]] == [RUNS] * 2
+    assert data["runs"] == 2 * RUNS
+    rows = (alone / "runs.csv").read_text().splitlines()
+    assert len(rows) == 1 + 2 * RUNS
+    lost = sum(int(row.split(",")[9]) > 0 for row in rows[1:])
+    assert lost == sum(cell["losing_runs"] for cell in data["cells"]) > 0
+    html = (alone / "sweep.html").read_text()
+    assert "<script" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert "http" not in html.replace("http-equiv", "")
+    drawn = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
+    assert len(drawn.findall("circle")) == 2, "acks=1 loses and acks=all does not: two points"
+    assert len([bar for bar in drawn.findall("line") if bar.get("class") == "bar"]) == 4
+    assert {text.text for text in drawn.findall("text")} >= {"1", "2", "100%", "0%"}
+
+
+def test_losing_seeds_are_there_as_scenarios_that_hold(alone: Path) -> None:
+    scripts = sorted((alone / "losses").glob("*.yaml"))
+    assert scripts
+    scenario = catalogue.load(str(scripts[0]))
+    from scenarios.releases import release_named
+
+    result = ScenarioRun(scenario, release_named(scenario.releases[0])).run()
+    assert result.held
+    assert result.harm.lost > 0
+
+
+def isrlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a fresh interpreter."""
+    return subprocess.run(
+        [sys.executable, "-m", "tui.cli", *arguments],
+        cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_the_command_sweeps_and_writes_a_seed_as_a_scenario(tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text(TEXT.replace("every: 2h", "every: 30m"))
+    done = isrlab("sweep", "g.yaml", "--runs", "1", "--processes", "0", "--html", "s.html", cwd=tmp_path)
+    assert (done.returncode, "P(loss)" in done.stdout) == (0, True), done.stderr
+    assert (tmp_path / "s.html").stat().st_size > 2_000
+    written = isrlab("sweep", "g.yaml", "--cell", "2", "--seed", "9", "--scenario", "one.yaml", cwd=tmp_path)
+    assert written.returncode == 0, written.stderr
+    ran = isrlab("run", "one.yaml", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout.startswith("ok small-cell-2-seed-9")) == (0, True), ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("g.yaml", "--runs", "0"), "--runs: '0' is wrong; write a whole number from 1"),
+        (("g.yaml", "--runs", "many"), "--runs: 'many' is wrong"),
+        (("g.yaml", "--until-width", "2"), "--until-width: '2' is no width"),
+        (("g.yaml", "--processes", "2", "--master", "local[2]"), "--processes runs without Spark"),
+        (("g.yaml", "--cell", "2"), "--scenario is missing"),
+        (("g.yaml", "--cell", "9", "--seed", "1", "--scenario", "-"), "there is no cell 9 in small; it has 4 cells"),
+        (("none.yaml",), "none.yaml: cannot be read"),
+        (("weekly",), "weekly: no such grid"),
+    ],
+)
+def test_wrong_words_are_one_message_and_exit_code_2(
+    arguments: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tui.cli import main
+
+    (tmp_path / "g.yaml").write_text(TEXT)
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", *arguments]) == 2
+    said = capsys.readouterr()
+    assert told in said.err
+    assert (said.out, said.err.count("\n")) == ("", 1)
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text(TEXT)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tui.cli", "sweep", "g.yaml", "--runs", "500", "--processes", "2", "-o", "out"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "out").glob("chunks/*.jsonl")):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "finished runs are kept in out" in told
+    assert "Traceback" not in told
+
+
+def test_a_run_that_breaks_the_core_is_named(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from spark_reports.sweep import runs
+
+    def broken(*_: object) -> None:
+        raise AssertionError("it is so")
+
+    monkeypatch.setattr(runs, "run_one", broken)
+    (tmp_path / "g.yaml").write_text(TEXT)
+    assert main_sweep(str(tmp_path / "g.yaml"), 1, processes=0, quiet=True) == 2
+    assert capsys.readouterr().err == "isrlab: the sweep stops: cell 1, seed 1: AssertionError: it is so\n"
