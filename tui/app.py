@@ -12,13 +12,16 @@ from typing import Any, ClassVar
 from textual.app import App, SystemCommand
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
+from textual.filter import ANSIToTruecolor
 
 from core.errors import KafkaError
 from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
 from tui.actions import ACTIONS, Action
 from tui.board import Board
-from tui.palette import COLOUR, PLAIN, THEME, AsciiFilter, PlainFilter, wants_ascii
+from tui.display import Display
+from tui.filters import AsciiFilter, PlainFilter
+from tui.palette import PALETTES, palette_of, theme_of
 from tui.target import Stage, set_stage
 
 
@@ -39,7 +42,7 @@ class ActionProvider(Provider):
                 yield Hit(score, matcher.highlight(text), call, text=action.label, help=help_text)
 
     def _entries(self) -> list[tuple[Action, str, Any, str]]:
-        board = next((screen for screen in self.app.screen_stack if isinstance(screen, Board)), None)
+        board = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Board)), None)
         if board is None:
             return []
         situation = board.situation()
@@ -48,8 +51,8 @@ class ActionProvider(Provider):
             if action.id == "palette":
                 continue
             reason = action.refuse(situation)
-            about = action.help if reason is None else f"not now: {reason}"
-            entries.append((reason is not None, action, f"{action.label}  ({action.key})", about))
+            about = action.words(situation) if reason is None else f"not now: {reason}"
+            entries.append((reason is not None, action, f"{action.label}  ({board.key(action.id)})", about))
         entries.sort(key=lambda entry: entry[0])
         return [(action, text, _caller(board, action), about) for _, action, text, about in entries]
 
@@ -69,18 +72,14 @@ class Playground(App[int]):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar = {ActionProvider}
 
-    def __init__(
-        self, stage: Stage, *, ascii_only: bool | None = None, colour: bool | None = None, driver: type[Driver] | None = None
-    ) -> None:
+    def __init__(self, stage: Stage, display: Display = Display(), *, driver: type[Driver] | None = None) -> None:  # noqa: B008 (frozen)
         """Make the application.
 
         Args:
             stage: the session with its title and scenario.
-            ascii_only: paint in ASCII; None: as the environment asks.
-            colour: use colours; None: unless `NO_COLOR` is set.
+            display: how it is shown.
             driver: Textual's driver, for pictures and tests.
         """
-        self._colour = colour if colour is not None else not os.environ.get("NO_COLOR")
         no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colours into greys; here they go away altogether
         try:
             super().__init__(driver_class=driver)
@@ -88,17 +87,64 @@ class Playground(App[int]):
             if no_color is not None:
                 os.environ["NO_COLOR"] = no_color
         self.stage = stage
-        if not self._colour:
-            self._filters.append(PlainFilter())
-        if ascii_only if ascii_only is not None else wants_ascii():
-            self._filters.append(AsciiFilter())
-        self.register_theme(THEME)
-        self.theme = THEME.name
+        self.display_as = display
+        self.few_colours = self.console.color_system == "256"
+        self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
+        # Nothing here paints in ANSI colours, so nothing has to be turned from them.
+        self._filters = [*(each for each in self._filters if not isinstance(each, ANSIToTruecolor)), self._plain, self._ascii]
+        for name in PALETTES:
+            self.register_theme(theme_of(name))
+        self.set_keymap(display.keymap.for_textual())
+        self.use_palette(display.palette_for(self.console))
 
     def get_default_screen(self) -> Board:
         """The main screen."""
-        self.board = Board(self.stage, COLOUR if self._colour else PLAIN)
+        self.board = Board(self.stage, self.paint, self.display_as)
         return self.board
+
+    def use_palette(self, name: str) -> None:
+        """Paint in that palette from now on."""
+        self.palette = name
+        self.paint = palette_of(name, few=self.few_colours)
+        self._plain.enabled = name == "plain"
+        self.theme = theme_of(name).name
+        for screen in self.screen_stack if self.is_running else ():
+            for node in (screen, *screen.walk_children()):
+                if hasattr(node, "paint"):
+                    node.paint = self.paint
+                    node.refresh()
+
+    @property
+    def ascii_only(self) -> bool:
+        """Whether only ASCII is written."""
+        return self._ascii.enabled
+
+    @ascii_only.setter
+    def ascii_only(self, wanted: bool) -> None:
+        self._ascii.enabled = wanted
+
+    def open_target(self, target: PlayTarget) -> None:
+        """End the session that is open, and open another in its place.
+
+        Raises:
+            KafkaError, ValueError: the cluster cannot be built; the old session goes on.
+        """
+        stage = set_stage(target, own_process=self.stage.own_process)
+        self._end_stage()
+        self.stage = stage
+        self.board = Board(stage, self.paint, self.display_as)
+        while len(self.screen_stack) > 1:  # the first screen of an application stays where it is, below
+            self.pop_screen()
+        self.push_screen(self.board)
+        if stage.own_process:
+            gc.unfreeze()
+        self.call_after_refresh(self._settle)
+
+    def _end_stage(self) -> None:
+        """The session ends: its log gets its last line, and it is saved if that was wished."""
+        self.stage.session.close()
+        if self.stage.record is not None:
+            self.stage.save(self.stage.record)
 
     def get_system_commands(self, screen: Any) -> Any:
         """None of Textual's own: the registry has everything."""
@@ -125,7 +171,7 @@ class Playground(App[int]):
         self.exit(0)
 
 
-def run_app(target: PlayTarget) -> int:
+def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B008 (frozen)
     """Open the playground on a target; returns the exit code when it is left.
 
     Raises:
@@ -135,12 +181,10 @@ def run_app(target: PlayTarget) -> int:
         stage = set_stage(target, own_process=True)
     except (KafkaError, ValueError) as wrong:
         raise InputError(f"{target.title or 'the cluster'}: {wrong}") from None
-    app = Playground(stage)
+    app = Playground(stage, display)
     try:
-        code = app.run()
+        code = app.run(mouse=not display.slow_link)
     finally:
         gc.enable()
-        stage.session.close()
-        if stage.record is not None:
-            stage.save(stage.record)
+        app._end_stage()
     return app.return_code or 0 if code is None else code

@@ -14,49 +14,49 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.geometry import Region
-from textual.strip import Strip
 
-from core.acts import Act
-from core.errors import ActRefused, KafkaError
 from core.ids import TopicPartition
-from core.journal.events import DETAIL, NORMAL, NOTABLE
+from core.journal.events import NOTABLE
 from core.spec import Pace
-from core.view import BrokerState, ClusterView
-from tui import dialogs
-from tui.actions import ACTIONS, BY_ID, Action
+from core.view import ClusterView, PartitionView
+from tui.acting import Acting
+from tui.actions import ACTIONS
+from tui.causes import Causes
+from tui.display import Display
+from tui.hints import hints
 from tui.keeping import Keeping
-from tui.layout import Layout, SizeClass, arrange, size_class
+from tui.layout import Layout, SizeClass, arrange
+from tui.looking import Looking
+from tui.paging import TABS, Paging
 from tui.palette import Palette
 from tui.panels.account import AccountPanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
-from tui.panels.footer import Footer, Hint, Note
+from tui.panels.footer import Footer, Note
 from tui.panels.grid import Grid
-from tui.panels.header import Clock, Header, speed_word
-from tui.panels.inspector import Inspector, paint_broker, paint_event_detail, paint_partition
+from tui.panels.header import Clock, Header
+from tui.panels.inspector import Inspector
 from tui.panels.lines import Lines
 from tui.panels.minimal import Minimal
-from tui.panels.scenario import ScenarioPanel, paint_scenario
-from tui.rows import blank, rule
+from tui.panels.scenario import ScenarioPanel
+from tui.panels.timeline import Timeline
 from tui.screen import MainScreen
-from tui.session import AS_FAST_AS_IT_CAN
-from tui.situation import Option, Question, Situation
+from tui.screens.page import PagePanel
+from tui.selecting import Selecting
+from tui.situation import Situation
 from tui.target import Stage
 from tui.travel import Travel
 
-FRAMES: Final = 20
-"""Frames per second while it moves."""
+MOST_EXACT: Final = 500
+"""Partitions of a cluster that is looked at exactly when nothing moves."""
 
 NOTE_SECONDS: Final = 5.0
 """How long a message stays in the footer."""
 
-_LEVELS: Final = (NOTABLE, NORMAL, DETAIL)
 _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home")
-_SHORTER: Final = {"step-notable": "notable", "unclean": "unclean", "cut": "cut"}
-_FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("help", "quit")), key=lambda a: a.footer))
 
 
-class Board(Travel, Keeping, MainScreen):
+class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScreen):
     """The screen that lives."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
@@ -65,26 +65,31 @@ class Board(Travel, Keeping, MainScreen):
         *(Binding(key, f"move('{key}')", show=False) for key in _FOCUS_KEYS),
     ]
 
-    def __init__(self, stage: Stage, paint: Palette) -> None:
+    def __init__(self, stage: Stage, paint: Palette, display: Display) -> None:
         super().__init__()
         session = self.session = stage.session
         self.stage = stage
         self.left = []
         self.paint = paint
+        self.display_as = display
         self.pace = stage.pace
         self._title = stage.title
         self._seed = stage.seed
-        self._scenario = stage.scenario
         self._notes = stage.notes
         self._broker: int | None = None
         self._partition: TopicPartition | None = None
         self._worst_first = False
+        self._which = ""
         self._note: Note | None = None
         self._note_number = 0
         self._before_full = 1.0
         self._last_frame = 0.0
         self._frames = 0
+        self._chosen_in = -1
+        self._places: tuple[int, dict[TopicPartition, int]] = (-1, {})
         self._layout_now: Layout | None = None
+        self._pages = {}
+        self.page = None
         self.view: ClusterView = session.view()
 
     # --- the panels ------------------------------------------------------------------------------------------------
@@ -96,19 +101,23 @@ class Board(Travel, Keeping, MainScreen):
         self.brokers = Brokers(paint, id="brokers")
         self.grid = Grid(paint, id="grid")
         self.events = EventLog(paint, self.session.rings.of(NOTABLE), id="events")
+        self.events.kill_key = self.key("kill")
         self.inspector = Inspector(paint, id="inspector")
         self.expected = ScenarioPanel(paint, id="scenario")
         self.account = AccountPanel(paint, id="account")
         self.minimal = Minimal(paint, id="minimal")
+        self.timeline = Timeline(paint, id="timeline")
+        self.page_panel = PagePanel(paint, id="page")
         self.footer = Footer(paint, id="footer")
         yield from (
-            self.header, self.brokers, self.grid, self.events, self.inspector, self.expected, self.account, self.minimal, self.footer,
+            self.header, self.brokers, self.grid, self.events, self.inspector, self.expected, self.account, self.timeline, self.minimal,
+            self.page_panel, self.footer,
         )  # fmt: skip
 
     def on_mount(self) -> None:
         """Start the frames."""
         self._choose_something()
-        self._timer = self.set_interval(1 / FRAMES, self._frame, pause=True)
+        self._timer = self.set_interval(1 / self.display_as.frames, self._frame, pause=True)
         self.grid.focus()
         self._rearrange()
         if self._notes:
@@ -140,6 +149,8 @@ class Board(Travel, Keeping, MainScreen):
             layout = attrs.evolve(
                 layout, inspector=layout.inspector if on_events else None, scenario=None if on_events else layout.scenario
             )
+        if self.page is not None and layout.size is not SizeClass.MINIMAL:
+            layout = layout.with_page(width, height)
         if layout != self._layout_now:
             self._layout_now = layout
             self.brokers.cards = layout.cards
@@ -148,7 +159,7 @@ class Board(Travel, Keeping, MainScreen):
                 places: tuple[tuple[Lines, Region | None], ...] = (
                     (self.header, layout.header), (self.brokers, layout.brokers), (self.grid, layout.grid), (self.events, layout.events),
                     (self.inspector, layout.inspector), (self.expected, layout.scenario), (self.account, layout.account),
-                    (self.minimal, layout.minimal), (self.footer, layout.footer),
+                    (self.timeline, layout.timeline), (self.page_panel, layout.page), (self.minimal, layout.minimal), (self.footer, layout.footer),
                 )  # fmt: skip
                 for panel, region in places:
                     panel.place(region)
@@ -160,8 +171,12 @@ class Board(Travel, Keeping, MainScreen):
         now = time.perf_counter()
         wall, self._last_frame = now - self._last_frame, now
         self.session.frame(wall)
-        self.view = self.session.view()
+        self.view = self._look(exactly=not self.session.moving)
+        self._sample()
         self._use_rings()
+        self._choose_something()
+        if self.session.notices:
+            self.say(self.session.notices.pop(0), refused=True)
         self.show_now()
         self._frames += 1
         if not gc.isenabled():
@@ -181,11 +196,23 @@ class Board(Travel, Keeping, MainScreen):
 
     def refresh_view(self) -> None:
         """Take a new view now and show it."""
-        self.view = self.session.view()
+        self.view = self._look(exactly=not self.session.moving)
+        self._sample()
         self._use_rings()
         self._choose_something()
         self.show_now()
         self._run_or_rest()
+
+    def _look(self, *, exactly: bool) -> ClusterView:
+        """The cluster now. What rests is looked at exactly, what moves at a glance; so is what is too large to be looked at within a frame."""
+        if exactly and len(self.view.partitions) <= MOST_EXACT:
+            return self.session.view()
+        return self.session.glance(() if self._partition is None else (self._partition,))
+
+    def _sample(self) -> None:
+        """The metrics of this moment, for their history."""
+        branch = self.session.branch
+        self.stage.history.observe(self.view, branch.name, branch.origin)
 
     def _use_rings(self) -> None:
         """After a way through time the events stand in other rings."""
@@ -194,13 +221,11 @@ class Board(Travel, Keeping, MainScreen):
             self.events.use(ring, self.events.level)
             self._choose_something()
 
-    @property
-    def chosen(self) -> TopicPartition | None:
-        """The selected partition."""
-        return self._partition
-
     def _choose_something(self) -> None:
         """Something is always selected, as long as there is anything."""
+        if self.view.state >= 0 and self.view.state == self._chosen_in and self._partition is not None and self._broker is not None:
+            return
+        self._chosen_in = self.view.state
         if self._broker not in {b.id for b in self.view.brokers}:
             self._broker = self.view.brokers[0].id if self.view.brokers else None
         if self._partition not in {p.tp for p in self.view.partitions}:
@@ -228,20 +253,27 @@ class Board(Travel, Keeping, MainScreen):
                     progress=session.progress,
                     branch=session.branch.name if len(session.branches) > 1 else "",
                     past=session.end.time - view.now if session.in_the_past else -1,
+                    coarse=self.display_as.slow_link,
+                    play_key=self.key("play"),
+                    end_key=self.key("to-end"),
                 )
             )
-            self.footer.update(self._hints(), self._note)
+            self.footer.update(hints(self.situation(), moving=session.moving), self._note)
             if layout.size is SizeClass.MINIMAL:
                 ring = session.rings.of(NOTABLE)
                 self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, self._broker)
+                return
+            if self.page is not None:
+                self.page_panel.update(self.page, TABS)
                 return
             self.brokers.update(view, selected=self._broker, note=self._settings_note(), heartbeats=self.pace is not Pace.BY_HAND)
             self.grid.update(
                 view,
                 worst_first=self._worst_first,
+                which=self._which,
                 partition=self._partition,
                 broker=self._broker,
-                note="worst first" if self._worst_first else "",
+                note=self._order_note(),
             )
             self.events.update()
             if layout.inspector is not None:
@@ -251,95 +283,59 @@ class Board(Travel, Keeping, MainScreen):
                 self.expected.update(state)
             if layout.account is not None:
                 self.account.update(view)
+            if layout.timeline is not None:
+                self._show_timeline()
+
+    def _order_note(self) -> str:
+        """How the partitions are listed, where that is not all of them by name."""
+        order = "worst first" if self._worst_first else ""
+        if not self._which:
+            return order
+        return f"{self._which} only, of {len(self.view.partitions)}" + (f", {order}" if order else "")
 
     def _settings_note(self) -> str:
         topic = self._partition.topic if self._partition is not None else None
         unclean = self.session.cluster.settings.get("unclean.leader.election.enable", topic=topic)
         return f"unclean election {'ON' if unclean else 'off'}"
 
-    def _selected_in_full(self, width: int) -> tuple[str, list[Strip], str]:
-        """Headline, lines and note of what is selected in the panel that has the keys."""
-        situation = self.situation()
-        if self._layout_now is not None and self._layout_now.size is SizeClass.WIDE and not self._layout_now.scenario:
-            return self._everything_in_full(situation, width)
-        if situation.focus == "events" and situation.event is not None:
-            return (
-                "Why",
-                paint_event_detail(situation.event, self.session.rings.find, self.paint, width),
-                "< to its cause" if situation.event[2] else "",
-            )
-        if situation.focus == "brokers" and situation.broker is not None:
-            return f"Broker b{situation.broker.id}", paint_broker(situation.broker, self.view, self.paint, width), ""
-        if situation.partition is not None:
-            return "Partition", paint_partition(situation.partition, self.view, self.paint, width), ""
-        return "Nothing selected", [], ""
-
-    def _everything_in_full(self, situation: Situation, width: int) -> tuple[str, list[Strip], str]:
-        """Where there is room: partition, broker and event below each other; without a selected event the last notable one."""
-        paint, view = self.paint, self.view
-        lines: list[Strip] = []
-
-        def section(title: str, content: list[Strip], note: str = "") -> None:
-            lines.extend([blank(width), rule(title, note, width, paint.title, paint.faint, paint.muted), *content])
-
-        if situation.partition is not None:
-            lines += paint_partition(situation.partition, view, paint, width)
-        if situation.broker is not None:
-            section(f"Broker b{situation.broker.id}", paint_broker(situation.broker, view, paint, width))
-        ring = self.session.rings.of(NOTABLE)
-        event = situation.event if situation.event is not None else ring.at(ring.total - 1) if ring.total else None
-        if event is not None:
-            section(
-                "Why",
-                paint_event_detail(event, self.session.rings.find, paint, width),
-                "selected event" if situation.event is not None else "last notable event",
-            )
-        return "Partition", lines, ""
-
     def situation(self) -> Situation:
         """What actions are decided on."""
         view, settings = self.view, self.session.cluster.settings
-        focus = "events" if self.events.has_focus else "brokers" if self.brokers.has_focus else "grid"
+        focus = (
+            "events"
+            if self.events.has_focus
+            else "brokers"
+            if self.brokers.has_focus
+            else "timeline"
+            if self.timeline.has_focus
+            else "grid"
+        )
         return Situation(
             view=view,
             broker=next((b for b in view.brokers if b.id == self._broker), None),
-            partition=next((p for p in view.partitions if p.tp == self._partition), None),
-            event=self.events.selected,
+            partition=self._partition_view(),
+            event=self.events.selected if self.page is None else self.page.event,
             focus=focus,
             playing=self.session.playing,
             speed=self.session.speed,
             pace=self.pace,
             in_the_past=self.session.in_the_past,
+            key=self.key,
+            page="" if self.page is None else self.page.name,
+            read_only=self.stage.read_only,
             setting=lambda name, topic: settings.get(name, topic=topic),
             overridden=lambda name, topic: any(name == own for t in view.topics if t.name == topic for own, _ in t.config),
         )
 
-    def _hints(self) -> tuple[Hint, ...]:
-        situation = self.situation()
-        wanted = list(_FOOTER)
-        if situation.focus == "events":
-            wanted.sort(key=lambda a: a.id not in ("play", "step", "step-notable", "filter", "cause", "follow", "zoom"))
-        chosen = [a for a in wanted if a.id != "by-hand" or self.pace is Pace.BY_HAND]
-        if self.pace is Pace.BY_HAND:
-            chosen.sort(key=lambda a: a.id != "by-hand")
-        hints = [self._hint(a, situation) for a in (*chosen, BY_ID["help"], BY_ID["quit"])]
-        return tuple(hint for hint in hints if hint is not None)
-
-    def _hint(self, action: Action, situation: Situation) -> Hint | None:
-        """An action in the footer: what it would do now in one word, the two speed keys as one."""
-        possible = action.refuse(situation) is None
-        if action.id == "slower":
-            return None
-        label = action.label
-        if action.id == "play":
-            label = "pause" if self.session.moving else "play"
-        elif action.id == "freeze":
-            label = "thaw" if situation.broker is not None and situation.broker.state is BrokerState.PAUSED else "freeze"
-        elif action.id == "faster":
-            return Hint(action.id, "+-", "speed", True)
-        elif action.id in _SHORTER:
-            label = _SHORTER[action.id]
-        return Hint(action.id, action.key, label, possible)
+    def _partition_view(self) -> PartitionView | None:
+        """The selected partition."""
+        view, chosen = self.view, self._partition
+        if view.state < 0 or chosen is None:
+            return next((p for p in view.partitions if p.tp == chosen), None)
+        if self._places[0] != view.state:
+            self._places = (view.state, {p.tp: at for at, p in enumerate(view.partitions)})
+        at = self._places[1].get(chosen)
+        return None if at is None else view.partitions[at]
 
     # --- messages --------------------------------------------------------------------------------------------------
 
@@ -355,179 +351,3 @@ class Board(Travel, Keeping, MainScreen):
         if number == self._note_number and self._note is not None:
             self._note = None
             self.show_now()
-
-    # --- selecting -------------------------------------------------------------------------------------------------
-
-    def action_move(self, key: str) -> None:
-        """An arrow: brokers sideways, partitions or events up and down."""
-        if key in ("left", "right"):
-            self._move_broker(1 if key == "right" else -1)
-        elif self.events.has_focus:
-            page = max(1, self.events.box.height - 2)
-            self.events.move({"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.events.ring.total}[key])
-        elif self.brokers.has_focus and key == "down":
-            self.grid.focus()
-        else:
-            page = max(1, self.grid.box.height - 3)
-            self._move_partition({"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -len(self.view.partitions)}[key])
-        self.show_now()
-
-    def _move_broker(self, by: int) -> None:
-        ids = [b.id for b in self.view.brokers]
-        if ids:
-            at = ids.index(self._broker) if self._broker in ids else 0
-            self._broker = ids[(at + by) % len(ids)]
-
-    def _move_partition(self, by: int) -> None:
-        order = [p.tp for p in self.grid.order]
-        if order:
-            at = order.index(self._partition) if self._partition in order else 0
-            self._partition = order[max(0, min(len(order) - 1, at + by))]
-
-    def on_brokers_picked(self, message: Brokers.Picked) -> None:
-        """A broker was clicked."""
-        self._broker = message.broker
-        self.show_now()
-
-    def on_grid_picked(self, message: Grid.Picked) -> None:
-        """A cell was clicked."""
-        self._partition = message.partition
-        if message.broker is not None:
-            self._broker = message.broker
-        self.show_now()
-
-    def on_event_log_picked(self, message: EventLog.Picked) -> None:
-        """Another event is selected: what it is about is selected too."""
-        self._rearrange()
-
-    def on_footer_chosen(self, message: Footer.Chosen) -> None:
-        """A hint was clicked."""
-        self.action_do(message.action)
-
-    # --- acting ----------------------------------------------------------------------------------------------------
-
-    def action_do(self, name: str) -> None:
-        """Do the action of that id, or say why not."""
-        action = BY_ID[name]
-        situation = self.situation()
-        reason = action.refuse(situation)
-        if reason is not None:
-            self.say(reason, refused=True)
-        elif action.call is not None:
-            getattr(self, f"_{action.call}")()
-        elif action.ask is not None:
-            self._ask(action, action.ask(situation))
-        elif action.build is not None:
-            self._carry_out(action.build(situation))
-
-    def _ask(self, action: Action, question: Question) -> None:
-        def answered(option: Option | None) -> None:
-            if option is None:
-                return
-            if option.refused is not None:
-                self.say(f"{option.label}: {option.refused}", refused=True)
-            else:
-                self._carry_out(option.acts)
-
-        self.app.push_screen(dialogs.Ask(question, self.paint), answered)
-
-    def _carry_out(self, wanted: tuple[Act, ...]) -> None:
-        said, branch = "", self.session.branch
-        for act in wanted:
-            try:
-                seq = self.session.do(act)
-            except (ActRefused, KafkaError, ValueError) as refusal:
-                self.refresh_view()
-                self.say(str(refusal), refused=True)
-                return
-            said = self.session.tell(seq) or act.word
-        if self.session.branch is not branch:
-            said = f"{said}; you are on {self.session.branch.name} now, {branch.name} keeps the old future (j)"
-        self.refresh_view()
-        self.say(said)
-
-    def _toggle_play(self) -> None:
-        if self.session.moving:
-            self.session.pause()
-        else:
-            self.session.play()
-        self.refresh_view()
-
-    def _step(self) -> None:
-        self.session.step()
-        self.refresh_view()
-
-    def _step_notable(self) -> None:
-        self.session.step_to_notable()
-        self.refresh_view()
-
-    def _faster(self) -> None:
-        self.session.faster()
-        self.show_now()
-
-    def _slower(self) -> None:
-        self.session.slower()
-        self.show_now()
-
-    def _full_speed(self) -> None:
-        if self.session.speed == AS_FAST_AS_IT_CAN:
-            self.session.set_speed(self._before_full)
-            self.say(f"back to {speed_word(self.session.speed)}")
-        else:
-            self._before_full = self.session.speed
-            self.session.set_speed(AS_FAST_AS_IT_CAN)
-            self.say("as fast as it can; x again goes back")
-
-    def _filter(self) -> None:
-        level = _LEVELS[(_LEVELS.index(self.events.level) + 1) % len(_LEVELS)]
-        self.events.use(self.session.rings.of(level), level)
-        self.show_now()
-
-    def _follow(self) -> None:
-        self.events.follow()
-        self.show_now()
-
-    def _order(self) -> None:
-        self._worst_first = not self._worst_first
-        self.show_now()
-
-    def _to_cause(self) -> None:
-        event = self.events.selected
-        if event is None:
-            return
-        for level in (self.events.level, NORMAL, DETAIL):
-            if level > self.events.level:
-                continue
-            ring = self.session.rings.of(level)
-            if ring.index_of(event[2]) is not None:
-                self.events.use(ring, level)
-                self.events.go_to(event[2])
-                self.events.focus()
-                return
-        self.say(f"event {event[2]} is no longer in memory", refused=True)
-
-    def _zoom(self) -> None:
-        width = max(20, min(self.app.size.width - 6, 150))
-        state = self._scenario()
-        if self._layout_now is not None and self._layout_now.shared and not self.events.has_focus and state is not None:
-            self.app.push_screen(dialogs.Closer("Scenario", paint_scenario(state, self.paint, (width, 8 + 6 * len(state.expectations)))))
-            return
-        title, content, _ = self._selected_in_full(width)
-        self.app.push_screen(dialogs.Closer(title, content))
-
-    def _show_help(self) -> None:
-        situation = self.situation()
-        self.app.push_screen(
-            dialogs.Help(
-                self.paint,
-                {a.id: a.refuse(situation) for a in ACTIONS},
-                min(156, self.app.size.width * 92 // 100) - 7,
-                f"Screen {self.app.size.width}×{self.app.size.height}, {size_class(*self.app.size)}.",
-            )
-        )
-
-    def _palette(self) -> None:
-        self.app.action_command_palette()
-
-    def _leave(self) -> None:
-        self.app.exit(0)

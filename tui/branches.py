@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from array import array
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
 from core.journal.events import NOTABLE, EventTuple
+from core.recorded_acts import recorded_act
 from core.sim.cluster import Cluster
-from scenarios.recording import Timed, act_of
+from core.sim.keyframe import Keyframe
+from scenarios.recording import Timed
 from tui.course import FreeCourse, Outlet, Played, Position, Tape
 from tui.ring import LEVEL
 
 FIRST_NAME: Final = "main"
 """What the branch that a session begins on is called."""
 
-KEEP_EVERY: Final = 2_000
-"""Steps between two kept clusters at first; it doubles whenever there are too many."""
+KEEP_EVERY: Final = 250
+"""Steps between two keyframes at least; it doubles whenever there are too many."""
 
-KEEP_MOST: Final = 32
-"""Kept clusters at most."""
+KEEP_SHARE: Final = 0.05
+"""The share of its time that a session may spend on keeping."""
 
-KEEP_REPLICAS: Final = 600
-"""A cluster with more replicas is not kept: a copy would take longer than a frame has."""
+KEEP_COST: Final = 2e-6
+"""Seconds that each object in a keyframe takes at most, but for what happens once."""
+
+KEEP_OBJECTS: Final = 500_000
+"""Objects in all keyframes together, at most; some 150 bytes each."""
+
+KEEP_REPLICAS: Final = 3_000
+"""A cluster with more replicas is not kept: one keyframe would take longer than a few frames."""
 
 
 @attrs.frozen
@@ -84,7 +91,7 @@ class Branch:
 
     def timed_acts(self) -> list[Timed]:
         """Every act with its virtual time."""
-        return [(deed[1], act_of(deed[4], deed[5])) for deed in self.deeds]
+        return [(deed[1], recorded_act(deed[4], deed[5])) for deed in self.deeds]
 
     def shared(self, other: Branch) -> int:
         """How many of their acts two branches have in common."""
@@ -98,12 +105,13 @@ class Branch:
 
 @attrs.frozen
 class Kept:
-    """A cluster put aside at a position."""
+    """A keyframe of a cluster, and where it stands in its session: the `acts` before it, and the first `written` of `ends`."""
 
     position: Position
     acts: tuple[Played, ...]
-    data: bytes
+    keyframe: Keyframe
     ends: array[int]
+    written: int
     acted: tuple[int, int]
 
     def leads_to(self, acts: Sequence[Played]) -> bool:
@@ -115,53 +123,43 @@ class Kept:
 
 
 class Keeper:
-    """Keeps copies of a cluster, few and cheap: going back then repeats only what followed the nearest one."""
+    """Keeps keyframes of a cluster, few and cheap: going back then repeats only what followed the nearest one.
+
+    The next one is taken when so much has been done since the last that keeping costs a small share of it; keyframes are thinned
+    out, and kept half as often, whenever they hold too many objects together.
+    """
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
         self._every = KEEP_EVERY
+        self._objects = 0
+        self._due = 0.0  # of the process's CPU time
         self._off = False
 
     def offer(self, tape: Tape) -> None:
-        """Keep the cluster if the last copy is old enough; a copy that is dear or impossible is the last one tried."""
+        """Keep the cluster if the nearest keyframe is far enough."""
         cluster = tape.cluster
         if self._off or not isinstance(tape.course, FreeCourse) or not isinstance(cluster, Cluster):
             return
-        if any(abs(tape.steps - kept.position.steps) < self._every for kept in self.kept):
+        started = time.process_time()
+        if started < self._due or any(abs(tape.steps - kept.position.steps) < self._every for kept in self.kept):
             return
-        if len(self.kept) > KEEP_MOST:
-            self._every *= 2
-            self.kept = self.kept[::2]
         if sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics) > KEEP_REPLICAS:
             self._off = True
             return
-        started = time.perf_counter()
-        data = _put_aside(cluster)
-        if data is None or time.perf_counter() - started > 0.05:
-            self._off = True
-        if data is not None:
-            self.kept.append(Kept(tape.position, tuple(tape.acts[: tape.done]), data, array("q", tape.ends), tape.acted))
-
-
-def _put_aside(cluster: Cluster) -> bytes | None:
-    """A copy of the whole cluster as bytes; None when something in it cannot be copied."""
-    sink, cluster.journal.sink = cluster.journal.sink, _nowhere
-    try:
-        return pickle.dumps(cluster, protocol=pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
-        return None
-    finally:
-        cluster.journal.sink = sink
-
-
-def _nowhere(event: tuple[Any, ...]) -> None:
-    """The sink of a cluster that was put aside."""
+        keyframe = cluster.snapshot()
+        ended = time.process_time()
+        self._due = ended + min(ended - started, KEEP_COST * len(keyframe)) / KEEP_SHARE  # the first one takes longer
+        self.kept.append(Kept(tape.position, tuple(tape.acts[: tape.done]), keyframe, tape.ends, len(tape.ends), tape.acted))
+        self._objects += len(keyframe)
+        if self._objects > KEEP_OBJECTS and len(self.kept) > 1:
+            self._every *= 2
+            self.kept = sorted(self.kept, key=lambda kept: kept.position.steps)[::2]
+            self._objects = sum(len(kept.keyframe) for kept in self.kept)
 
 
 def bring_back(kept: Kept, acts: Sequence[Played], outlet: Outlet) -> Tape:
-    """A tape that stands where a cluster was put aside."""
-    cluster: Cluster = pickle.loads(kept.data)
-    cluster.journal.sink = outlet
-    tape = Tape(FreeCourse(cluster), outlet, acts)
-    tape.resume(kept.position, kept.ends, kept.acted)
+    """A tape that stands where a keyframe was taken."""
+    tape = Tape(FreeCourse(Cluster.restore(kept.keyframe, outlet)), outlet, acts)
+    tape.resume(kept.position, kept.ends[: kept.written], kept.acted)
     return tape

@@ -15,6 +15,8 @@ from typing import Protocol
 import attrs
 
 from core.acts import Act
+from core.detail import Harm, PartitionDetail
+from core.ids import TopicPartition
 from core.journal.events import EventTuple
 from core.settings import Settings
 from core.view import ClusterView
@@ -32,6 +34,8 @@ class ClusterLike(Protocol):
     def next_time(self) -> int | None: ...
     def run_until(self, time_us: int) -> None: ...
     def view(self) -> ClusterView: ...
+    def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
+    def harm(self) -> Harm: ...
 
 
 class Course(Protocol):

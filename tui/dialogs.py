@@ -16,6 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option as ListOption
 
 from tui.actions import ACTIONS, MOVES
+from tui.keymap import Keymap, written
 from tui.palette import Palette
 from tui.panels.states import LEGEND
 from tui.rows import wrap
@@ -163,10 +164,14 @@ class Help(ModalScreen[None]):
         Binding("question_mark,f1", "dismiss", show=False),
     ]
 
-    def __init__(self, paint: Palette, reasons: dict[str, str | None], width: int, extra: str) -> None:
+    def __init__(
+        self, paint: Palette, keymap: Keymap, reasons: dict[str, str | None], words: dict[str, str], width: int, extra: str
+    ) -> None:
         super().__init__()
         self.paint = paint
+        self.keymap = keymap
         self.reasons = reasons
+        self.words = words
         self.width = width
         self.extra = extra
 
@@ -186,10 +191,10 @@ class Help(ModalScreen[None]):
                 group = action.group
                 text.append(f"{'' if not text else chr(10)}{group}\n", paint.title_focused)
             reason = self.reasons.get(action.id)
-            keys = " ".join(dict.fromkeys(_readable(key) for key in action.keys))
+            keys = " ".join(dict.fromkeys(written(key) for key in self.keymap.keys(action.id)))
             text.append(f"  {keys:<11}", paint.key if reason is None else paint.key_off)
             text.append(f"{action.label:<17}", paint.strong if reason is None else paint.key_off)
-            said = [(line, paint.text if reason is None else paint.key_off) for line in wrap(action.help, self.width - 30)]
+            said = [(line, paint.text if reason is None else paint.key_off) for line in wrap(self.words[action.id], self.width - 30)]
             if reason is not None:
                 said += [(line, paint.muted) for line in wrap(f"now: {reason}", self.width - 30)]
             for number, (line, style) in enumerate(said):
@@ -201,13 +206,3 @@ class Help(ModalScreen[None]):
         text.append("  " + LEGEND.replace("  ", "\n  ") + "\n", paint.text)
         text.append(f"\n{self.extra}", paint.muted)
         return text
-
-
-_NAMES = {
-    "full_stop": ".", "greater_than_sign": ">", "less_than_sign": "<", "plus": "+", "equals_sign": "=", "minus": "-", "underscore": "_",
-    "question_mark": "?", "colon": ":", "space": "Space", "enter": "Enter", "backspace": "Bksp", "end": "End", "ctrl+c": "Ctrl+C", "f1": "F1",
-}  # fmt: skip
-
-
-def _readable(key: str) -> str:
-    return _NAMES.get(key, key)

@@ -14,6 +14,7 @@ import attrs
 from textual.geometry import Region
 
 from tui.panels import brokers as broker_panel
+from tui.panels.timeline import height_for as timeline_height
 
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 20
@@ -43,10 +44,16 @@ class Layout:
     inspector: Region | None = None
     scenario: Region | None = None
     account: Region | None = None
+    timeline: Region | None = None
+    page: Region | None = None
     cards: bool = False
     account_headline: bool = False
     shared: bool = False
     """Scenario and inspector take turns in one place: the inspector has it while the events have the keys."""
+
+    def with_page(self, width: int, height: int) -> Layout:
+        """The same screen while a page stands in place of the panels."""
+        return Layout(self.size, self.header, self.footer, page=Region(0, 1, width, max(0, height - 2)))
 
 
 def size_class(width: int, height: int) -> SizeClass:
@@ -72,18 +79,21 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     footer = Region(0, max(0, height - 1), width, 1 if height > 1 else 0)
     if size is SizeClass.MINIMAL:
         return Layout(size, header, footer, minimal=Region(0, 1, width, max(0, height - 2)))
+    strip = timeline_height(height)
+    timeline = Region(0, height - 1 - strip, width, strip)
+    height -= strip
     if size is SizeClass.WIDE:
-        return _wide(width, height, header, footer, brokers, partitions, replicas, scenario)
+        return attrs.evolve(_wide(width, height, header, footer, brokers, partitions, replicas, scenario), timeline=timeline)
     cards = size is SizeClass.MEDIUM
     y = 1
     broker_rows = broker_panel.height_for(brokers, width, cards)
     broker_region = Region(0, y, width, broker_rows)
     y += broker_rows
-    account_rows = 3 if cards else 2
+    account_rows = 3 if cards else 2 if height >= 26 else 1
     account = Region(0, height - 1 - account_rows, width, account_rows)
     room = account.y - y
     if cards:
-        least_detail, most_detail, least_events, most_grid = 4, 7 + replicas, 6, room * 11 // 20
+        least_detail, most_detail, least_events, most_grid = 4, 7 + replicas, 6 if room > 22 else 5, room * 11 // 20
     else:
         least_detail = most_detail = 5 if scenario else 3
         least_events, most_grid = 4, room
@@ -101,7 +111,7 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
         right = width * 9 // 20
         inspector, expected = Region(0, y, width - right - 1, below.height), Region(width - right, y, right, below.height)
     return Layout(
-        size, header, footer, None, broker_region, grid, events, inspector, expected, account, cards=cards, account_headline=cards, shared=shared
+        size, header, footer, None, broker_region, grid, events, inspector, expected, account, timeline, cards=cards, account_headline=cards, shared=shared
     )  # fmt: skip
 
 

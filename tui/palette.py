@@ -1,56 +1,20 @@
-"""The look: one calm dark theme, the styles widgets paint with, and the two filters for terminals that have less.
+"""The look: a style for each role that widgets paint with, in six palettes, each with a theme for Textual's own widgets.
 
-Widgets name a role (`bad`, `committed`), never a colour. The hues are blue, amber and vermilion, which people with any
-of the common colour blindnesses tell apart; and no state is told by hue alone: each has its glyph. `PLAIN` paints with
-bold, dim, underline and reverse only, for `NO_COLOR`. `AsciiFilter` replaces every glyph on its way to the terminal, so
-that no widget has to know about ASCII.
+Widgets name a role (`bad`, `committed`), never a colour, and no state is told by hue alone: each has its glyph or its
+word. A palette is made from sixteen hues. `dark` is calm; `colour-blind` keeps good, warning and bad further apart than
+40 (CIE76) for each of the common colour blindnesses; `contrast` keeps all text above 7:1; `sixteen` has only the colours
+that a terminal with sixteen is sure to have; `plain` has bold, dim, underline and reverse only, for `NO_COLOR`.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import attrs
-from rich.cells import cell_len
-from rich.segment import Segment
+from rich.color import Color
 from rich.style import Style
-from textual.color import Color
-from textual.filter import LineFilter
 from textual.theme import Theme
-
-BACKGROUND: Final = "#10151c"
-"""Behind everything."""
-RAISED: Final = "#1b2430"
-"""Behind dialogs and the selected row."""
-CURSOR: Final = "#26415f"
-"""Behind the thing that the keys act on."""
-
-THEME: Final = Theme(
-    name="isrlab",
-    primary="#6cb6ff",
-    secondary="#8fd3e8",
-    warning="#f0b429",
-    error="#ff7a59",
-    success="#6fd3c1",
-    accent="#f7d774",
-    foreground="#d8dee9",
-    background=BACKGROUND,
-    surface=RAISED,
-    panel="#222d3b",
-    dark=True,
-    variables={
-        "block-cursor-background": CURSOR,
-        "block-cursor-foreground": "#ffffff",
-        "block-cursor-text-style": "bold",
-        "input-cursor-background": "#6cb6ff",
-        "scrollbar": "#2b3a4d",
-        "scrollbar-background": BACKGROUND,
-    },
-)
-"""The theme Textual's own widgets (palette, dialogs) use."""
 
 
 @attrs.frozen(eq=False)
@@ -90,33 +54,91 @@ class Palette:
     """The selected thing in the panel that has the keys, beneath other styles."""
 
 
-COLOUR: Final = Palette(
-    base=Style(color="#d8dee9", bgcolor=BACKGROUND),
-    text=Style(color="#d8dee9"),
-    strong=Style(color="#f4f7fb", bold=True),
-    muted=Style(color="#94a3b5"),
-    faint=Style(color="#56657a"),
-    title=Style(color="#94a3b5", bold=True),
-    title_focused=Style(color="#6cb6ff", bold=True),
-    brand=Style(color="#10151c", bgcolor="#6cb6ff", bold=True),
-    key=Style(color="#f7d774", bold=True),
-    key_off=Style(color="#56657a"),
-    good=Style(color="#6fd3c1"),
-    warn=Style(color="#f0b429"),
-    bad=Style(color="#ff7a59", bold=True),
-    alarm=Style(color="#10151c", bgcolor="#ff7a59", bold=True),
-    leader=Style(color="#f7d774", bold=True),
-    broker=Style(color="#8fd3e8", bold=True),
-    partition=Style(color="#b9c7ff", bold=True),
-    number=Style(color="#f4f7fb"),
-    committed=Style(color="#4f9be8"),
-    pending=Style(color="#f0b429"),
-    missing=Style(color="#56657a"),
-    you=Style(color="#f7d774"),
-    row=Style(bgcolor=RAISED),
-    cursor=Style(bgcolor=CURSOR),
-)
-"""The styles of the dark theme."""
+@attrs.frozen(kw_only=True)
+class Hues:
+    """The colours that a palette is made from, as `#rrggbb`."""
+
+    background: str
+    """Behind everything."""
+    raised: str
+    """Behind dialogs and the selected row."""
+    cursor: str
+    """Behind the thing that the keys act on."""
+    text: str
+    strong: str
+    muted: str
+    faint: str
+    accent: str
+    """Titles of what has the keys."""
+    key: str
+    good: str
+    warn: str
+    bad: str
+    leader: str
+    broker: str
+    partition: str
+    committed: str
+
+
+def made_of(hues: Hues, *, bold: bool = False) -> Palette:
+    """A palette of these hues; `bold`: what is usually plain is bold too."""
+    plain = bold or None
+    return Palette(
+        base=Style(color=hues.text, bgcolor=hues.background),
+        text=Style(color=hues.text),
+        strong=Style(color=hues.strong, bold=True),
+        muted=Style(color=hues.muted),
+        faint=Style(color=hues.faint),
+        title=Style(color=hues.muted, bold=True),
+        title_focused=Style(color=hues.accent, bold=True),
+        brand=Style(color=hues.background, bgcolor=hues.accent, bold=True),
+        key=Style(color=hues.key, bold=True),
+        key_off=Style(color=hues.faint),
+        good=Style(color=hues.good, bold=plain),
+        warn=Style(color=hues.warn, bold=plain),
+        bad=Style(color=hues.bad, bold=True),
+        alarm=Style(color=hues.background, bgcolor=hues.bad, bold=True),
+        leader=Style(color=hues.leader, bold=True),
+        broker=Style(color=hues.broker, bold=True),
+        partition=Style(color=hues.partition, bold=True),
+        number=Style(color=hues.strong),
+        committed=Style(color=hues.committed),
+        pending=Style(color=hues.warn),
+        missing=Style(color=hues.faint),
+        you=Style(color=hues.key),
+        row=Style(bgcolor=hues.raised),
+        cursor=Style(bgcolor=hues.cursor),
+    )
+
+
+HUES: Final = {
+    "dark": Hues(
+        background="#10151c", raised="#1b2430", cursor="#26415f", text="#d8dee9", strong="#f4f7fb", muted="#94a3b5", faint="#56657a",
+        accent="#6cb6ff", key="#f7d774", good="#6fd3c1", warn="#f0b429", bad="#ff7a59", leader="#f7d774", broker="#8fd3e8",
+        partition="#b9c7ff", committed="#4f9be8",
+    ),
+    "light": Hues(
+        background="#fbfaf6", raised="#ecebe4", cursor="#c9dcf2", text="#2b3038", strong="#0c1016", muted="#525b68", faint="#8d95a0",
+        accent="#0b5cad", key="#7a4f00", good="#00695c", warn="#8a5200", bad="#b0005c", leader="#7a4f00", broker="#0b5c74",
+        partition="#3d3a9e", committed="#1f6fc4",
+    ),
+    "colour-blind": Hues(
+        background="#0b0f14", raised="#18202a", cursor="#1c2f48", text="#d8dee9", strong="#ffffff", muted="#a3b0bf", faint="#66758a",
+        accent="#8cc4ff", key="#ffffff", good="#5aa6ff", warn="#ffe033", bad="#ff5c86", leader="#ffe033", broker="#c4d4e8",
+        partition="#d8dee9", committed="#5aa6ff",
+    ),
+    "contrast": Hues(
+        background="#000000", raised="#1c1c1c", cursor="#00264d", text="#ffffff", strong="#ffffff", muted="#e4e4e4", faint="#b4b4b4",
+        accent="#00e5ff", key="#ffff00", good="#66d9ff", warn="#ffe100", bad="#ff8a9c", leader="#ffff00", broker="#8ff4ff",
+        partition="#ffffff", committed="#7cc0ff",
+    ),
+    "sixteen": Hues(
+        background="#000000", raised="#000000", cursor="#0000aa", text="#aaaaaa", strong="#ffffff", muted="#aaaaaa", faint="#555555",
+        accent="#55ffff", key="#ffffff", good="#55ffff", warn="#ffff55", bad="#ff5555", leader="#ffff55", broker="#ffffff",
+        partition="#ffffff", committed="#00aaaa",
+    ),
+}  # fmt: skip
+"""The hues of every palette that has any. Those of `sixteen` are the ANSI colours as Rich counts them, so that each is written as itself."""
 
 _BOLD: Final = Style(bold=True)
 _DIM: Final = Style(dim=True)
@@ -130,67 +152,65 @@ PLAIN: Final = Palette(
 )  # fmt: skip
 """The styles without any colour."""
 
+PALETTES: Final = {name: made_of(hues, bold=name == "contrast") for name, hues in HUES.items()} | {"plain": PLAIN}
+"""Every palette by its name."""
 
-def wants_ascii(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
-    """Whether to paint in ASCII: `ISRLAB_ASCII` is set to something but 0, or the terminal's encoding is not UTF-8."""
-    asked = environ.get("ISRLAB_ASCII")
-    if asked is not None:
-        return asked not in ("", "0")
-    written = encoding if encoding is not None else (getattr(sys.__stdout__, "encoding", None) or "utf-8")
-    return "utf" not in written.lower()
+ABOUT: Final = {
+    "dark": "calm, on a dark ground",
+    "light": "on a light ground",
+    "colour-blind": "good blue, warning yellow, bad magenta",
+    "contrast": "high contrast, nothing dimmed",
+    "sixteen": "the sixteen colours of an old terminal",
+    "plain": "no colour at all",
+}
+"""What each palette is, for who chooses."""
 
+COLOUR: Final = PALETTES["dark"]
+"""The palette one gets for nothing."""
 
-_ASCII: Final = str.maketrans(
-    {
-        "★": "*", "⑂": "Y", "☆": "?", "●": "o", "○": "-", "⊗": "X", "✕": "x", "◌": "~", "◐": "e", "█": "#", "▀": "#", "▄": "#", "▌": "|",
-        "▐": "|", "■": "#", "━": "#", "╸": "#", "╌": "=", "╍": "=", "┄": "=", "▒": "=", "░": ".", "·": ".", "…": ".", "–": "-",
-        "—": "-", "−": "-", "→": ">", "←": "<", "↔": "=", "↑": "^", "↓": "v", "⇄": "=", "►": ">", "▶": ">", "◄": "<", "◂": "<",
-        "▸": ">", "▲": "^", "▼": "v", "△": "^", "▽": "v", "◆": "#", "◇": "+", "✔": "+", "✓": "+", "✖": "X", "‖": "=", "│": "|",
-        "┃": "|", "─": "-", "┌": "+", "┐": "+", "└": "+", "┘": "+", "╭": "+", "╮": "+", "╯": "+", "╰": "+", "├": "+", "┤": "+",
-        "┬": "+", "┴": "+", "┼": "+", "×": "x", "±": "~", "≥": ">", "≤": "<", "≠": "!", "µ": "u", "⏎": "<", "∞": "&", "¶": "#",
-        "▎": "|", "▏": "|", "▕": "|", "▔": "-", "▁": "_", "▆": "#", "▂": "=", "▅": "#", "🔎": ">", "•": "*",
-    }
-)  # fmt: skip
+CURSORS: Final = frozenset(Color.parse(hues.cursor) for hues in HUES.values())
+"""The backgrounds of what the keys act on."""
 
 
-def to_ascii(text: str) -> str:
-    """The text in ASCII, as wide on the screen as it was."""
-    if text.isascii():
-        return text
-    replaced = text.translate(_ASCII)
-    if replaced.isascii() and len(replaced) == cell_len(text):
-        return replaced
-    return "".join(
-        char
-        if char.isascii()
-        else (char.translate(_ASCII) if cell_len(char) == 1 and char.translate(_ASCII).isascii() else "?" * cell_len(char))
-        for char in text
+LESS: Final = {
+    "dark": {"background": "#121212", "raised": "#262626", "cursor": "#00005f", "faint": "#6c6c6c"},
+    "colour-blind": {"background": "#121212", "raised": "#262626", "cursor": "#00005f"},
+}
+"""What else a terminal of 256 colours is given: its nearest dark blues are black and a bright teal."""
+
+
+def palette_of(name: str, *, few: bool = False) -> Palette:
+    """The palette of that name; `few`: for a terminal that has 256 colours."""
+    return _few(name) if few and name in LESS else PALETTES[name]
+
+
+@lru_cache
+def _few(name: str) -> Palette:
+    return made_of(attrs.evolve(HUES[name], **LESS[name]))
+
+
+def theme_of(name: str) -> Theme:
+    """The theme that Textual's own widgets (palette, dialogs) use beside a palette."""
+    hues = HUES.get(name, HUES["dark"])
+    return Theme(
+        name=f"isrlab-{name}",
+        primary=hues.accent,
+        secondary=hues.broker,
+        warning=hues.warn,
+        error=hues.bad,
+        success=hues.good,
+        accent=hues.key,
+        foreground=hues.text,
+        background=hues.background,
+        surface=hues.raised,
+        panel=hues.raised,
+        dark=name != "light",
+        variables={
+            "block-cursor-background": hues.cursor,
+            "block-cursor-foreground": hues.strong,
+            "block-cursor-text-style": "bold",
+            "input-cursor-background": hues.accent,
+            "scrollbar": hues.faint,
+            "scrollbar-background": hues.background,
+        },
     )
-
-
-class AsciiFilter(LineFilter):
-    """Replaces what is not ASCII on the way to the terminal."""
-
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments with ASCII text."""
-        return [
-            segment if segment.text.isascii() else Segment(to_ascii(segment.text), segment.style, segment.control) for segment in segments
-        ]
-
-
-class PlainFilter(LineFilter):
-    """Takes every colour out; what had the cursor's background is shown in reverse."""
-
-    _cursor: Final = Style.parse(f"on {CURSOR}").bgcolor
-
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments without colours."""
-        plain = []
-        for text, style, control in segments:
-            if style is not None:
-                reverse = bool(style.reverse) or style.bgcolor == self._cursor
-                style = Style(
-                    bold=style.bold, dim=style.dim, underline=style.underline, italic=style.italic, reverse=reverse, meta=style.meta
-                )
-            plain.append(Segment(text, style, control))
-        return plain

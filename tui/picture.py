@@ -22,8 +22,9 @@ from scenarios.errors import InputError
 from scenarios.language.script import releases_of
 from scenarios.play_target import PlayTarget
 from tui.app import Playground
-from tui.session import Session
-from tui.target import set_stage
+from tui.display import Display
+from tui.palette import PALETTES
+from tui.target import Stage, set_stage
 
 _AT = re.compile(r"(\d+)@(\d+(?:\.\d+)?)")
 _SIZE = re.compile(r"(\d{2,3})x(\d{2,3})")
@@ -44,17 +45,26 @@ def _size(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def play_to(session: Session, until: int, timed: Sequence[tuple[int, Act]]) -> None:
+def play_to(stage: Stage, until: int, timed: Sequence[tuple[int, Act]]) -> None:
     """Run a session to a virtual time in µs, doing each act at its time.
 
     Raises:
         ActRefused: an act is impossible when its time comes.
     """
+    session = stage.session
     for time, act in sorted(timed, key=lambda pair: pair[0]):
         if time <= until:
-            session.course.advance_to(time)
+            _frames(stage, time)
             session.do(act)
-    session.course.advance_to(until)
+    _frames(stage, until)
+
+
+def _frames(stage: Stage, until: int) -> None:
+    """Frame after frame of a quarter of a virtual second."""
+    session = stage.session
+    while session.course.cluster.now < until:
+        session.course.advance_to(min(until, session.course.cluster.now + SECOND // 4))
+        stage.history.observe(session.view(), session.branch.name, session.branch.origin)
 
 
 async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], title: str) -> str:
@@ -83,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keys", default="", help="keys to press at the end, by Textual's names, separated by commas")
     parser.add_argument("--ascii", action="store_true", help="in ASCII")
     parser.add_argument("--no-colour", action="store_true", help="without colours")
+    parser.add_argument("--palette", choices=sorted(PALETTES), default="dark", help="the palette")
     options = parser.parse_args(arguments)
     try:
         stage = set_stage(_target(options.scenario, options.release))
@@ -95,14 +106,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     timed += [(at, Isolate(f"b{broker}")) for broker, at in options.isolate]
     try:
         if options.steps is None:
-            play_to(stage.session, int(options.seconds * SECOND), timed)
+            play_to(stage, int(options.seconds * SECOND), timed)
         for _ in range(options.steps or 0):
             stage.session.course.step()
     except ActRefused as refusal:
         print(f"tui.picture: {refusal}", file=sys.stderr)
         return 2
     stage.session.pause()
-    app = Playground(stage, ascii_only=options.ascii, colour=not options.no_colour)
+    app = Playground(stage, Display(ascii_only=options.ascii, palette="plain" if options.no_colour else options.palette))
     keys = [key for key in options.keys.split(",") if key]
     svg = asyncio.run(draw(app, options.size, keys, "isrlab"))
     options.out.write_text(without_fonts(svg), encoding="utf-8")

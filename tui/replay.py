@@ -6,7 +6,7 @@ Until it has arrived the session stays where it was; so a long way can be shown 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import attrs
@@ -15,6 +15,7 @@ from core.journal.events import EventTuple
 from tui.branches import Keeper, Kept, bring_back
 from tui.course import Outlet, Played, Position, Start, Tape
 from tui.ring import Rings
+from tui.watching import Watch
 
 _LOOK_AT_THE_CLOCK: Final = 64
 """Steps between two looks at the wall clock."""
@@ -72,7 +73,7 @@ class Replay:
     Attributes:
         goal: where to.
         tape, rings: what the session gets when it has arrived.
-        found: with a `watch`, the last moment at which it became true.
+        found: with a `watch`, the last moment at which what it watches for came.
         fresh: events that the log does not have.
     """
 
@@ -84,7 +85,7 @@ class Replay:
         keeper: Keeper,
         now: Tape,
         rings: Rings,
-        watch: Callable[[Tape], bool] | None = None,
+        watch: Watch | None = None,
         fresh_after: int | None = None,
     ) -> None:
         """Make ready to go.
@@ -95,13 +96,12 @@ class Replay:
             goal: where to.
             keeper: has the kept clusters.
             now, rings: where the session stands, and the events it has.
-            watch: is asked after every step that recorded something.
+            watch: is shown every event, and asked after every step that recorded some.
             fresh_after: the events after that one are collected in `fresh`; None: none are.
         """
         self.goal = goal
         self._keeper = keeper
         self._watch = watch
-        self._was = True
         self._watched = -1
         self.found: Position | None = None
         self.fresh: list[EventTuple] = []
@@ -117,6 +117,8 @@ class Replay:
 
     def _take(self, event: EventTuple) -> None:
         self.rings.take(event)
+        if self._watch is not None:
+            self._watch.see(event)
         if self._fresh_after is not None and event[0] > self._fresh_after:
             self.fresh.append(event)
 
@@ -150,7 +152,5 @@ class Replay:
         if self.tape.outlet.seq == self._watched:
             return
         self._watched = self.tape.outlet.seq
-        holds = self._watch(self.tape)
-        if holds and not self._was:
+        if self._watch.became(self.tape.cluster):
             self.found = self.tape.position
-        self._was = holds

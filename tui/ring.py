@@ -8,8 +8,11 @@ followed.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections import deque
 from functools import lru_cache
+from itertools import islice
+from operator import itemgetter
 from typing import Final
 
 import attrs
@@ -63,9 +66,12 @@ class Ring:
 
     def cut_from(self, other: Ring, seq: int) -> None:
         """Hold what another ring holds up to that event, at the same indices."""
-        kept = [event for event in other._events if event[0] <= seq]
-        self._events.extend(kept)
-        self.total = other.first + len(kept)
+        kept = other._events
+        if kept and kept[-1][0] > seq:
+            self._events.extend(islice(kept, bisect_right(kept, seq, key=itemgetter(0))))
+        else:
+            self._events.extend(kept)
+        self.total = other.first + len(self._events)
 
     def index_of(self, seq: int) -> int | None:
         """Where the event of that sequence number is, or None when it is not kept."""
@@ -116,8 +122,7 @@ class Rings:
         other = Rings()
         for mine, theirs in ((self._all, other._all), (self._normal, other._normal), (self._notable, other._notable)):
             theirs.cut_from(mine, seq)
-        for index in range(other._normal.first, other._normal.total):
-            event = other._normal.at(index)
+        for event in other._normal._events:
             if event[3] == _REPEATS:
                 other._last[(event[5], event[6])] = event[1]
         return other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from rich.cells import cell_len, set_cell_size
@@ -26,8 +27,13 @@ class Row:
     def add(self, text: str, style: Style) -> Row:
         """Put text at the end."""
         if text:
-            self._segments.append(Segment(text, style))
-            self.width += cell_len(text)
+            segments = self._segments
+            last = segments[-1].style if segments else None
+            if last is style or (last is not None and hash(last) == hash(style) and last == style):
+                segments[-1] = Segment(segments[-1].text + text, last)
+            else:
+                segments.append(Segment(text, style))
+            self.width += len(text) if text.isascii() else cell_len(text)
         return self
 
     def join(self, parts: Iterable[tuple[str, Style]]) -> Row:
@@ -55,9 +61,29 @@ class Row:
             strip = Strip([*strip.crop(0, max(0, width - 1)), Segment(ELLIPSIS if width > 0 else "", last)])
         elif self.width < width:
             strip = Strip([*self._segments, Segment(" " * (width - self.width))], width)
-        return strip.apply_style(under) if under is not None else strip
+        return over(strip, under) if under is not None else strip
 
 
+_over: dict[Style, dict[Style | None, Style]] = {}
+
+
+def over(strip: Strip, under: Style) -> Strip:
+    """The line with a style beneath everything. As `Strip.apply_style`, but each pair of styles is added once and for all."""
+    known = _over.get(under)
+    if known is None:
+        known = _over[under] = {None: under}
+    segments = []
+    for text, style, control in strip:
+        added = known.get(style)
+        if added is None:
+            added = under + style
+            if style is None or not style.meta:
+                known[style] = added
+        segments.append(Segment(text, added, control))
+    return Strip(segments, strip.cell_length)
+
+
+@lru_cache(maxsize=256)
 def blank(width: int) -> Strip:
     """An empty line."""
     return Strip([Segment(" " * width)], width)

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual.screen import Screen
 
 from core.ids import TopicPartition
 from core.view import ClusterView
 from tui import dialogs
+from tui.display import Display
+from tui.layout import Layout
 from tui.palette import Palette
+from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
+from tui.panels.grid import Grid
+from tui.panels.scenario import ScenarioState
+from tui.replay import Goal
 from tui.session import Session
-from tui.situation import Situation
+from tui.situation import Question, Situation
 from tui.target import Stage
+
+if TYPE_CHECKING:
+    from scenarios.play_target import PlayTarget
+    from tui.panels.timeline import Timeline
+    from tui.screens.page import Page, PagePanel
+
+
+@runtime_checkable
+class Paintable(Protocol):
+    """What the application can be asked about its look."""
+
+    palette: str
+    ascii_only: bool
+
+    def use_palette(self, name: str) -> None:
+        """Paint in that palette from now on."""
 
 
 class MainScreen(Screen[None]):
@@ -22,14 +45,73 @@ class MainScreen(Screen[None]):
     session: Session
     stage: Stage
     paint: Palette
+    display_as: Display
     view: ClusterView
     events: EventLog
     left: list[tuple[str, ClusterView]]
+    brokers: Brokers
+    grid: Grid
+    timeline: Timeline
+    page_panel: PagePanel
+    page: Page | None
+    _broker: int | None
+    _partition: TopicPartition | None
+    _worst_first: bool
+    _which: str
+    _layout_now: Layout | None
+    _before_full: float
 
     @property
     def chosen(self) -> TopicPartition | None:
         """The selected partition."""
+        return self._partition
+
+    def key(self, action: str) -> str:
+        """The key of an action as people read it."""
+        return self.display_as.keymap.key(action)
+
+    @property
+    def chosen_broker(self) -> int | None:
+        """The selected broker."""
+        return self._broker
+
+    @property
+    def worst_first(self) -> bool:
+        """Whether partitions are listed with the worst first."""
+        return self._worst_first
+
+    def choose(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
+        """Select a partition, a broker, or both."""
+        self._partition = partition if partition is not None else self._partition
+        self._broker = broker if broker is not None else self._broker
+
+    def open_page(self, name: str) -> Page:
+        """Open a screen beside the overview."""
         raise NotImplementedError
+
+    def leave_page(self) -> None:
+        """Back to the overview."""
+        raise NotImplementedError
+
+    def show_event(self, seq: int) -> None:
+        """Select an event where it is best read."""
+        raise NotImplementedError
+
+    def show_now(self) -> None:
+        """Hand every panel that stands somewhere its part of the view."""
+        raise NotImplementedError
+
+    def action_do(self, name: str) -> None:
+        """Do the action of that id, or say why not."""
+        raise NotImplementedError
+
+    def _rearrange(self) -> None:
+        """Lay out anew."""
+        raise NotImplementedError
+
+    def _scenario(self) -> ScenarioState | None:
+        """How the expectations of a scenario stand."""
+        return self.stage.scenario()
 
     def say(self, text: str, *, refused: bool = False) -> None:
         """Show a message in the footer for a moment."""
@@ -37,6 +119,26 @@ class MainScreen(Screen[None]):
 
     def refresh_view(self) -> None:
         """Take a new view now and show it."""
+        raise NotImplementedError
+
+    def put(self, question: Question) -> None:
+        """Ask something, and do what the answer says."""
+        raise NotImplementedError
+
+    def start_over(self, target: PlayTarget) -> None:
+        """End this session and open another."""
+        raise NotImplementedError
+
+    def go_to_event(self, seq: int) -> None:
+        """Go to the moment of an event."""
+        raise NotImplementedError
+
+    def _travel(self, goal: Goal) -> None:
+        """Go to a moment of this branch."""
+        raise NotImplementedError
+
+    def _go_to_mark(self) -> None:
+        """Go to the mark selected on the timeline."""
         raise NotImplementedError
 
     def situation(self) -> Situation:

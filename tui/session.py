@@ -1,8 +1,4 @@
-"""Drives a cluster for somebody who watches it: pace, pause, single step, acts. Knows no widget.
-
-Wall clock enters here and nowhere else: each frame hands over how much wall time has passed, and the session moves
-virtual time on by that much times the speed, within a budget of CPU so that keys are never waited for. What the budget
-did not allow is not made up for later; `reached` tells the speed that was really kept.
+"""Drives a cluster for somebody who watches it: forward (`tui.motion`), back, and acts. Knows no widget.
 
 A scenario moves through its own `Run`, exactly as it does headless: the session only chooses how far to go at a time.
 
@@ -12,37 +8,23 @@ repeats what people did; acting there instead begins a new branch, and the old f
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 from core.acts import Act
-from core.journal.events import NOTABLE, EventTuple
-from core.units import SECOND
+from core.ids import TopicPartition
+from core.journal.events import DETAIL, NOTABLE, EventTuple
+from core.sim.cluster import Cluster
+from core.sim.glance import Glance
 from core.view import ClusterView
+from scenarios.recording import OldSession
 from tui.branches import FIRST_NAME, Bookmark, Branch, Keeper
-from tui.course import ClusterLike, Outlet, Position, Start, Tape
+from tui.course import Outlet, Position, Start, Tape
+from tui.motion import FRAME_BUDGET, MAX_FRAME, Motion
+from tui.opening import Opening
 from tui.replay import Goal, Replay
 from tui.ring import Rings, sentence
-
-SPEEDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-"""Virtual seconds per wall second that the speed keys go through."""
-
-AS_FAST_AS_IT_CAN: Final = math.inf
-"""The speed that uses up the whole budget of every frame."""
-
-FRAME_BUDGET: Final = 0.012
-"""Seconds of CPU the simulation may take of one frame."""
-
-MAX_FRAME: Final = 0.25
-"""A frame that comes later than this (the terminal was stopped, the machine slept) counts as this many seconds."""
-
-SEEK_LIMIT: Final = 600 * SECOND
-"""How much virtual time a step to the next event looks through before it gives up."""
-
-_LOOK_AT_THE_CLOCK: Final = 32
-"""Steps between two looks at the wall clock."""
+from tui.watching import Watch
 
 
 class LogLike(Protocol):
@@ -53,16 +35,12 @@ class LogLike(Protocol):
     def close(self, now: int | None = None) -> None: ...
 
 
-class Session:
-    """A cluster being watched.
+class Session(Motion):
+    """A cluster being watched. What `Motion` has, and:
 
     Attributes:
-        course: what moves the cluster.
         rings: the events still in memory.
-        playing: whether virtual time goes on by itself.
-        speed: virtual seconds per wall second, or `AS_FAST_AS_IT_CAN`.
-        reached: the speed that was really kept lately, when the budget did not allow the wished one; else None.
-        seeking: what a step is looking for while it takes several frames; else None.
+        notices: what went otherwise than was wished, until somebody has told it.
         branch, branches: the course of events it is on, and all of them.
         bookmarks: moments somebody marked.
     """
@@ -75,37 +53,23 @@ class Session:
             log: writes the event log.
             budget: seconds of CPU per frame.
         """
+        super().__init__(budget)
         self.rings = Rings()
-        self.playing = True
-        self.speed = 1.0
-        self.reached: float | None = None
-        self.seeking: str | None = None
-        self._wanted: Callable[[int], bool] | None = None
-        self._stop_at: Callable[[], bool] | None = None
-        self._clock: int | None = None
-        self._found = False
-        self._seek_end = 0
-        self._budget = budget
         self._log = log
         self._logged = 0
         self._held: list[EventTuple] | None = None
-        self._debt = 0.0  # µs of virtual time below one that earlier frames left over
-        self._kept = [0.0, 0.0]  # virtual and wall seconds of the last while
         self._start = start
         self.branch = Branch(FIRST_NAME)
         self.branches = [self.branch]
         self.bookmarks: list[Bookmark] = []
         self._lived = Position(0, 0, 0)
-        self._replay: Replay | None = None
-        self._arrived: Callable[[Replay], None] | None = None
+        self._replay: Replay | Opening | None = None
+        self._arrived: Callable[[Any], None] | None = None
+        self.notices: list[str] = []
+        self._eye: Glance | None = None
         self.keeper = Keeper()
         outlet = Outlet(self._take)
         self.course = Tape(start(outlet), outlet)
-
-    @property
-    def cluster(self) -> ClusterLike:
-        """The cluster as it is now."""
-        return self.course.cluster
 
     def _take(self, event: EventTuple) -> None:
         level = self.rings.take(event)
@@ -113,8 +77,12 @@ class Session:
             self._held.append(event)
         else:
             self._remember(event)
+        if self._eye is not None:
+            self._eye.touch(event)
         if self._wanted is not None and not self._found and self._wanted(level):
             self._found = True
+        if self._watch is not None:
+            self._watch.see(event)
 
     def _remember(self, event: EventTuple) -> None:
         """What happens for the first time goes to the log and the timeline; going over it again writes nothing."""
@@ -122,43 +90,6 @@ class Session:
         if self._log is not None and event[0] > self._logged:
             self._logged = event[0]
             self._log(event)
-
-    # --- pace --------------------------------------------------------------------------------------------------
-
-    @property
-    def moving(self) -> bool:
-        """Whether frames change anything: it plays, or a step is still looking."""
-        return self.playing or self.seeking is not None
-
-    def play(self) -> None:
-        """Let virtual time go on."""
-        self._stop_seeking()
-        self.playing = True
-        self._kept = [0.0, 0.0]
-
-    def pause(self) -> None:
-        """Hold virtual time."""
-        self._stop_seeking()
-        self.playing = False
-        self.reached = None
-
-    def faster(self) -> float:
-        """The next higher speed."""
-        self.set_speed(next((speed for speed in SPEEDS if speed > self.speed), self.speed))
-        return self.speed
-
-    def slower(self) -> float:
-        """The next lower speed."""
-        self.set_speed(next((speed for speed in reversed(SPEEDS) if speed < self.speed), self.speed))
-        return self.speed
-
-    def set_speed(self, speed: float) -> None:
-        """Take a speed from 0.1 to 1000, or `AS_FAST_AS_IT_CAN`."""
-        self.speed = speed
-        self.reached = None
-        self._kept = [0.0, 0.0]
-
-    # --- moving ------------------------------------------------------------------------------------------------
 
     def frame(self, wall: float) -> None:
         """Move on by one frame that lasted `wall` seconds; nothing when paused."""
@@ -171,94 +102,21 @@ class Session:
         if self._replay is None:
             self.keeper.offer(self.course)
 
-    def _play(self, wall: float) -> None:
-        start = self.cluster.now
-        planned = not self.course.finished
-        if self.course.stepwise:
-            self._play_steps(wall)
-        elif self.speed == AS_FAST_AS_IT_CAN:
-            self._advance(None)
-        else:
-            self._debt += wall * self.speed * SECOND
-            whole = int(self._debt)
-            self._debt -= whole
-            self._advance(start + whole)
-        self._measure((self.cluster.now - start) / SECOND, wall)
-        if planned and self.course.finished:
-            self.pause()
-
-    def _play_steps(self, wall: float) -> None:
-        """By hand a virtual second has no meaning: at speed 1 a step comes each second."""
-        self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
-        while self._debt >= SECOND and self.course.stepwise:
-            self._debt -= SECOND
-            self.course.step()
-
-    def _advance(self, target: int | None) -> None:
-        """Run to `target` (None: without end), or until the budget or the script ends."""
-        course, cluster = self.course, self.cluster
-        end = time.perf_counter() + self._budget
-        count = 0
-        planned = not course.finished
-        while (due := course.next_due()) is not None and (target is None or due <= target):
-            course.step()
-            count += 1
-            if planned and course.finished:
-                return
-            if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
-                return
-        if target is not None and target > cluster.now:
-            course.advance_to(target)
-
-    def _measure(self, virtual: float, wall: float) -> None:
-        self._kept[0] += virtual
-        self._kept[1] += wall
-        if self._kept[1] >= 0.5:
-            kept = self._kept[0] / self._kept[1]
-            fast = self.speed == AS_FAST_AS_IT_CAN
-            self.reached = kept if fast or kept < 0.9 * self.speed else None
-            self._kept = [0.0, 0.0]
-
-    def step(self) -> None:
-        """Go on to the next event of any kind, and pause there."""
-        self._look_for("the next event", lambda level: True)
-
-    def step_to_notable(self) -> None:
-        """Go on to the next election, ISR change, truncation, error or loss, and pause there."""
-        self._look_for("the next notable event", lambda level: level >= NOTABLE)
-
-    def _look_for(self, what: str, wanted: Callable[[int], bool]) -> None:
-        self.pause()
-        self.seeking, self._wanted, self._found = what, wanted, False
-        self._seek_end = self.cluster.now + SEEK_LIMIT
-        self._seek()
-
-    def _seek(self) -> None:
-        """Look on for as long as the budget allows; ends `seeking` when found or when there is nothing to find."""
-        end = time.perf_counter() + self._budget
-        count = 0
-        stop = self._stop_at
-        while not self._found:
-            due = self.course.next_due()
-            if due is None or due > self._seek_end:
-                self.reached = None
-                break
-            self.course.step()
-            count += 1
-            if stop is not None and stop():
-                self._found = True
-            elif count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
-                return
-        if self._clock is not None:
-            self.course.move_clock(self._clock)
-        self._stop_seeking()
-
     def _stop_seeking(self) -> None:
         """Look no further; a way into the past that has not arrived is given up, and nothing has changed."""
-        self.seeking, self._wanted, self._found = None, None, False
-        self._stop_at, self._clock, self._replay, self._arrived = None, None, None, None
+        super()._stop_seeking()
+        opening, arrived = self._replay, self._arrived
+        self._replay = self._arrived = None
+        if isinstance(opening, Opening) and arrived is not None:
+            opening.give_up()
+            arrived(opening)
 
     # --- the past ----------------------------------------------------------------------------------------------
+
+    @property
+    def start(self) -> Start:
+        """Starts the same session anew."""
+        return self._start
 
     @property
     def end(self) -> Position:
@@ -284,14 +142,14 @@ class Session:
         self._arrived = lambda replay: self._take_over(replay, branch or self.branch, then)
         self._go_on()
 
-    def back_to_when(self, what: str, holds: Callable[[ClusterLike], bool], then: Callable[[bool], None]) -> None:
-        """Look through the past for the last moment at which something became true, and go there; `then` is told whether there is one."""
+    def back_to_when(self, what: str, watch: Watch, then: Callable[[bool], None]) -> None:
+        """Look through the past for the last moment at which what is watched for came, and go there; `then` is told whether there is one."""
         self.pause()
         self.mark_end()
         self.seeking = what
         here = self.course.position
         goal = Goal(what, position=here)
-        self._replay = Replay(self._start, self.course.acts, goal, self.keeper, self.course, self.rings, lambda tape: holds(tape.cluster))
+        self._replay = Replay(self._start, self.course.acts, goal, self.keeper, self.course, self.rings, watch)
 
         def arrived(replay: Replay) -> None:
             if replay.found is None:
@@ -314,6 +172,33 @@ class Session:
             self._replay = self._arrived = self.seeking = None
             if arrived is not None:
                 arrived(replay)
+
+    def open_old(self, old: OldSession, *, read_only: bool = False, at: int = -1) -> None:
+        """Begin to play an old session up to its end, and then go to virtual µs `at`, if that is not negative; frames carry it on."""
+        self.pause()
+        self.seeking = f"the end of {old.source}"
+        opening = Opening(old, self.course)
+        built = self.rings.of(DETAIL)
+        for index in range(built.first, built.total):
+            opening.hold(built.at(index))
+
+        def take(event: EventTuple) -> None:
+            self._take(event)
+            opening.hold(event)
+
+        def arrived(_: Opening) -> None:
+            self.course.outlet.to = self._take
+            self._lived = self.course.position
+            self.branch.acts, self.branch.end = list(self.course.acts), self._lived
+            if read_only:
+                self.limit = self._lived.time
+            if opening.differs:
+                self.notices.append(opening.differs)
+            if 0 <= at < self.cluster.now:
+                self.go_to(Goal("that moment", time=at))
+
+        self.course.outlet.to = take
+        self._replay, self._arrived = opening, arrived
 
     def mark_end(self) -> None:
         """Before one leaves it, the end of what was lived becomes a moment that a script can end at."""
@@ -353,12 +238,6 @@ class Session:
         lived = self._lived
         self._seek_until("the end of this branch", lambda: self.course.position.place[:2] >= lived.place[:2], lived.time)
 
-    def go_forward(self, goal: Goal) -> None:
-        """Go on to a moment to come: what was done already is done again, what was not happens for the first time."""
-        tape = self.course
-        clock = goal.position.time if goal.position is not None else goal.time if goal.time >= 0 else None
-        self._seek_until(goal.what, lambda: goal.reached(tape), clock)
-
     def step_back(self, then: Callable[[Replay], None] | None = None) -> bool:
         """Go back to before the last event, or the last act, which is undone by that; False when nothing was before."""
         last = self.course.outlet.seq
@@ -390,29 +269,6 @@ class Session:
         mark = Bookmark(self.branch.name, self.course.position, note)
         self.bookmarks.append(mark)
         return mark
-
-    def look_until(self, what: str, holds: Callable[[ClusterLike], bool]) -> None:
-        """Go on until something becomes true, and pause there."""
-        was, seen = [True], [-1]
-
-        def became() -> bool:
-            if seen[0] == self.course.outlet.seq:
-                return False
-            seen[0] = self.course.outlet.seq
-            now = holds(self.cluster)
-            rising, was[0] = now and not was[0], now
-            return rising
-
-        self._seek_until(what, became, None)
-
-    def _seek_until(self, what: str, stop: Callable[[], bool], clock: int | None) -> None:
-        self.pause()
-        self.seeking, self._stop_at, self._found = what, stop, False
-        self._seek_end = self.cluster.now + SEEK_LIMIT if clock is None else clock
-        self._clock = clock
-        if stop():
-            self._found = True
-        self._seek()
 
     # --- acting and looking ------------------------------------------------------------------------------------
 
@@ -453,6 +309,15 @@ class Session:
     def view(self) -> ClusterView:
         """The frozen state."""
         return self.cluster.view()
+
+    def glance(self, also: Iterable[TopicPartition] = ()) -> ClusterView:
+        """The state for a frame: what no event has named since the last glance is as it was then; `also` is looked at again."""
+        cluster = self.cluster
+        if not isinstance(cluster, Cluster):
+            return cluster.view()
+        if self._eye is None or self._eye.cluster is not cluster:
+            self._eye = Glance(cluster)
+        return self._eye.view(also)
 
     def close(self) -> None:
         """End the session; the event log, if there is one, gets its last line."""

@@ -20,13 +20,16 @@ class Situation:
     Attributes:
         view: the cluster.
         broker, partition, event: what is selected.
-        focus: the panel that has the keys: `brokers`, `grid` or `events`.
+        focus: the panel that has the keys: `brokers`, `grid`, `events` or `timeline`.
         playing: whether virtual time goes on.
         speed: virtual seconds per wall second.
         pace: whether the cluster moves by itself.
         setting: the value in force of a setting, for a topic or None for the whole cluster.
         overridden: whether a topic has its own value for a setting.
         in_the_past: whether the branch was lived further than this moment.
+        key: the key of an action, by its id, as people read it.
+        page: the screen that is open beside the overview; empty: the overview.
+        read_only: whether nobody may act.
     """
 
     view: ClusterView
@@ -40,6 +43,9 @@ class Situation:
     setting: Callable[[str, str | None], Value]
     overridden: Callable[[str, str], bool]
     in_the_past: bool = False
+    key: Callable[[str], str] = str
+    page: str = ""
+    read_only: bool = False
 
 
 @attrs.frozen

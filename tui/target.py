@@ -19,7 +19,8 @@ from scenarios.eventlog import LogWriter, make_header
 from scenarios.play_target import PlayTarget
 from scenarios.recording import session_script
 from scenarios.runner import Run, State
-from tui.course import Course, FreeCourse
+from tui.course import Course, FreeCourse, Start
+from tui.metrics_history import History
 from tui.panels.scenario import Expected, ScenarioState, Verdict
 from tui.ring import act_in_words
 from tui.session import Session
@@ -54,6 +55,9 @@ class Stage:
         notes: what an import could not place.
         own_process: whether the process is the playground's alone, so that it may tune the garbage collector.
         record: where the session is saved as a script when it ends; None: nowhere.
+        read_only: whether nobody may act.
+        under: starts the same anew under a release.
+        history: how the metrics went so far.
     """
 
     session: Session
@@ -65,6 +69,9 @@ class Stage:
     notes: tuple[str, ...] = ()
     own_process: bool = False
     record: Path | None = None
+    read_only: bool = False
+    under: Callable[[Release], Start] = attrs.field(kw_only=True)
+    history: History = attrs.field(factory=History)
 
     @property
     def pace(self) -> Pace:
@@ -183,16 +190,21 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
             ),
         )
 
-    def start(sink: Callable[[EventTuple], None]) -> Course:
-        if scenario is not None:
-            return ScenarioCourse(Run(scenario, chosen.release, chosen.seed, sink))
-        return FreeCourse(Cluster(spec, chosen.release, chosen.seed, sink))
+    def under(release: Release) -> Start:
+        def start(sink: Callable[[EventTuple], None]) -> Course:
+            if scenario is not None:
+                return ScenarioCourse(Run(scenario, release, chosen.seed, sink))
+            return FreeCourse(Cluster(spec, release, chosen.seed, sink))
+
+        return start
 
     try:
-        session = Session(start, log=writer)
+        session = Session(under(chosen.release), log=writer)
         if free:
             for act in DEFAULT_ACTS:
                 session.do(act)
+        if chosen.old is not None:
+            session.open_old(chosen.old, read_only=chosen.read_only, at=chosen.at)
     except BaseException:
         if writer is not None:
             writer.close()
@@ -203,4 +215,6 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
         return scenario_state(course.run) if isinstance(course, ScenarioCourse) else None
 
     title = chosen.title or (DEFAULT_TITLE if free else "")
-    return Stage(session, title, chosen.seed, spec, chosen.release, state, chosen.notes, own_process, chosen.record)
+    return Stage(
+        session, title, chosen.seed, spec, chosen.release, state, chosen.notes, own_process, chosen.record, chosen.read_only, under=under
+    )

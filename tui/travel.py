@@ -8,16 +8,14 @@ from typing import Final
 from core.sim.cluster import MAX_TIME
 from core.units import format_clock, parse_duration
 from core.view import ClusterView
-from scenarios.conditions import Condition, Names, kinds_of
-from scenarios.language.condition_parser import parse_condition
-from scenarios.language.tokens import ConditionError
-from scenarios.runner import LiveMoment
 from tui import dialogs
-from tui.course import ClusterLike, Position
+from tui.course import Position
 from tui.panels.diff import paint_diff
+from tui.panels.timeline import Timeline
 from tui.replay import Goal, Replay
 from tui.screen import MainScreen
 from tui.situation import Option, Question
+from tui.watching import parse_watch
 
 MOST_LISTED: Final = 30
 """Bookmarks and branches that a question lists at most, the newest first."""
@@ -166,38 +164,51 @@ class Travel(MainScreen):
         self.session.go_to_branch(branch, arrived)
         self.refresh_view()
 
-    # --- conditions ------------------------------------------------------------------------------------------------
+    # --- the timeline ----------------------------------------------------------------------------------------------
 
-    def _condition(self, text: str) -> Condition:
-        """The condition that a text says.
-
-        Raises:
-            ValueError: it says none that can be looked for; the message tells what would be right.
-        """
-        view = self.view
-        names = Names(
-            {topic.name: topic.partitions for topic in view.topics},
-            frozenset(broker.id for broker in view.brokers),
-            frozenset([*(producer.name for producer in view.producers), *(consumer.name for consumer in view.consumers)]),
+    def _show_timeline(self) -> None:
+        session = self.session
+        branch = session.branch
+        marks = [(mark.position.time, mark.note) for mark in session.bookmarks if mark.branch == branch.name]
+        chosen = self.timeline.mark
+        told = (
+            "" if chosen is None else f"{format_clock(chosen.time)} #{chosen.seq} {session.tell(chosen.seq) or chosen.kind}  ⏎ goes there"
         )
-        try:
-            condition = parse_condition(text, names)
-        except ConditionError as wrong:
-            raise ValueError(wrong.problem + (f"; {wrong.remedy}" if wrong.remedy else "")) from None
-        if kinds_of(condition):
-            raise ValueError("this looks at events; write what the state must be, for example lost > 0")
-        return condition
+        self.timeline.update(branch.marks, marks, self.view.now, session.end.time, told)
+
+    def _go_to_mark(self) -> None:
+        mark = self.timeline.mark
+        if mark is None:
+            self.say("choose a mark on the timeline with ← and →", refused=True)
+        else:
+            self.go_to_event(mark.seq)
+
+    def go_to_event(self, seq: int) -> None:
+        """Go to the moment of an event."""
+        self._travel(Goal(f"event {seq}", seq=seq))
+
+    def on_timeline_wanted(self, message: Timeline.Wanted) -> None:
+        """Somebody clicked on the timeline."""
+        if message.seq >= 0:
+            self.go_to_event(message.seq)
+        else:
+            self._travel(Goal(format_clock(message.at), time=message.at))
+
+    # --- conditions ------------------------------------------------------------------------------------------------
 
     def _no_condition(self, text: str) -> str | None:
         try:
-            self._condition(text)
+            parse_watch(text, self.view)
         except ValueError as wrong:
             return str(wrong)
         return None
 
     def _ask_condition(self, title: str, then: Callable[[str], None]) -> None:
         partition = self.chosen or "orders-0"
-        about = f"For example lost > 0, urp > 0, isr({partition}) < 2, leader({partition}) == 2, hw({partition}) >= 500; joined by and, or."
+        about = (
+            f"A state, as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, as leader changes, "
+            f"isr({partition}) changes; or an event, as truncated, leader-elected {{election=unclean}}."
+        )
         self.write(title, about, "", self._no_condition, then)
 
     def _until(self) -> None:
@@ -205,7 +216,7 @@ class Travel(MainScreen):
 
     def _go_until(self, text: str) -> None:
         self._leave_moment()
-        self.session.look_until(text, _holder(self._condition(text)))
+        self.session.look_until(text, parse_watch(text, self.view))
         self.refresh_view()
 
     def _back_until(self) -> None:
@@ -218,16 +229,16 @@ class Travel(MainScreen):
             if found:
                 self._has_arrived(None)
             else:
-                self.say(f"{text} never became true before this", refused=True)
+                self.say(f"before this there was no such moment: {text}", refused=True)
 
-        self.session.back_to_when(text, _holder(self._condition(text)), done)
+        self.session.back_to_when(text, parse_watch(text, self.view), done)
         self.refresh_view()
 
     # --- what differs ----------------------------------------------------------------------------------------------
 
     def _diff(self) -> None:
         if not self.left:
-            self.say("nothing to compare with yet; bookmark a moment with B, or go back in time", refused=True)
+            self.say(f"nothing to compare with yet; bookmark a moment with {self.key('bookmark')}, or go back in time", refused=True)
             return
         moments = list(reversed(self.left))
         options = tuple(
@@ -250,17 +261,3 @@ class Travel(MainScreen):
     def _show_diff(self, words: str, view: ClusterView) -> None:
         lines = paint_diff(view, self.view, words, self.paint, self.room)
         self.app.push_screen(dialogs.Closer("Difference", lines))
-
-
-def _holder(condition: Condition) -> Callable[[ClusterLike], bool]:
-    """The condition as a question to a cluster."""
-    moments: dict[int, LiveMoment] = {}
-
-    def holds(cluster: ClusterLike) -> bool:
-        moment = moments.get(id(cluster))
-        if moment is None:
-            moments.clear()
-            moment = moments[id(cluster)] = LiveMoment(cluster, {})  # type: ignore[arg-type]
-        return condition.holds(moment)
-
-    return holds

@@ -22,7 +22,8 @@ from tui.actions import ACTIONS, BY_ID
 from tui.app import Playground
 from tui.board import Board
 from tui.dialogs import Ask, Closer, Help
-from tui.session import AS_FAST_AS_IT_CAN
+from tui.display import Display
+from tui.motion import AS_FAST_AS_IT_CAN
 from tui.target import set_stage
 
 
@@ -34,14 +35,14 @@ def screen_text(app: Playground) -> str:
 
 @asynccontextmanager
 async def playing(
-    target: PlayTarget | None = None, *, size: tuple[int, int] = (120, 40), until: int = SECOND, **wanted: bool
+    target: PlayTarget | None = None, *, size: tuple[int, int] = (120, 40), until: int = SECOND, **wanted: object
 ) -> AsyncIterator[tuple[Playground, Board, Pilot[int]]]:
     """A paused playground at a virtual time."""
     stage = set_stage(target)
     if until:
         stage.session.course.advance_to(until)
     stage.session.pause()
-    app = Playground(stage, **{"ascii_only": False, "colour": True, **wanted})  # type: ignore[arg-type]
+    app = Playground(stage, Display(**{"ascii_only": False, "palette": "dark", **wanted}))  # type: ignore[arg-type]
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app, app.board, pilot
@@ -114,7 +115,6 @@ async def test_and_its_opposite(keys: list[str], act: str) -> None:
         (["U"], "orders-0 is led by b"),
         (["e"], "led by its preferred leader already"),
         (["b"], "moves by itself"),
-        (["backspace"], "no event is selected"),
         (["z", "d"], "only a running broker shuts down"),
     ],
 )
@@ -373,7 +373,7 @@ async def test_ascii_reaches_every_corner() -> None:
 
 
 async def test_without_colour_the_selection_is_reversed() -> None:
-    async with playing(colour=False) as (app, board, _):
+    async with playing(palette="plain") as (app, board, _):
         assert board.grid.lines[2].text.startswith("► orders-0")
         assert any(segment.style is not None and segment.style.reverse for segment in board.grid.lines[2])
         assert not re.search(r"fill: #(?:6cb6ff|4f9be8|f0b429)", app.export_screenshot())
@@ -386,7 +386,7 @@ def test_the_registry_is_sound() -> None:
     eaten = {"ctrl+b", "ctrl+a", "ctrl+o", "ctrl+t", "ctrl+n", "ctrl+p", "ctrl+s", "ctrl+g", "ctrl+h", "ctrl+q"}
     for action in ACTIONS:
         assert set(action.keys) - eaten, f"{action.id} has a key that no multiplexer eats"
-        assert sum(x is not None for x in (action.build, action.ask, action.call)) == 1
+        assert sum(bool(x) for x in (action.build, action.ask, action.call, action.page)) == 1
         assert action.call is None or hasattr(Board, f"_{action.call}")
         assert action.help.endswith((".", "?"))
 

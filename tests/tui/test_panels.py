@@ -310,3 +310,7 @@ def test_a_failed_log_directory_is_named_where_its_replicas_are() -> None:
     assert shown.count("has failed") == 1
     assert "log directory 1 of 2 failed" in text(paint_broker(view.broker(1), view, COLOUR, 160))
     assert "failed" not in text(paint_broker(view.broker(2), view, COLOUR, 160))
+
+
+def test_every_kind_but_what_people_did_names_what_to_read_on() -> None:
+    assert [kind for kind, event in KINDS.items() if not event.source] == ["act"]

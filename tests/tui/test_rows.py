@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.palette import COLOUR, to_ascii
+from tui.filters import to_ascii
+from tui.palette import COLOUR
 from tui.panels.states import LEGEND
 from tui.rows import Row, clip, fit, rule, short_number, wrap
 

@@ -20,7 +20,8 @@ from scenarios.runner import Run
 from tests.tui.fake_cluster import FakeCluster
 from tests.tui.states import SPEC
 from tui.course import FreeCourse
-from tui.session import SPEEDS, Session
+from tui.motion import SPEEDS
+from tui.session import Session
 from tui.target import ScenarioCourse, scenario_state, set_stage
 
 

@@ -199,7 +199,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         await pilot.press("W")
         await write(app, pilot, "lost > 0")
         await settled(board, pilot)
-        assert "never became true" in said(app, board)
+        assert "there was no such moment: lost > 0" in said(app, board)
         assert board.view == first
 
 

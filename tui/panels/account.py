@@ -7,6 +7,7 @@ from textual.strip import Strip
 
 from core.units import format_duration
 from core.view import ClusterView, PartitionStatus
+from tui.lasting import lasting
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Row, blank, rule, short_number
@@ -16,10 +17,7 @@ Item = list[tuple[str, Style]]
 
 def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Everything the account says, most important first."""
-    statuses = [p.status for p in view.partitions]
-    under_replicated = sum(1 for p in view.partitions if len(p.isr) < len(p.replicas))
-    under_min = sum(1 for p in view.partitions if p.offline or len(p.isr) < p.min_isr)
-    offline = sum(1 for s in statuses if s is PartitionStatus.OFFLINE)
+    offline, under_min, under_replicated = lasting(view, "tally", lambda: _tally(view))
     items: list[Item] = [
         [
             ("acked ", paint.muted),
@@ -46,6 +44,14 @@ def account_items(view: ClusterView, paint: Palette) -> list[Item]:
         ]
     )
     return items
+
+
+def _tally(view: ClusterView) -> tuple[int, int, int]:
+    """How many partitions are offline, under min ISR, under-replicated."""
+    offline = sum(1 for p in view.partitions if p.status is PartitionStatus.OFFLINE)
+    under_min = sum(1 for p in view.partitions if p.offline or len(p.isr) < p.min_isr)
+    under_replicated = sum(1 for p in view.partitions if len(p.isr) < len(p.replicas))
+    return offline, under_min, under_replicated
 
 
 def client_items(view: ClusterView, paint: Palette) -> list[Item]:

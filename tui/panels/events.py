@@ -24,6 +24,7 @@ LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETA
 _GLYPHS: Final = {
     "act": ("▸", "you"),
     "setting-changed": ("▸", "you"),
+    "clock-set": ("▸", "you"),
     "controller-candidate": ("?", "muted"),
     "controller-elected": ("★", "leader"),
     "controller-resigned": ("○", "warn"),
@@ -52,12 +53,14 @@ _GLYPHS: Final = {
     "shutdown-begun": ("◌", "warn"),
     "logs-recovered": ("◌", "text"),
     "log-checkpoint": ("▪", "muted"),
+    "log-flushed": ("▪", "muted"),
     "segments-deleted": ("◄", "text"),
     "log-start": ("◄", "text"),
     "delete-records-refused": ("✕", "warn"),
     "log-restarted": ("◄", "bad"),
     "log-dir-failed": ("✖", "bad"),
     "directories-offline": ("○", "bad"),
+    "replicas-offline": ("○", "bad"),
     "log-dir-repaired": ("◌", "good"),
     "replica-move-begun": ("→", "text"),
     "replica-moved": ("→", "good"),
@@ -65,9 +68,11 @@ _GLYPHS: Final = {
     "link-cut": ("✕", "bad"),
     "link-healed": ("↔", "good"),
     "link-changed": ("↔", "warn"),
+    "link-proxied": ("↔", "warn"),
     "link-held": ("‖", "warn"),
     "link-released": ("↔", "good"),
     "topic-created": ("◇", "text"),
+    "partitions-created": ("◇", "text"),
     "topic-refused": ("✕", "warn"),
     "partition-changed": ("◇", "text"),
     "leader-elected": ("★", "leader"),
@@ -95,6 +100,7 @@ _GLYPHS: Final = {
     "produce-failed": ("✕", "warn"),
     "consumed": ("→", "muted"),
     "consumer-reset": ("◄", "warn"),
+    "consumer-truncated": ("◄", "warn"),
     "records-lost": ("✖", "alarm"),
     "producer-id-given": ("▪", "muted"),
     "duplicate-dropped": ("=", "good"),
@@ -166,6 +172,7 @@ class EventLog(Lines, can_focus=True):
         self.level = NOTABLE
         self.ring = ring
         self.cursor: int | None = None
+        self.kill_key = "k"
         self._top = 0
 
     @property
@@ -225,7 +232,11 @@ class EventLog(Lines, can_focus=True):
         for index in range(top, min(total, top + rows)):
             lines.append(paint_event(ring.at(index), paint, width, index == self.cursor, focused))
         if total == 0 and rows:
-            lines.append(Row().add(" Nothing has happened yet. Kill a broker with k, and watch what follows.", paint.muted).strip(width))
+            lines.append(
+                Row()
+                .add(f" Nothing has happened yet. Kill a broker with {self.kill_key}, and watch what follows.", paint.muted)
+                .strip(width)
+            )
         while len(lines) < height:
             lines.append(blank(width))
         self.show(lines[:height])

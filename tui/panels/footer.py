@@ -70,6 +70,8 @@ def _hint(row: Row, hint: Hint, paint: Palette) -> None:
 class Footer(Lines):
     """The line as a widget; a click on a hint is as good as its key."""
 
+    _now: object = None
+
     class Chosen(Message):
         """A hint was clicked."""
 
@@ -79,7 +81,10 @@ class Footer(Lines):
 
     def update(self, hints: tuple[Hint, ...], note: Note | None) -> None:
         """Show a new state."""
-        self.show([paint_footer(hints, note, self.paint, self.box.width)])
+        now = (hints, note, self.paint, self.box.width)
+        if now != self._now:
+            self._now = now
+            self.show([paint_footer(hints, note, self.paint, self.box.width)])
 
     def on_click(self, event: events.Click) -> None:
         """Do what was clicked."""

@@ -6,8 +6,8 @@ broker's id. A row is painted again only when something visible in it has change
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, overload
 
 import attrs
 from rich.style import Style
@@ -84,11 +84,43 @@ class Columns:
         )  # fmt: skip
 
 
-def in_order(view: ClusterView, worst_first: bool) -> list[PartitionView]:
-    """The partitions as they are listed: by name, or the worst first as operators sort them."""
+class InOrder(Sequence[PartitionView]):
+    """The partitions of a view in an order that is known already."""
+
+    __slots__ = ("_places", "_views")
+
+    def __init__(self, views: Sequence[PartitionView], places: Sequence[int]) -> None:
+        self._views = views
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> PartitionView: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[PartitionView]: ...
+    def __getitem__(self, at: int | slice) -> PartitionView | list[PartitionView]:
+        if isinstance(at, slice):
+            return [self._views[place] for place in self._places[at]]
+        return self._views[self._places[at]]
+
+
+FILTERS: Final[Mapping[str, Callable[[PartitionView], bool]]] = {
+    "unavailable": lambda p: p.offline or not any(copy.alive for copy in p.copies if copy.broker == p.leader),
+    "under-min-isr": lambda p: len(p.isr) < p.min_isr,
+    "at-min-isr": lambda p: len(p.isr) == p.min_isr,
+    "under-replicated": lambda p: len(p.isr) < len(p.replicas) - len(p.adding),
+}
+"""The four filters of `kafka-topics --describe`, by their names there, the worst first."""
+
+
+def in_order(view: ClusterView, worst_first: bool, which: str = "") -> list[PartitionView]:
+    """The partitions as they are listed: by name, or the worst first as operators sort them; `which` is a filter."""
+    partitions = [p for p in view.partitions if FILTERS[which](p)] if which else view.partitions
     if worst_first:
-        return sorted(view.partitions, key=lambda p: (not (p.lost or p.diverged), p.status, p.tp))
-    return sorted(view.partitions, key=lambda p: p.tp)
+        return sorted(partitions, key=lambda p: (not (p.lost or p.diverged), p.status, p.tp))
+    return sorted(partitions, key=lambda p: p.tp)
 
 
 class GridPainter:
@@ -109,6 +141,7 @@ class GridPainter:
         broker: int | None = None,
         focused: bool = False,
         note: str = "",
+        columns: Columns | None = None,
     ) -> list[Strip]:
         """The panel's lines.
 
@@ -120,10 +153,11 @@ class GridPainter:
             partition, broker: the selected cell.
             focused: whether the keys go to this panel.
             note: what stands at the right of the headline; empty: the legend.
+            columns: where what stands, when that is known already.
         """
         width, height = size
         paint = self.paint
-        columns = Columns.plan(view, width)
+        columns = columns or Columns.plan(view, width)
         shown = order[top : top + max(0, height - 2)]
         rest = len(order) - len(shown)
         more = f"{top + 1}–{top + len(shown)} of {len(order)}" if rest else f"{len(order)}"
@@ -233,23 +267,49 @@ class Grid(Lines, can_focus=True):
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)
         self.painter = GridPainter(paint)
-        self.order: list[PartitionView] = []
+        self.order: Sequence[PartitionView] = ()
+        self._sorted: tuple[object, list[int], dict[TopicPartition, int]] = (None, [], {})
+        self._planned: tuple[object, Columns] | None = None
         self.top = 0
         self._columns: Columns | None = None
 
-    def update(self, view: ClusterView, *, worst_first: bool, partition: TopicPartition | None, broker: int | None, note: str) -> None:
+    def update(
+        self, view: ClusterView, *, worst_first: bool, which: str = "", partition: TopicPartition | None, broker: int | None, note: str
+    ) -> None:
         """Show a new state."""
-        self.order = in_order(view, worst_first)
+        self.order, at_of = self._in_order(view, worst_first, which)
+        self.painter.paint = self.paint
         width, height = self.box
-        self._columns = Columns.plan(view, width)
         rows = max(1, height - 2)
-        at = next((n for n, p in enumerate(self.order) if p.tp == partition), 0)
+        at = at_of.get(partition, 0) if partition is not None else 0
         self.top = max(0, min(max(self.top, at - rows + 1), at, len(self.order) - rows if len(self.order) > rows else 0))
+        self._columns = self._plan(view, width, self.order[self.top : self.top + rows])
         self.show(
             self.painter.lines(
-                view, self.order, (width, height), top=self.top, partition=partition, broker=broker, focused=self.has_focus, note=note
+                view, self.order, (width, height), top=self.top, partition=partition, broker=broker, focused=self.has_focus, note=note,
+                columns=self._columns,
             )
-        )
+        )  # fmt: skip
+
+    def _in_order(self, view: ClusterView, worst_first: bool, which: str) -> tuple[Sequence[PartitionView], dict[TopicPartition, int]]:
+        """The partitions in order, and the place of each; sorted anew only when more than offsets has changed."""
+        key = (view.state, worst_first, which)
+        if view.state < 0 or self._sorted[0] != key:
+            ordered = in_order(view, worst_first, which)
+            places = {p.tp: at for at, p in enumerate(view.partitions)}
+            self._sorted = (key, [places[p.tp] for p in ordered], {p.tp: at for at, p in enumerate(ordered)})
+        return InOrder(view.partitions, self._sorted[1]), self._sorted[2]
+
+    def _plan(self, view: ClusterView, width: int, shown: Sequence[PartitionView]) -> Columns:
+        """The columns; planned anew only when more than offsets has changed, or an offset that is shown needs another digit."""
+        key = (view.state, width)
+        if view.state >= 0 and self._planned is not None and self._planned[0] == key:
+            columns = self._planned[1]
+            if len(str(max((copy.leo for p in shown for copy in p.copies), default=0))) <= columns.digits:
+                return columns
+        columns = Columns.plan(view, width)
+        self._planned = (key, columns)
+        return columns
 
     def on_click(self, event: events.Click) -> None:
         """Select the cell under the mouse."""

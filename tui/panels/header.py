@@ -33,6 +33,10 @@ class Clock:
     """The branch, when there are several."""
     past: int = -1
     """µs of virtual time between this moment and the end of what was lived; -1: this is the end."""
+    coarse: bool = False
+    """Virtual time in whole tenths of a second, as a slow link has it."""
+    play_key: str = "Space"
+    end_key: str = "]"
 
 
 def speed_word(speed: float) -> str:
@@ -53,13 +57,13 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add("►  ", paint.good)
     else:
         row.add("‖  ", paint.warn)
-    row.add(format_clock(clock.now), paint.strong).add("  ", paint.text)
+    row.add(format_clock(clock.now)[: -2 if clock.coarse and clock.playing else None], paint.strong).add("  ", paint.text)
     if clock.seeking is not None:
         word = "looking for" if clock.progress is None else "going to"
         row.add(f"{word} {clock.seeking}", paint.warn)
         if clock.progress is not None:
             row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
-        row.add("  Space gives up", paint.muted)
+        row.add(f"  {clock.play_key} gives up", paint.muted)
     elif not clock.playing:
         row.add("paused", paint.warn).add(f"  {speed_word(clock.speed)}", paint.muted)
     else:
@@ -71,7 +75,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
     if clock.ended and not clock.playing:
         row.add("  end of the script", paint.muted)
     if clock.seeking is None and clock.past >= 0:
-        row.add(f"  {format_duration(clock.past // 1_000 * 1_000)} before the end", paint.warn).add(" ]", paint.key)
+        row.add(f"  {format_duration(clock.past // 1_000 * 1_000)} before the end", paint.warn).add(f" {clock.end_key}", paint.key)
     if clock.branch:
         row.add(f"  ⑂ {clock.branch}", paint.strong)
     right = Row()

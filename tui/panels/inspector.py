@@ -10,13 +10,14 @@ from core.ids import broker_address
 from core.journal.events import KINDS, EventTuple
 from core.units import format_clock, format_duration
 from core.view import BrokerState, BrokerView, ClusterView, PartitionView, ReplicaView
+from tui.lasting import lasting
 from tui.palette import Palette
 from tui.panels.brokers import links_of
 from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
 from tui.panels.states import broker_state, partition_status, replica_marks
 from tui.ring import sentence
-from tui.rows import Row, rule, wrap
+from tui.rows import Row, blank, rule, wrap
 
 
 def ids(members: tuple[int, ...]) -> str:
@@ -131,8 +132,14 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         .add(f"  log directory {', '.join(map(str, b.failed_dirs))} of {b.log_dirs} failed" if b.failed_dirs else "", paint.bad)
         .strip(width)
     ]
-    led = [p for p in view.partitions if p.leader == b.id]
-    out = [p for p in view.partitions if b.id in p.replicas and b.id not in p.isr]
+    led, out = lasting(
+        view,
+        ("of", b.id),
+        lambda: (
+            [p.tp for p in view.partitions if p.leader == b.id],
+            [p.tp for p in view.partitions if b.id in p.replicas and b.id not in p.isr],
+        ),
+    )
     lines.append(
         Row()
         .add(" leads ", paint.muted)
@@ -156,7 +163,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
     )
     for label, which in (("leads", led), ("not in sync for", out)):
         if which:
-            for line in wrap(f"{label} " + " ".join(str(p.tp) for p in which[:60]), width - 2):
+            for line in wrap(f"{label} " + " ".join(map(str, which[:60])), width - 2):
                 lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.muted)).strip(width))
     return lines
 
@@ -201,5 +208,5 @@ class Inspector(Lines):
         width, height = self.box
         lines = [rule(title, note, width, self.paint.title, self.paint.faint, self.paint.muted), *content][:height]
         while len(lines) < height:
-            lines.append(Row().strip(width))
+            lines.append(blank(width))
         self.show(lines)

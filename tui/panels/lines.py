@@ -9,7 +9,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.palette import Palette
-from tui.rows import blank
+from tui.rows import blank, over
 
 
 class Lines(Widget):
@@ -58,7 +58,7 @@ class Lines(Widget):
     def render_line(self, y: int) -> Strip:
         """One row."""
         line = self._lines[y] if y < len(self._lines) else blank(self.box.width)
-        return line.apply_style(self.paint.base)
+        return over(line, self.paint.base)
 
 
 def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:

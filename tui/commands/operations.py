@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from tui.commands.console import FAILED, HELD, read_text
+from tui.commands.options import release_of, time_of
+from tui.commands.sources import described_moment
 
 if TYPE_CHECKING:
     from core.ids import TopicPartition
     from scenarios.logfold import Described
     from scenarios.tools.reassign import State
 
-Describe = Callable[[argparse.Namespace], "Described"]
-"""Finds the moment that the arguments name."""
 
-
-def add_commands(commands: Any, describe: Describe, read: Callable[[str], str]) -> None:
-    """Add both commands to the command line."""
+def add_commands(commands: Any) -> None:
+    """Add `reassign` and `leader-election`."""
     reassign = commands.add_parser("reassign", help="print what kafka-reassign-partitions prints, at any moment of a log or a scenario")
     _add_moment(reassign)
     action = reassign.add_mutually_exclusive_group(required=True)
@@ -34,7 +34,7 @@ def add_commands(commands: Any, describe: Describe, read: Callable[[str], str]) 
     reassign.add_argument("--broker-list", metavar="1,2,3", help="for --generate")
     reassign.add_argument("--throttle", metavar="BYTES", help="for --execute: bytes a second")
     reassign.add_argument("--additional", action="store_true", help="for --execute: although moves are under way")
-    reassign.set_defaults(command=lambda arguments: _reassign(arguments, describe(arguments), read))
+    reassign.set_defaults(command=_reassign)
 
     election = commands.add_parser("leader-election", help="print what kafka-leader-election prints, at any moment of a log or a scenario")
     _add_moment(election)
@@ -43,7 +43,7 @@ def add_commands(commands: Any, describe: Describe, read: Callable[[str], str]) 
     election.add_argument("--partition", metavar="N")
     election.add_argument("--all-topic-partitions", action="store_true")
     election.add_argument("--path-to-json-file", metavar="FILE")
-    election.set_defaults(command=lambda arguments: _elect(arguments, describe(arguments), read))
+    election.set_defaults(command=_elect)
 
 
 def _add_moment(parser: argparse.ArgumentParser) -> None:
@@ -52,28 +52,32 @@ def _add_moment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--release", metavar="R", help="the Kafka release to run under")
 
 
+def _moment(arguments: argparse.Namespace) -> Described:
+    return described_moment(arguments.source, time_of(arguments.at), release_of(arguments.release))
+
+
 def _state(described: Described) -> State:
     from scenarios.tools.reassign import State
 
     return State.of(described.topics, described.live_brokers)
 
 
-def _reassign(arguments: argparse.Namespace, described: Described, read: Callable[[str], str]) -> int:
+def _reassign(arguments: argparse.Namespace) -> int:
     from scenarios.errors import InputError
     from scenarios.tools import reassign
 
-    state = _state(described)
+    state = _state(_moment(arguments))
     if arguments.action == "list":
         told = reassign.listing(state)
     elif arguments.action == "generate":
         if arguments.topics_to_move_json_file is None or arguments.broker_list is None:
             raise InputError("--generate needs --topics-to-move-json-file and --broker-list")
-        topics = reassign.read_topics(read(arguments.topics_to_move_json_file))
+        topics = reassign.read_topics(read_text(arguments.topics_to_move_json_file))
         told = reassign.generate(state, topics, [_number("--broker-list", one) for one in arguments.broker_list.split(",")])
     else:
         if arguments.reassignment_json_file is None:
             raise InputError(f"--{arguments.action} needs --reassignment-json-file")
-        plan = reassign.read_plan(read(arguments.reassignment_json_file))
+        plan = reassign.read_plan(read_text(arguments.reassignment_json_file))
         if arguments.action == "verify":
             told = reassign.verify(state, plan)
         elif arguments.action == "cancel":
@@ -85,10 +89,10 @@ def _reassign(arguments: argparse.Namespace, described: Described, read: Callabl
             told = reassign.execute(state, plan, additional=arguments.additional, throttle=throttle)
             print("\n".join(reassign.as_acts(plan)), file=sys.stderr)
     print("\n".join(told))
-    return 0
+    return HELD
 
 
-def _elect(arguments: argparse.Namespace, described: Described, read: Callable[[str], str]) -> int:
+def _elect(arguments: argparse.Namespace) -> int:
     from core.ids import TopicPartition
     from scenarios.errors import InputError
     from scenarios.tools import leader_election
@@ -102,14 +106,15 @@ def _elect(arguments: argparse.Namespace, described: Described, read: Callable[[
     if arguments.topic is not None:
         named = [TopicPartition(arguments.topic, _number("--partition", arguments.partition))]
     elif arguments.path_to_json_file is not None:
-        named = leader_election.read_partitions(read(arguments.path_to_json_file))
+        named = leader_election.read_partitions(read_text(arguments.path_to_json_file))
+    described = _moment(arguments)
     preferred = arguments.election_type.lower() == "preferred"
     told, failed = leader_election.elect(_state(described), described.live_brokers, named, preferred=preferred)
     if told:
         print("\n".join(told))
     if failed:
         print(f"{failed} replica(s) could not be elected", file=sys.stderr)
-    return 1 if failed else 0
+    return FAILED if failed else HELD
 
 
 def _number(option: str, text: str) -> int:

@@ -1,0 +1,141 @@
+"""Two runs in step: another release, another branch; the first event that differs; acts repeated, refused ones told; time travel."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from core import acts
+from core.release import RELEASES, Release
+from core.units import SECOND
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from tests.tui.states import partition, replica, view_of
+from tests.tui.test_app import playing, screen_text
+from tui.palette import COLOUR
+from tui.rival import Rival
+from tui.screens.compare import paint_compare
+from tui.session import Session
+from tui.target import Stage, set_stage
+
+
+def stage_of(name: str, release: str) -> Stage:
+    scenario = catalogue.load(name)
+    return set_stage(PlayTarget(scenario, scenario.spec, Release.named(release), title=name))
+
+
+def catch_up(rival: Rival, session: Session) -> None:
+    tape = session.course
+    while not rival.work(session.view().now, tape.steps, tape.acts[: tape.done], 1.0):
+        pass
+
+
+def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
+    stage = stage_of("e1-data-loss", "4.1")
+    rival = Rival("Kafka 0.10.2", stage.under(RELEASES["0.10.2"]))
+    tape = stage.session.course
+    while tape.stepwise and tape.step():
+        catch_up(rival, stage.session)
+        assert rival.tape.steps <= tape.steps
+    catch_up(rival, stage.session)
+    assert (stage.session.view().lost, rival.view().lost) == (0, 1)
+    parted = rival.compare(stage.session.rings)
+    assert parted is not None
+    assert parted.there is not None
+    assert parted.there[3] == "truncated"
+
+
+def test_the_same_release_never_parts() -> None:
+    stage = set_stage(None)
+    rival = Rival("the same", stage.under(RELEASES["4.1"]))
+    stage.session.course.advance_to(3 * SECOND)
+    stage.session.do(acts.Kill(2))
+    for second in (4, 9, 15, 30):
+        stage.session.course.advance_to(second * SECOND)
+        catch_up(rival, stage.session)
+        assert rival.compare(stage.session.rings) is None
+        assert rival.view() == stage.session.view()
+    stage.session.do(acts.Start(2))
+    stage.session.course.advance_to(40 * SECOND)
+    catch_up(rival, stage.session)
+    assert rival.view() == stage.session.view()
+
+
+def test_it_goes_back_with_the_session() -> None:
+    stage = set_stage(None)
+    session = stage.session
+    rival = Rival("Kafka 2.8", stage.under(RELEASES["2.8"]))
+    session.course.advance_to(5 * SECOND)
+    session.do(acts.Kill(1))
+    session.course.advance_to(20 * SECOND)
+    catch_up(rival, session)
+    assert rival.now == 20 * SECOND
+    from tui.replay import Goal
+
+    session.go_to(Goal("4 s", time=4 * SECOND))
+    while session.moving:
+        session.frame(0.05)
+    catch_up(rival, session)
+    assert rival.now == session.view().now == 4 * SECOND
+    assert rival.view().brokers[0].state == "running"
+    session.do(acts.Kill(3))
+    session.course.advance_to(6 * SECOND)
+    catch_up(rival, session)
+    assert [broker.state for broker in rival.view().brokers] == ["running", "running", "stopped"]
+
+
+def test_what_is_impossible_there_is_told() -> None:
+    stage = set_stage(None)
+    rival = Rival("Kafka 0.10.2", stage.under(RELEASES["0.10.2"]))
+    stage.session.course.advance_to(SECOND)
+    stage.session.do(acts.Shutdown(2))
+    stage.session.course.advance_to(30 * SECOND)
+    rival.tape.cluster.run_until(SECOND // 2)
+    rival.tape.cluster.do(acts.Kill(2))
+    catch_up(rival, stage.session)
+    ((played, reason),) = rival.refused
+    assert played.act == acts.Shutdown(2)
+    assert "not running" in reason
+
+
+def test_differences_stand_first_and_are_marked() -> None:
+    fine = partition(replica(1, 10, 10), replica(2, 10, 10))
+    bad = attrs.evolve(partition(replica(1, 10, 10), replica(2, 8, 8, in_isr=False)), lost=3)
+    lines, count = paint_compare(view_of(fine), view_of(bad), ("here", "there"), None, ("a note",), COLOUR, (80, 21), 0)
+    text = [line.text for line in lines]
+    assert count == 1
+    assert "1 of 1 partitions differ" in text[0]
+    assert all(len(line) == 80 for line in text)
+    (row,) = [line for line in text if "orders-0" in line]
+    assert "≠" in row
+    assert "[1,2] HW 10 LEO 10/10" in row
+    assert "[1] HW 10 LEO 10/8 lost 3" in row
+    assert "a note" in "\n".join(text)
+    assert "Every event so far is the same." in "\n".join(text)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
+    async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
+        await pilot.press("k")
+        board.session.course.advance_to(20 * SECOND)
+        board.refresh_view()
+        await pilot.press("g", *"1s", "enter")
+        while board.session.moving:
+            await pilot.pause(0.02)
+        await pilot.press("right", "k")
+        assert board.session.branch.name == "branch 2"
+        board.session.course.advance_to(18 * SECOND)
+        board.refresh_view()
+        await pilot.press("8")
+        assert "another branch of this session" in " ".join(screen_text(app).split())
+        await pilot.press("enter", "1")
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if board.page._arrived:  # type: ignore[union-attr]
+                break
+        text = screen_text(app)
+        assert "branch 2" in text
+        assert "main" in text
+        assert "partitions differ" in text
+        assert "Where they part" in text

@@ -1,0 +1,208 @@
+"""Every further act by its key: what it asks, that every answer which is offered is possible, what it would do now; the filters of kafka-topics."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from core import acts
+from core.errors import ActRefused, KafkaError
+from core.ids import TopicPartition
+from core.release import CURRENT
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.units import SECOND
+from core.view import BrokerState
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from tests.tui.states import partition, replica, view_of
+from tests.tui.test_app import done, playing, said, screen_text
+from tui import drills, effects, questions
+from tui.actions import ACTIONS, BY_ID
+from tui.panels.grid import FILTERS, in_order
+from tui.situation import Situation
+from tui.target import Stage, set_stage
+
+SPEC = ClusterSpec(
+    brokers=tuple(BrokerSpec(i, log_dirs=2) for i in (1, 2, 3, 4)), topics=(TopicSpec("orders", partitions=3, replication_factor=3),)
+)
+
+
+def fresh() -> Stage:
+    stage = set_stage(PlayTarget(None, SPEC, CURRENT))
+    stage.session.do(acts.Load("orders", 100))
+    stage.session.course.advance_to(2 * SECOND)
+    return stage
+
+
+def situation(stage: Stage, broker: int = 1, tp: TopicPartition | None = None) -> Situation:
+    view = stage.session.view()
+    settings = stage.session.cluster.settings
+    chosen = next(p for p in view.partitions if (p.tp == tp if tp else broker in p.replicas))
+    return Situation(
+        view=view, broker=view.broker(broker), partition=chosen, event=None, focus="grid", playing=False, speed=1.0, pace=stage.pace,
+        setting=lambda name, topic: settings.get(name, topic=topic), overridden=lambda name, topic: False,
+    )  # fmt: skip
+
+
+QUESTIONS = [
+    drills.power_loss, drills.slow_disk, drills.directories, drills.move_replica, drills.link_quality, drills.hold, drills.reassign,
+    drills.delete_records, drills.create_topic, drills.consume, questions.cut, questions.min_isr, questions.acks, questions.produce, questions.load,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", QUESTIONS, ids=lambda ask: ask.__name__)
+def test_every_answer_that_is_offered_is_possible(ask) -> None:  # type: ignore[no-untyped-def]
+    count = len(ask(situation(fresh())).options)
+    assert count > 1
+    for number in range(count):
+        stage = fresh()
+        option = ask(situation(stage)).options[number]
+        if option.refused is not None:
+            continue
+        assert option.acts
+        for act in option.acts:
+            stage.session.do(act)
+        stage.session.course.advance_to(4 * SECOND)
+
+
+def test_every_key_of_an_answer_is_its_own() -> None:
+    stage = fresh()
+    for ask in QUESTIONS:
+        keys = [option.key for option in ask(situation(stage)).options if option.key]
+        assert len(keys) == len(set(keys)), ask.__name__
+
+
+def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
+    stage = fresh()
+    stage.session.do(acts.FailDir(1, 2))
+    stage.session.course.advance_to(5 * SECOND)
+    question = drills.directories(situation(stage))
+    assert "replace directory 2 by an empty one" in [option.label for option in question.options]
+    assert "the broker halts" in question.options[0].note
+    moves = drills.move_replica(situation(stage))
+    refused = [option for option in moves.options if option.refused]
+    assert len(refused) == 2
+    for option in refused:
+        with pytest.raises((ActRefused, KafkaError)):
+            stage.session.do(option.acts[0])
+
+
+def test_held_messages_can_be_released_and_a_move_given_up() -> None:
+    stage = fresh()
+    stage.session.do(acts.Hold(("b1", "b2")))
+    labels = [option.label for option in drills.hold(situation(stage)).options]
+    assert "release b1 → b2" in labels
+    assert "hold b2 → b1" in labels
+    now = situation(stage)
+    assert now.partition is not None
+    away = next(b.id for b in now.view.brokers if b.id not in now.partition.replicas)
+    stage.session.do(acts.Kill(away))
+    stage.session.do(acts.Reassign(now.partition.tp, (*now.partition.replicas, away)))
+    stage.session.course.advance_to(5 * SECOND)
+    question = drills.reassign(situation(stage, tp=now.partition.tp))
+    assert question.options[0].label == "give the running reassignment up"
+    stage.session.do(question.options[0].acts[0])
+
+
+async def test_controllers_by_key() -> None:
+    scenario = catalogue.load("d9-dedicated-controllers")
+    target = PlayTarget(None, scenario.spec, CURRENT, title="quorum")
+    async with playing(target) as (app, board, pilot):
+        await pilot.press("M")
+        assert "kill c" in screen_text(app)
+        await pilot.press("1")
+        await pilot.pause()
+        act = next(played.act for played in reversed(board.session.course.acts))
+        assert isinstance(act, acts.KillController)
+    async with playing() as (app, board, pilot):
+        await pilot.press("M")
+        assert "no dedicated controllers" in said(app, board)
+
+
+@pytest.mark.parametrize(
+    ("keys", "act"),
+    [
+        (["O", "l"], acts.PowerLoss(1, unflushed="lost")),
+        (["Z", "3"], acts.SlowDisk(1, 50_000)),
+        (["F", "1"], acts.FailDir(1)),
+        (["H", "1"], acts.Hold(("b1", "b2"))),
+        (["R", "1"], acts.Reassign(TopicPartition("orders", 0), (3, 2))),
+        (["X", "2"], acts.DeleteRecords(TopicPartition("orders", 0))),
+        (["T", "1"], acts.CreateTopic("topic-1", 1, 3)),
+        (["r", "1"], acts.StopConsume("consumer")),
+    ],
+)
+async def test_a_key_does_its_act(keys: list[str], act: acts.Act) -> None:
+    async with playing() as (_app, board, pilot):
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert [played.act for played in board.session.course.acts][3:] == [act]
+        assert len(done(board)) == 1
+
+
+@pytest.mark.parametrize("act", [action for action in ACTIONS if action.effect is not None], ids=lambda action: action.id)
+def test_effects_are_told_in_numbers(act) -> None:  # type: ignore[no-untyped-def]
+    stage = fresh()
+    if act.id == "elect-unclean":
+        for broker in (1, 2, 3, 4):
+            stage.session.do(acts.Kill(broker))
+        stage.session.course.advance_to(30 * SECOND)
+        stage.session.do(acts.Start(4))
+        stage.session.course.advance_to(36 * SECOND)
+        tp = next(p.tp for p in stage.session.view().partitions if p.offline and any(c.alive for c in p.copies))
+        assert "gets a leader from those alive" in act.words(situation(stage, tp=tp))
+        return
+    if act.id in ("start", "elect-preferred"):
+        stage.session.do(acts.Kill(1))
+        stage.session.course.advance_to(20 * SECOND)
+    if act.id == "heal":
+        stage.session.do(acts.Isolate("b1"))
+    words = act.words(situation(stage))
+    assert words.startswith(act.help)
+    assert " Now: " in words
+    assert words.endswith(".")
+
+
+def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
+    stage = fresh()
+    before = situation(stage)
+    told = effects.gone(before)
+    led = [p.tp for p in before.view.partitions if p.leader == 1]
+    assert f"b1 leads {len(led)} partition" in told
+    assert "up to 9 s" in told
+    stage.session.do(acts.Kill(1))
+    stage.session.course.advance_to(2 * SECOND + 9 * SECOND + 2 * SECOND)
+    view = stage.session.view()
+    assert all(view.partition(tp).leader not in (1, -1) for tp in led)
+    assert effects.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
+
+
+def test_the_filters_are_those_of_kafka_topics() -> None:
+    fine = partition(replica(1, 5, 5), replica(2, 5, 5), replica(3, 5, 5))
+    low = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5), replica(3, 1, 1, in_isr=False)), tp=TopicPartition("a", 0))
+    lower = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False)), tp=TopicPartition("b", 0))
+    dark = attrs.evolve(partition(replica(1, 5, 5, alive=False), replica(2, 5, 5, in_isr=False)), tp=TopicPartition("c", 0), leader=-1)
+    view = view_of(fine, low, lower, dark)
+    found = {which: [p.tp.topic for p in in_order(view, False, which)] for which in FILTERS}
+    assert list(FILTERS) == ["unavailable", "under-min-isr", "at-min-isr", "under-replicated"]
+    assert found == {
+        "unavailable": ["c"], "under-min-isr": ["b", "c"], "at-min-isr": ["a"], "under-replicated": ["a", "b", "c"],
+    }  # fmt: skip
+
+
+async def test_the_filter_by_its_key() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("k")
+        board.session.course.advance_to(20 * SECOND)
+        board.refresh_view()
+        await pilot.press("t", "t", "t")
+        assert "at-min-isr, 9" in said(app, board)
+        assert "at-min-isr only, of 9" in screen_text(app)
+        await pilot.press("t", "t")
+        assert "all, 9" in said(app, board)
+
+
+async def test_the_palette_tells_what_would_happen() -> None:
+    async with playing() as (_app, board, _pilot):
+        words = BY_ID["kill"].words(board.situation())
+        assert "b1 leads 3 partitions" in words

@@ -1,0 +1,105 @@
+"""The durability account: what is lost by producer with what doomed it, what is exposed by whom, and the way to the event."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import acts
+from core.ids import TopicPartition
+from core.release import Release
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.units import SECOND
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from scenarios.runner import Run
+from tests.tui.test_app import playing, screen_text
+from tui.palette import COLOUR
+from tui.ring import Rings
+from tui.screens.durability import entries_of, exposure_events, paint_durability
+
+TP = TopicPartition("orders", 0)
+
+
+def finished(name: str, release: str) -> tuple[Cluster, Rings]:
+    rings = Rings()
+    run = Run(catalogue.load(name), Release.named(release), 0, rings.take)
+    run.run()
+    return run.cluster, rings
+
+
+def text(cluster: Cluster, rings: Rings, size: tuple[int, int] = (120, 37)) -> str:
+    events = exposure_events(rings)
+    entries = entries_of(cluster.harm(), lambda tp: events.get(tp, 0))
+    lines = paint_durability(cluster.view(), entries, rings.find, COLOUR, size, 0)
+    assert all(line.cell_length == size[0] for line in lines)
+    assert len(lines) <= size[1]
+    return "\n".join(line.text for line in lines)
+
+
+def test_a_loss_names_producer_offsets_and_what_doomed_it() -> None:
+    cluster, rings = finished("e1-data-loss", "0.10.2")
+    (lost,) = cluster.harm().lost
+    assert (lost.tp, lost.start, lost.end, lost.records, lost.grade) == (TP, 1, 2, 1, "acknowledged")
+    doomed = rings.find(lost.event)
+    assert doomed is not None
+    assert doomed[3] == "truncated"
+    shown = text(cluster, rings)
+    assert "1 lost, 0 exposed" in shown
+    assert "LOST, acknowledged" in shown
+    assert f"#{lost.event} b1 truncated orders-0 from 2 to 1" in shown
+    assert "because" in shown
+
+
+def test_losses_add_up_to_the_account() -> None:
+    for name, release in (("d6-unclean-election-on", "4.1"), ("e1-data-loss", "0.10.2"), ("l3-power-loss-everywhere", "4.1")):
+        cluster, _ = finished(name, release)
+        harm = cluster.harm()
+        assert sum(each.records for each in harm.lost) == cluster.account.lost
+        assert sum(each.records for each in harm.exposed) == cluster.view().exposed
+
+
+def test_what_is_exposed_and_by_whom() -> None:
+    rings = Rings()
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+        topics=(TopicSpec("orders", partitions=1, replication_factor=3, config=(("unclean.leader.election.enable", "true"),)),),
+    )
+    cluster = Cluster(spec, seed=1, sink=rings.take)
+    cluster.do(acts.Load("orders", 100, acks="1"))
+    cluster.run_until(2 * SECOND)
+    leader = cluster.partition_view(TP).leader
+    behind = next(b for b in (1, 2, 3) if b != leader)
+    cluster.do(acts.Cut((f"b{behind}", f"b{leader}")))
+    cluster.run_until(60 * SECOND)
+    (exposed,) = cluster.harm().exposed
+    assert exposed.brokers == (behind,)
+    assert exposed.records == cluster.view().exposed > 100
+    began = exposure_events(rings)[TP]
+    assert rings.find(began)[3] == "records-exposed"  # type: ignore[index]
+    assert f"exposed by b{behind}" in text(cluster, rings)
+
+
+def test_nothing_lost_says_how_to_see_harm() -> None:
+    cluster, rings = finished("b2-high-watermark", "4.1")
+    assert "nothing lost, nothing exposed" in text(cluster, rings)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -> None:
+    scenario = catalogue.load("e1-data-loss")
+    target = PlayTarget(scenario, scenario.spec, Release.named("0.10.2"), title=scenario.name)
+    async with playing(target, size=size, until=0) as (app, board, pilot):
+        while board.session.course.step():
+            pass
+        board.refresh_view()
+        await pilot.press("5")
+        assert "LOST, acknowledged" in screen_text(app)
+        assert board.situation().event[3] == "truncated"  # type: ignore[index]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert board.page is None
+        assert board.events.selected is not None
+        assert board.events.selected[3] == "truncated"
+        await pilot.press("less_than_sign")
+        assert board.events.selected[3] == "broker-started"

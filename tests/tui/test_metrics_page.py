@@ -1,0 +1,147 @@
+"""The metrics with their history: the same numbers as `isrlab metrics`, the worst first, curves over virtual time, one history for each branch."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import acts
+from core.metrics.observer import MetricsObserver
+from core.release import CURRENT
+from core.units import SECOND
+from tests.tui.states import partition, replica, view_of
+from tests.tui.test_app import playing, screen_text
+from tui.metrics_history import METRICS, MOST, Folded, History, Series
+from tui.palette import COLOUR
+from tui.picture import play_to
+from tui.screens.metrics import Line, grade, number, paint_metrics, rates, sparkline, worst_first
+from tui.target import set_stage
+
+BY_SHORT = {metric.short: metric for metric in METRICS}
+
+
+def test_gauges_are_those_of_the_metrics_made_from_events() -> None:
+    """Two ways to the same number: the frozen view, and the events folded as `isrlab metrics` does it."""
+    stage = set_stage(None)
+    stage.session.course.advance_to(2 * SECOND)
+    stage.session.do(acts.Kill(2))
+    for second in (5, 14, 30):
+        stage.session.course.advance_to(second * SECOND)
+        if second == 14:
+            stage.session.do(acts.Start(2))
+        view = stage.session.view()
+        observer = MetricsObserver(stage.spec, stage.release)
+        ring = stage.session.rings.of(0)
+        for index in range(ring.first, ring.total):
+            observer.take(ring.at(index))
+        told = {(s.name, s.broker): s.attributes[0][1] for s in observer.samples(view.now)}
+        for name in ("OfflinePartitionsCount", "UnderMinIsrPartitionCount", "UnderReplicatedPartitions", "FencedBrokerCount", "LeaderCount",
+                     "ReassigningPartitions", "PreferredReplicaImbalanceCount", "ActiveControllerCount"):  # fmt: skip
+            metric = BY_SHORT[name]
+            assert metric.of is not None
+            values = {broker: value for broker, value in metric.of(view).items() if (metric.name, broker) in told}
+            assert values
+            assert values == {broker: told[metric.name, broker] for broker in values}, name
+
+
+def test_samples_come_at_steps_and_thin_out() -> None:
+    series = Series()
+    for time in range(MOST + 2):
+        series.add(time * series.step, {"x": float(time)})
+    assert len(series.times) <= MOST
+    assert series.step == 400_000
+    assert len(series.values["x"]) == len(series.times)
+
+
+def test_a_branch_has_the_past_of_where_it_parted() -> None:
+    history = History()
+    healthy = view_of(partition(replica(1, 5, 5), replica(2, 5, 5)))
+    for second in range(10):
+        history.observe(_at(healthy, second * SECOND), "main", "")
+    history.observe(_at(healthy, 4 * SECOND), "branch 2", "main")
+    history.observe(_at(healthy, 5 * SECOND), "branch 2", "main")
+    assert history.of("main").times[-1] == 9 * SECOND
+    assert history.of("branch 2").times == [n * SECOND for n in range(6)]
+
+
+def _at(view, now: int):  # type: ignore[no-untyped-def]
+    import attrs
+
+    return attrs.evolve(view, now=now)
+
+
+def test_counts_become_rates_and_gauges_curves() -> None:
+    assert rates([0, SECOND, 3 * SECOND], [0.0, 10.0, 10.0]) == [0.0, 10.0, 0.0]
+    assert sparkline([0, 1, 2, 3], [0, 0, 7, 7], 0, 4, 4) == "▁▁██"
+    assert sparkline([2, 3], [1, 1], 0, 4, 4) == "  ██"
+    assert sparkline([0, 0, 1], [1, 0.1, 1], 0, 2, 2, low=True)[0] != "█"
+    assert sparkline([], [], 0, 0, 10) == ""
+    assert (number(3.0), number(0.25), number(2_500_000.0), number(1234.5)) == ("3", "0.25", "2.5M", "1,234")
+
+
+def test_what_is_bad_stands_first_and_a_count_calms_down() -> None:
+    shrinks = BY_SHORT["IsrShrinksPerSec"]
+    assert grade(shrinks, 5.0, [0.0, 5.0], [0, 10 * SECOND], 20 * SECOND) == 1
+    assert grade(shrinks, 5.0, [0.0, 5.0, 5.0], [0, 10 * SECOND, 90 * SECOND], 95 * SECOND + 60 * SECOND) == 2
+    offline = BY_SHORT["OfflinePartitionsCount"]
+    lines = [Line(metric, 0.0, {}, [], [], 2) for metric in METRICS if metric is not offline] + [Line(offline, 1.0, {}, [], [], 0)]
+    assert worst_first(lines)[0].metric is offline
+
+
+@pytest.mark.parametrize("size", [(80, 21), (120, 37), (200, 57)])
+@pytest.mark.parametrize("selected", [0, 10, 23])
+def test_it_fits(size: tuple[int, int], selected: int) -> None:
+    lines = [Line(metric, 12.0, {1: 5.0, 2: 7.0}, [0, SECOND], [1.0, 12.0], 2) for metric in METRICS]
+    painted = paint_metrics(lines, (1, 2, 3), SECOND, COLOUR, size, selected)
+    assert len(painted) == size[1]
+    assert {line.cell_length for line in painted} == {size[0]}
+    assert METRICS[selected].short in "\n".join(line.text for line in painted)
+    assert METRICS[selected].name in painted[-4].text + painted[-3].text + painted[-5].text
+
+
+def test_the_folded_ones_follow_time_there_and_back() -> None:
+    stage = set_stage(None)
+    play_to(stage, 5 * SECOND, [])
+    folded = Folded(lambda: MetricsObserver(stage.spec, CURRENT))
+    folded.update(stage.session.rings, 5 * SECOND)
+    bytes_in = BY_SHORT["BytesInPerSec"]
+    before = folded.values(bytes_in)
+    assert sum(before.values()) > 0
+    play_to(stage, 8 * SECOND, [])
+    folded.update(stage.session.rings, 8 * SECOND)
+    assert sum(folded.values(bytes_in).values()) > sum(before.values())
+    assert folded.series.times == [second * SECOND for second in range(9)] or folded.series.times[0] == 0
+    again = Folded(lambda: MetricsObserver(stage.spec, CURRENT))
+    again.update(stage.session.rings.upto(10**9), 8 * SECOND)
+    assert again.values(bytes_in) == folded.values(bytes_in)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_page_by_its_keys(size: tuple[int, int]) -> None:
+    async with playing(size=size, until=SECOND) as (app, board, pilot):
+        await pilot.press("k", "4")
+        board.session.course.advance_to(20 * SECOND)
+        board.refresh_view()
+        await pilot.pause()
+        text = screen_text(app)
+        assert "UnderReplicatedPartitions" in text
+        assert "to look at" in text
+        assert text.index("UnderReplicatedPartitions") < text.index("OfflinePartitionsCount")
+        await pilot.press("down", "down", "down")
+        assert "What it says" in screen_text(app)
+        await pilot.press("home", "1")
+        assert "Partitions" in screen_text(app)
+
+
+def test_traffic_is_a_part_of_all_samples() -> None:
+    stage = set_stage(None)
+    play_to(stage, 12 * SECOND, [])
+    observer = MetricsObserver(stage.spec, stage.release)
+    ring = stage.session.rings.of(0)
+    for index in range(ring.first, ring.total):
+        observer.take(ring.at(index))
+    told = {(sample.name, sample.broker): sample.attributes for sample in observer.samples(12 * SECOND)}
+    traffic = {(sample.name, sample.broker): sample.attributes for sample in observer.traffic(12 * SECOND)}
+    assert {metric.name for metric in METRICS if metric.of is None} - {name for name, _ in traffic} <= {
+        BY_SHORT["FailedProduceRequestsPerSec"].name
+    }
+    assert traffic.items() <= told.items()

@@ -1,0 +1,137 @@
+"""The settings editor: values and who set them, what a change does, and edits that are acts."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input
+
+from core.release import Release
+from core.settings import SETTINGS, Settings
+from core.units import SECOND
+from tests.tui.test_app import done, playing, said, screen_text
+from tui.palette import COLOUR
+from tui.screens.settings import Place, consequences, edit_question, gather, paint_settings
+from tui.target import set_stage
+
+
+def settings_of(release: str = "4.1") -> Settings:
+    return Settings(Release.named(release))
+
+
+def test_who_set_a_value() -> None:
+    settings = settings_of()
+    assert settings.origin("min.insync.replicas", topic="orders") == "default"
+    settings.set("min.insync.replicas", 2)
+    assert settings.origin("min.insync.replicas", topic="orders") == "cluster"
+    settings.set("min.insync.replicas", 3, topic="orders")
+    assert settings.origin("min.insync.replicas", topic="orders") == "topic"
+    settings.set("log.retention.ms", 5, broker=2)
+    assert settings.origin("retention.ms", topic="orders", broker=2) == "broker"
+    assert settings.origin("retention.ms", topic="orders", broker=1) == "default"
+
+
+def test_what_somebody_set_stands_first_and_the_filter_looks_at_names_and_meanings() -> None:
+    settings = settings_of()
+    settings.set("replica.lag.time.max.ms", 10_000)
+    place = Place("orders", 1, settings.release)
+    known = gather(settings, place)
+    assert len(known) == len(SETTINGS)
+    assert known[0].setting.name == "replica.lag.time.max.ms"
+    assert (known[0].value, known[0].default, known[0].origin) == ("10000", "30000", "cluster")
+    assert [each.setting.name for each in gather(settings, place, "UNCLEAN")] == [
+        "unclean.leader.election.enable",
+        "unclean.leader.election.interval.ms",
+    ]
+    assert "replica.lag.time.max.ms" in [each.setting.name for each in gather(settings, place, "caught up")]
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "exists"),
+    [
+        ("replica.lag.max.messages", "0.8.2", True), ("replica.lag.max.messages", "0.9", False), ("zookeeper.session.timeout.ms", "4.0", False),
+        ("log.dir.failure.timeout.ms", "3.6", False), ("log.dir.failure.timeout.ms", "3.7", True), ("min.insync.replicas", "0.8.2", True),
+    ],
+)  # fmt: skip
+def test_what_a_release_has(name: str, release: str, exists: bool) -> None:
+    assert SETTINGS[name].exists_in(Release.named(release)) is exists
+
+
+def test_what_a_change_would_do_now_in_numbers() -> None:
+    stage = set_stage(None)
+    stage.session.course.advance_to(SECOND)
+    cluster = stage.session.cluster
+    from core import acts
+
+    stage.session.do(acts.Kill(2))
+    stage.session.course.advance_to(20 * SECOND)
+    view = stage.session.view()
+    known = {each.setting.name: each for each in gather(cluster.settings, Place("orders", 1, stage.release))}
+    told = consequences(known["min.insync.replicas"], view, cluster.settings)
+    assert told == [
+        "1: none refused now",
+        "2: none refused now, 9 would lose writes with the next replica",
+        "3: acks=all refused by 9 of 9 partitions now",
+    ]
+    assert "after 30 to 45 s; leaders look each 15 s" in consequences(known["replica.lag.time.max.ms"], view, cluster.settings)[0]
+    assert "endangers" in consequences(known["unclean.leader.election.enable"], view, cluster.settings)[0]
+
+
+def test_a_read_only_setting_is_forced_and_says_so() -> None:
+    place = Place("orders", 2, Release.named("4.1"))
+    question = edit_question(SETTINGS["replica.lag.time.max.ms"], "5000", place)
+    assert "It is forced here" in question.about
+    assert [(option.key, option.acts[0].force, option.acts[0].broker) for option in question.options] == [("c", True, None), ("b", True, 2)]  # type: ignore[attr-defined]
+    question = edit_question(SETTINGS["min.insync.replicas"], "1", place)
+    assert [option.label for option in question.options] == ["topic orders", "the whole cluster", "b2 only"]
+    assert not any(option.acts[0].force for option in question.options)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("size", [(80, 21), (120, 37), (200, 57)])
+def test_it_fits(size: tuple[int, int]) -> None:
+    stage = set_stage(None)
+    place = Place("orders", 1, stage.release)
+    settings = stage.session.cluster.settings
+    known = gather(settings, place)
+    for selected in (0, 20, len(known) - 1):
+        lines = paint_settings(known, place, stage.session.view(), settings, COLOUR, size, selected, "")
+        assert len(lines) == size[1]
+        assert {line.cell_length for line in lines} == {size[0]}
+        assert f"\n {known[selected].setting.name} " in "\n" + "\n".join(line.text for line in lines)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_an_edit_is_an_act(size: tuple[int, int]) -> None:
+    async with playing(size=size) as (app, board, pilot):
+        await pilot.press("6")
+        assert "Settings as on b1 for orders" in screen_text(app)
+        await pilot.press("enter")
+        app.screen.query_one(Input).value = "0"
+        await pilot.press("enter")
+        assert app.screen is not board, "min.insync.replicas is at least 1"
+        app.screen.query_one(Input).value = "3"
+        await pilot.press("enter", "t")
+        await pilot.pause()
+        assert done(board) == ["set min.insync.replicas = 3 for orders"]
+        assert "min.insync.replicas = 3" in said(app, board)
+        board.session.course.advance_to(2 * SECOND)
+        board.refresh_view()
+        await pilot.pause()
+        assert board.session.cluster.settings.origin("min.insync.replicas", topic="orders") == "topic"
+
+
+async def test_the_filter_by_its_key() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("slash")
+        assert "filters the settings" in said(app, board)
+        await pilot.press("6", "slash")
+        app.screen.query_one(Input).value = "unclean"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "2 of 44" in screen_text(app).replace(str(len(SETTINGS)), "44")
+        await pilot.press("enter", "c")
+        await pilot.pause()
+        assert done(board) == ["set unclean.leader.election.enable = true"]
+        await pilot.press("escape")
+        assert board.page is not None, "the filter goes first"
+        await pilot.press("escape")
+        assert board.page is None

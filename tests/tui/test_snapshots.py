@@ -1,0 +1,116 @@
+"""Pictures of every screen at three sizes, without colours and in ASCII, held against what they looked like.
+
+A snapshot keeps a picture's text, to be read in a diff, and the fingerprint of its SVG, which pins every colour. When one differs
+on purpose, `ISRLAB_SNAPSHOTS=write python -m pytest tests/tui/test_snapshots.py` writes them anew; the new picture of one that
+differs is left beside the test's other temporary files, to be looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from core.acts import Kill
+from core.units import SECOND
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
+from tests.tui.test_app import playing, screen_text
+from tui.filters import to_ascii
+from tui.picture import without_fonts
+
+KEPT = Path(__file__).parent / "snapshots"
+
+SCREENS: dict[str, tuple[str, ...]] = {
+    "overview": (),
+    "why": ("tab", "up", "up", "up"),
+    "partition": ("down", "2"),
+    "messages": ("down", "3"),
+    "metrics": ("4",),
+    "durability": ("5",),
+    "settings": ("6", "down", "down"),
+    "scenarios": ("7", "down"),
+    "compare": ("8", "enter", "down", "enter"),
+    "help": ("question_mark",),
+    "question": ("right", "c"),
+    "line": ("g",),
+}
+"""The keys that lead to each."""
+
+SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
+LOOKS: dict[str, tuple[tuple[int, int], dict[str, object]]] = {
+    **{name: (size, {}) for name, size in SIZES.items()},
+    "plain": (SIZES["120x40"], {"palette": "plain"}),
+    "ascii": (SIZES["120x40"], {"ascii_only": True}),
+}
+
+
+async def picture(screen: str, look: str) -> tuple[str, str]:
+    """Text and SVG of a screen: broker 2 dies at 3 s, under load; it is 19 s now."""
+    size, wanted = LOOKS[look]
+    async with playing(size=size, until=3 * SECOND, **wanted) as (app, board, pilot):
+        board.session.do(Kill(2))
+        for second in (6, 10, 13, 16, 19):
+            board.session.course.advance_to(second * SECOND)
+            board.refresh_view()
+        for key in SCREENS[screen]:
+            await pilot.press(key)
+            await pilot.pause()
+        await pilot.pause()
+        text = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
+        return to_ascii(text) if look == "ascii" else text, without_fonts(app.export_screenshot(title="isrlab"))
+
+
+def held(name: str, look: str, text: str, svg: str, left: Path) -> None:
+    """Hold a picture against the one that is kept."""
+    path = KEPT / f"{name}-{look}.txt"
+    now = f"{text}\nsvg {hashlib.sha256(svg.encode()).hexdigest()[:16]}\n"
+    if os.environ.get("ISRLAB_SNAPSHOTS") == "write":
+        KEPT.mkdir(exist_ok=True)
+        path.write_text(now, encoding="utf-8")
+        return
+    if not path.exists() or path.read_text(encoding="utf-8") != now:
+        picture = left / f"{name}-{look}.svg"
+        picture.write_text(svg, encoding="utf-8")
+        assert path.exists(), f"there is no snapshot {path.name} yet; its picture is {picture}"
+        assert now == path.read_text(encoding="utf-8"), f"{name} looks otherwise at {look}; its picture is {picture}"
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("screen", SCREENS)
+async def test_the_screen_looks_as_it_did(screen: str, look: str, tmp_path: Path) -> None:
+    text, svg = await picture(screen, look)
+    if look == "ascii":
+        assert svg.isascii() or all(ord(char) < 128 or char == "\xa0" for char in svg)
+    held(screen, look, text, svg, tmp_path)
+
+
+@pytest.mark.parametrize("size", [(79, 24), (60, 15), (30, 8)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_below_80_by_20_there_is_a_calm_view(size: tuple[int, int], tmp_path: Path) -> None:
+    async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
+        await pilot.press("k")
+        board.session.course.advance_to(15 * SECOND)
+        board.refresh_view()
+        await pilot.pause()
+        held("minimal", f"{size[0]}x{size[1]}", screen_text(app), without_fonts(app.export_screenshot(title="isrlab")), tmp_path)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_a_scenario_looks_as_it_did(look: str, tmp_path: Path) -> None:
+    size, wanted = LOOKS[look]
+    script = catalogue.load("e1-data-loss")
+    async with playing(PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name), size=size, until=0, **wanted) as (
+        app,
+        board,
+        pilot,
+    ):
+        for _ in range(16):
+            board.session.course.step()
+        board.refresh_view()
+        await pilot.pause()
+        text = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
+        assert "LOST" in text
+        held("scenario", look, to_ascii(text) if look == "ascii" else text, without_fonts(app.export_screenshot(title="isrlab")), tmp_path)

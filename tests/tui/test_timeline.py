@@ -1,0 +1,97 @@
+"""The timeline strip: which mark stands where, what shows where two fall together, and the way to a mark by key and by mouse."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.journal.events import KINDS
+from core.units import SECOND
+from tests.tui.test_app import playing, screen_text
+from tui.branches import Mark
+from tui.palette import COLOUR
+from tui.panels.timeline import KINDS_OF, LOOKS, WORDS, Buckets, axis_of, paint_timeline, span_for
+
+KILL = Mark(5, 10 * SECOND, "act")
+SHRINK = Mark(9, 12 * SECOND, "isr-shrunk")
+LOSS = Mark(12, 12 * SECOND, "records-lost")
+
+
+def strip(marks: list[Mark], size: tuple[int, int], now: int = 15 * SECOND, bookmarks: tuple[tuple[int, str], ...] = ()) -> list[str]:
+    buckets = Buckets()
+    buckets.take(marks, axis_of(size)[1], span_for(now))
+    return [line.text for line in paint_timeline(buckets, bookmarks, now, now, COLOUR, size, focused=False, told="")]
+
+
+def test_every_kind_it_names_exists_and_every_sort_has_a_look() -> None:
+    assert set(KINDS_OF) <= set(KINDS)
+    assert set(KINDS_OF.values()) | {"bookmark"} == set(LOOKS) == set(WORDS)
+    assert len({glyph for glyph, _ in LOOKS.values()}) == len(LOOKS), "told apart without colour"
+
+
+@pytest.mark.parametrize(("end", "span"), [(0, 10), (10, 10), (11, 20), (21, 50), (51, 100), (600, 1000)])
+def test_the_span_grows_in_steps(end: int, span: int) -> None:
+    assert span_for(end * SECOND) == span * SECOND
+
+
+def test_marks_stand_at_their_time() -> None:
+    width = 11 + 100 + 11
+    (line,) = strip([KILL, SHRINK], (width, 1))
+    assert line.index("▸") == 11 + 100 * 10 // 20
+    assert line.index("▼") == 11 + 100 * 12 // 20
+    assert line.index("│") == 11 + 100 * 15 // 20
+    assert len(line) == width
+
+
+def test_the_weightiest_shows_where_two_fall_together_and_lanes_keep_them_apart() -> None:
+    (line,) = strip([SHRINK, LOSS], (122, 1))
+    assert "✖" in line
+    assert "▼" not in line
+    lanes = strip([KILL, SHRINK, LOSS], (122, 5), bookmarks=((2 * SECOND, "start"),))
+    assert "▸" in lanes[1]
+    assert "◆" in lanes[1]
+    assert "▼" in lanes[2]
+    assert "✖" in lanes[4]
+    assert [line.split()[0] for line in lanes[1:]] == ["faults", "ISR", "leaders", "harm"]
+
+
+def test_marks_are_taken_in_once_and_anew_on_another_scale() -> None:
+    buckets = Buckets()
+    marks = [KILL]
+    buckets.take(marks, 100, 20 * SECOND)
+    marks.append(SHRINK)
+    buckets.take(marks, 100, 20 * SECOND)
+    assert [n for n, here in enumerate(buckets.sorts) if here] == [50, 60]
+    buckets.take(marks, 50, 20 * SECOND)
+    assert [n for n, here in enumerate(buckets.sorts) if here] == [25, 30]
+    buckets.take([SHRINK], 50, 20 * SECOND)
+    assert [n for n, here in enumerate(buckets.sorts) if here] == [30]
+
+
+async def test_keys_choose_a_mark_and_enter_goes_there() -> None:
+    async with playing(until=2 * SECOND) as (app, board, pilot):
+        await pilot.press("k", "N", "N", "N")
+        while board.session.moving:
+            await pilot.pause(0.05)
+        kill = next(mark for mark in reversed(board.session.branch.marks) if mark.kind == "act")
+        board.timeline.focus()
+        await pilot.pause()
+        for _ in range(30):
+            await pilot.press("left")
+            if board.timeline.mark == kill:
+                break
+        assert "kill b1" in screen_text(app)
+        await pilot.press("enter")
+        while board.session.moving:
+            await pilot.pause(0.05)
+        assert board.session.course.position.seq >= kill.seq
+        assert board.view.now == kill.time
+        assert board.session.in_the_past
+
+
+async def test_a_click_goes_to_its_time() -> None:
+    async with playing(until=8 * SECOND) as (_app, board, pilot):
+        left, cells = axis_of((120, 3))
+        await pilot.click("#timeline", offset=(left + cells // 2, 1))
+        while board.session.moving:
+            await pilot.pause(0.05)
+        assert abs(board.view.now - 5 * SECOND) < SECOND // 5

@@ -1,0 +1,106 @@
+"""Stop when, and back to when: states, changes and events; the moment found forward is the moment found backward."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.acts import Kill, Load, Start
+from core.release import CURRENT
+from core.sim.cluster import Cluster
+from core.units import SECOND
+from tests.tui.test_history import SMALL, arrive, stage_of
+from tui.session import Session
+from tui.watching import parse_watch
+
+
+def a_life() -> Session:
+    """Broker 2 dies at 5 s and comes back at 20 s, under load."""
+    session = stage_of().session
+    session.do(Load("orders", 20, acks="all"))
+    session.course.advance_to(5 * SECOND)
+    session.do(Kill(2))
+    session.course.advance_to(20 * SECOND)
+    session.do(Start(2))
+    session.course.advance_to(40 * SECOND)
+    return session
+
+
+WATCHES = [
+    "urp > 0",
+    "isr(orders-0) < 3",
+    "isr(orders-0) changes",
+    "isr changes",
+    "leader changes",
+    "leader-epoch changes",
+    "isr-expands changes",
+    "fenced(2)",
+    "fenced(2) changes",
+    "state(2) == stopped",
+    "state(2) changes",
+    "lost > 0 or urp > 0",
+    "broker-fenced",
+    "broker-fenced {broker=2}",
+    "happened isr-expanded",
+    "act {act=kill}",
+]
+
+
+@pytest.mark.parametrize("text", WATCHES)
+def test_the_last_moment_found_forward_is_the_one_found_backward(text: str) -> None:
+    session = a_life()
+    session.mark_end()
+    end = session.end
+    back: list[bool] = []
+    session.back_to_when(text, parse_watch(text, session.view()), back.append)
+    arrive(session)
+    assert back == [True]
+    found = session.course.position
+    assert found.place < end.place
+
+    watch = parse_watch(text, session.view())
+    cluster = Cluster(SMALL, CURRENT, 7, watch.see)
+    cluster.do(Load("orders", 20, acks="all"))
+    acts, moments, seen = [(5 * SECOND, Kill(2)), (20 * SECOND, Start(2))], [], 0
+    while (due := cluster.next_time()) is not None and due <= 40 * SECOND:
+        if acts and due > acts[0][0]:
+            cluster.run_until(acts[0][0])
+            cluster.do(acts.pop(0)[1])
+        else:
+            cluster.step()
+        if cluster.journal.seq != seen:
+            seen = cluster.journal.seq
+            if watch.became(cluster):
+                moments.append(seen)
+    assert moments[-1] == found.seq
+
+
+def test_forward_it_stops_at_each_change() -> None:
+    session = stage_of().session
+    session.course.advance_to(5 * SECOND)
+    session.do(Kill(2))
+    stops = []
+    for _ in range(3):
+        session.look_until("leader changes", parse_watch("leader changes", session.view()))
+        arrive(session)
+        stops.append((session.cluster.now, {p.tp: p.leader for p in session.view().partitions}))
+    assert stops[0][0] > 5 * SECOND
+    assert 2 not in stops[0][1].values() or 2 not in stops[1][1].values()
+    assert stops[0][1] != {}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("lsot > 0", "did you mean 'lost'?"),
+        ("isr(orders-9) changes", "orders-9 does not exist; orders has 2 partitions, counted from 0"),
+        ("lost > 0 changes", "is no single reading; write for example isr(orders-0) changes, or leader changes"),
+        ("count truncated > 2", "this looks at past events; write what the state must be"),
+        ("truncated {brokr=2}", "brokr"),
+        ("never records-lost", "this looks at past events"),
+        ("leader-elected {election=nonsense", ""),
+    ],
+)
+def test_what_cannot_be_looked_for_is_told(text: str, told: str) -> None:
+    with pytest.raises(ValueError) as wrong:
+        parse_watch(text, stage_of().session.view())
+    assert told in str(wrong.value)

@@ -1,0 +1,95 @@
+"""Carrying out actions of the registry: acts for the cluster, questions, and the pace of time."""
+
+from __future__ import annotations
+
+from core.acts import Act
+from core.errors import ActRefused, KafkaError
+from tui import dialogs
+from tui.actions import BY_ID
+from tui.motion import AS_FAST_AS_IT_CAN
+from tui.panels.header import speed_word
+from tui.screen import MainScreen
+from tui.situation import Option, Question
+
+
+class Acting(MainScreen):
+    """The part of the main screen that acts."""
+
+    def action_do(self, name: str) -> None:
+        """Do the action of that id, or say why not."""
+        action = BY_ID[name]
+        situation = self.situation()
+        reason = action.refuse(situation)
+        if reason is not None:
+            self.say(reason, refused=True)
+        elif action.page:
+            self.open_page(action.page)
+        elif action.call is not None:
+            getattr(self, f"_{action.call}")()
+        elif action.ask is not None:
+            self.put(action.ask(situation))
+        elif action.build is not None:
+            self._carry_out(action.build(situation))
+
+    def put(self, question: Question) -> None:
+        """Ask something, and do what the answer says."""
+
+        def answered(option: Option | None) -> None:
+            if option is None:
+                return
+            if option.refused is not None:
+                self.say(f"{option.label}: {option.refused}", refused=True)
+            else:
+                self._carry_out(option.acts)
+
+        self.app.push_screen(dialogs.Ask(question, self.paint), answered)
+
+    def _carry_out(self, wanted: tuple[Act, ...]) -> None:
+        if self.stage.read_only:
+            self.say("the session was opened read-only", refused=True)
+            return
+        said, branch = "", self.session.branch
+        for act in wanted:
+            try:
+                seq = self.session.do(act)
+            except (ActRefused, KafkaError, ValueError) as refusal:
+                self.refresh_view()
+                self.say(str(refusal), refused=True)
+                return
+            said = self.session.tell(seq) or act.word
+        if self.session.branch is not branch:
+            said = f"{said}; you are on {self.session.branch.name} now, {branch.name} keeps the old future ({self.key('jump')})"
+        self.refresh_view()
+        self.say(said)
+
+    def _toggle_play(self) -> None:
+        if self.session.moving:
+            self.session.pause()
+        else:
+            self.session.play()
+        self.refresh_view()
+
+    def _step(self) -> None:
+        self.session.step()
+        self.refresh_view()
+
+    def _step_notable(self) -> None:
+        self.session.step_to_notable()
+        self.refresh_view()
+
+    def _faster(self) -> None:
+        self.session.faster()
+        self.show_now()
+
+    def _slower(self) -> None:
+        self.session.slower()
+        self.show_now()
+
+    def _full_speed(self) -> None:
+        if self.session.speed == AS_FAST_AS_IT_CAN:
+            self.session.set_speed(self._before_full)
+            self.say(f"back to {speed_word(self.session.speed)}")
+        else:
+            self._before_full = self.session.speed
+            self.session.set_speed(AS_FAST_AS_IT_CAN)
+            self.say(f"as fast as it can; {self.key('full-speed')} again goes back")

@@ -1,0 +1,231 @@
+"""Back to cause: from a cell to the event that last changed it, and from an event to its cause, again and again.
+
+A cell is a reading of the selected partition or broker: who leads, the ISR, a replica's high watermark, its LEO, what the
+broker's process does. The event that made it what it is, is the first of those in a row that all left it at the present value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from core.ids import TopicPartition
+from core.journal.events import DETAIL, EventTuple
+from core.view import BrokerView, PartitionView
+from tui import dialogs
+from tui.course import ClusterLike
+from tui.replay import Goal
+from tui.ring import Ring, sentence
+from tui.screen import MainScreen
+from tui.situation import Option, Question
+from tui.watching import Watch
+
+_BROKER_EVENTS: Final = frozenset(
+    {
+        "broker-stopped", "broker-started", "broker-paused", "broker-resumed", "broker-registered", "broker-fenced", "broker-unfenced",
+        "broker-joined", "broker-left", "session-expired", "shutdown-begun", "log-dir-failed",
+    }
+)  # fmt: skip
+
+Value = Callable[[EventTuple], Any]
+"""What an event leaves a cell at; `_ELSEWHERE` when the event is about another cell."""
+
+_ELSEWHERE: Final = object()
+
+
+@attrs.frozen
+class Cell:
+    """A reading that events change.
+
+    Attributes:
+        key, label: in the question.
+        value: what it is now.
+        left_at: what an event leaves it at.
+        all_events: whether every event of it counts as a change, whatever it leaves.
+    """
+
+    key: str
+    label: str
+    value: Any
+    left_at: Value
+    all_events: bool = False
+
+    def about(self, event: EventTuple) -> bool:
+        """Whether an event says anything about the cell."""
+        return self.left_at(event) is not _ELSEWHERE
+
+    def last_change(self, ring: Ring) -> EventTuple | None:
+        """The event that made it what it is; None when that is no longer in memory."""
+        found = None
+        for index in range(ring.total - 1, ring.first - 1, -1):
+            event = ring.at(index)
+            value = self.left_at(event)
+            if value is _ELSEWHERE:
+                continue
+            if self.all_events or (found is None and value != self.value):
+                return event
+            if value != self.value:
+                return found
+            found = event
+        return found if ring.first == 0 else None
+
+
+def cells_of(partition: PartitionView | None, broker: BrokerView | None) -> list[Cell]:
+    """The cells of what is selected."""
+    cells: list[Cell] = []
+    if partition is not None:
+        tp = partition.tp
+        cells.append(Cell("l", f"leader of {tp}", partition.leader, _leader(tp)))
+        cells.append(Cell("i", f"ISR of {tp}", sorted(partition.isr), _isr(tp)))
+        copy = next((one for one in partition.copies if broker is not None and one.broker == broker.id), None)
+        if copy is not None:
+            cells.append(Cell("h", f"high watermark of {tp} on b{copy.broker}", copy.hw, _on_replica(tp, copy.broker, _HW)))
+            cells.append(Cell("e", f"LEO of {tp} on b{copy.broker}", copy.leo, _on_replica(tp, copy.broker, _LEO)))
+    if broker is not None:
+        cells.append(Cell("b", f"state of b{broker.id}", None, _of_broker(broker.id), all_events=True))
+    return cells
+
+
+def _leader(tp: TopicPartition) -> Value:
+    topic, number = tp
+
+    def left_at(event: EventTuple) -> Any:
+        kind = event[3]
+        if kind == "leader-elected" and event[4] == topic and event[5] == number:
+            return event[6]
+        if kind == "partition-offline" and event[4] == topic and event[5] == number:
+            return -1
+        if kind == "topic-created" and event[4] == topic:
+            return None
+        return _ELSEWHERE
+
+    return left_at
+
+
+def _isr(tp: TopicPartition) -> Value:
+    topic, number = tp
+
+    def left_at(event: EventTuple) -> Any:
+        kind = event[3]
+        if kind in ("isr-shrunk", "isr-expanded") and event[5] == topic and event[6] == number:
+            return sorted(event[7])
+        if kind == "partition-changed" and event[4] == topic and event[5] == number:
+            return sorted(event[10])
+        return _ELSEWHERE
+
+    return left_at
+
+
+_HW: Final = {
+    "high-watermark": 9, "follower-high-watermark": 8, "follower-append": 10, "truncated": 10, "became-leader": 9, "became-follower": 10,
+}  # fmt: skip
+"""Where an event's tuple has the high watermark it leaves a replica at. Every such kind begins with broker, topic, partition."""
+
+_LEO: Final = {
+    "append": 9, "follower-append": 9, "truncated": 8, "log-restarted": 9, "unflushed-lost": 7, "became-leader": 8, "became-follower": 9,
+}  # fmt: skip
+"""The same for its LEO."""
+
+
+def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> Value:
+    topic, number = tp
+
+    def left_at(event: EventTuple) -> Any:
+        place = places.get(event[3])
+        if place is None or event[4] != broker or event[5] != topic or event[6] != number:
+            return _ELSEWHERE
+        return event[place]
+
+    return left_at
+
+
+def _of_broker(broker: int) -> Value:
+    def left_at(event: EventTuple) -> Any:
+        return event[4] if event[3] in _BROKER_EVENTS and event[4] == broker else _ELSEWHERE
+
+    return left_at
+
+
+class _LastChange(Watch):
+    """Looks for the last time a cell's value came to what it is now."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+        self._value: Any = _ELSEWHERE
+        self._rose = False
+
+    def see(self, event: EventTuple) -> None:
+        value = self._cell.left_at(event)
+        if value is not _ELSEWHERE:
+            wanted = self._cell.all_events or (value == self._cell.value and value != self._value)
+            self._rose = self._rose or wanted
+            self._value = value
+
+    def became(self, cluster: ClusterLike) -> bool:
+        rose, self._rose = self._rose, False
+        return rose
+
+
+class Causes(MainScreen):
+    """The part of the main screen that goes back to causes."""
+
+    def _to_cause(self) -> None:
+        situation = self.situation()
+        event = situation.event
+        if event is None or not (situation.page or situation.focus == "events"):
+            self._ask_for_cell()
+        elif self.page is not None and self.page.select(event[2]):
+            self.show_now()
+        else:
+            self._show_or_travel(event[2])
+
+    def _show_or_travel(self, seq: int) -> None:
+        """Select an event; one that is no longer in memory is gone back to."""
+        if self.session.rings.find(seq) is not None:
+            self.show_event(seq)
+        else:
+            self._travel(Goal(f"event {seq}", seq=seq))
+
+    def _ask_for_cell(self) -> None:
+        """Which reading of the selected partition or broker is meant; each answer already says what changed it last."""
+        situation = self.situation()
+        ring = self.session.rings.of(DETAIL)
+        cells = cells_of(situation.partition, situation.broker)
+        events = [cell.last_change(ring) for cell in cells]
+        options = tuple(
+            Option(cell.key, cell.label, (), _told(event))
+            if event is not None
+            else Option(cell.key, cell.label, (), "no longer in memory: goes back to it")
+            if ring.first > 0
+            else Option(cell.key, cell.label, (), refused="has not changed since the start")
+            for cell, event in zip(cells, events, strict=True)
+        )
+
+        def chosen(option: Option | None) -> None:
+            if option is None:
+                return
+            at = options.index(option)
+            event = events[at]
+            if event is not None:
+                self.show_event(event[0])
+            else:
+                self._look_back_for(cells[at])
+
+        question = Question("What changed it last", f"From there {self.key('cause')} goes on to its cause.", options)
+        self.app.push_screen(dialogs.Ask(question, self.paint), chosen)
+
+    def _look_back_for(self, cell: Cell) -> None:
+        def done(found: bool) -> None:
+            if not found:
+                self.say(f"nothing has changed the {cell.label} yet", refused=True)
+            self.refresh_view()
+
+        self.session.back_to_when(f"what changed the {cell.label}", _LastChange(cell), done)
+        self.refresh_view()
+
+
+def _told(event: EventTuple) -> str:
+    words = sentence(event)
+    return f"#{event[0]} {words[:70]}…" if len(words) > 71 else f"#{event[0]} {words}"

@@ -1,0 +1,1 @@
+"""The commands of `isrlab`, a module for each group. Every module has `add_commands`, which says what may be asked of it."""

@@ -1,0 +1,42 @@
+"""`isrlab scenarios`: what the library has."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from tui.commands.console import HELD, Parser
+
+
+def add_commands(commands: Any) -> None:
+    """Add `scenarios list` and `scenarios show`."""
+    library = commands.add_parser("scenarios", help="the library of scenarios")
+    library_commands = library.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
+    listing = library_commands.add_parser("list", help="list the scenarios: one name a line, on a terminal with what they show")
+    listing.add_argument("-l", "--long", action="store_true", help="with what they show, also when piped")
+    listing.set_defaults(command=_list)
+    show = library_commands.add_parser("show", help="print a scenario's script")
+    show.add_argument("name", metavar="NAME")
+    show.set_defaults(command=_show)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from scenarios import catalogue
+
+    names = catalogue.names()
+    if not (arguments.long or sys.stdout.isatty()):
+        print("\n".join(names))
+        return HELD
+    width = max(map(len, names))
+    for name in names:
+        print(f"{name:<{width}}  {catalogue.load(name).headline}".rstrip())
+    return HELD
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from scenarios import catalogue
+
+    path = catalogue.path_of(arguments.name)
+    sys.stdout.write(path.read_text(encoding="utf-8"))
+    return HELD

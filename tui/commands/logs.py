@@ -1,0 +1,166 @@
+"""`isrlab log`, `replay` and `report`: event logs checked, written otherwise, played again, and summarised by Spark."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from tui.commands.console import BAD_INPUT, FAILED, HELD, Parser, complain
+from tui.commands.options import add_spark_options, log_files
+
+
+def add_commands(commands: Any) -> None:
+    """Add `log check`, `log export`, `replay` and `report`."""
+    log = commands.add_parser("log", help="check an event log, or write it in another format")
+    log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
+    check = log_commands.add_parser(
+        "check", help="name every line that is wrong: sequence, times, causes, a torn tail; exit 2 if there is one"
+    )
+    check.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
+    check.set_defaults(command=_log_check)
+    export = log_commands.add_parser("export", help="write a session for another program")
+    export.add_argument("log", metavar="LOG")
+    export.add_argument("--perfetto", metavar="FILE", required=True, help="a Chrome trace, for ui.perfetto.dev; '-' is stdout")
+    export.set_defaults(command=_log_export)
+
+    converting = log_commands.add_parser("convert", help="JSON Lines to Parquet and back, byte for byte; packed (.zst) or not")
+    converting.add_argument("logs", nargs="+", metavar="LOG", help="event logs, directories of them, or a directory that convert wrote")
+    converting.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="a file *.jsonl or *.jsonl.zst, or a directory: for Parquet, or for the JSON Lines of a dataset",
+    )
+    add_spark_options(converting)
+    converting.add_argument("-q", "--quiet", action="store_true", help="say nothing")
+    converting.set_defaults(command=_log_convert)
+
+    replaying = commands.add_parser("replay", help="play event logs again and hold every event against them: exit 1 if one differs")
+    replaying.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
+    replaying.set_defaults(command=_replay)
+
+    report = commands.add_parser("report", help="have Spark summarise event logs, one or several side by side")
+    report.add_argument(
+        "logs",
+        nargs="+",
+        metavar="LOG",
+        help="event logs, directories or patterns of them, what 'log convert' wrote, or hdfs:, s3a: … addresses",
+    )
+    report.add_argument("-o", "--output", metavar="DIR", help="write each table there, as Parquet if nothing else is said")
+    report.add_argument("--csv", action="store_true", help="with -o: as CSV, a file for each table")
+    report.add_argument("--parquet", action="store_true", help="with -o: as Parquet, also beside --csv")
+    report.add_argument("--compare", action="store_true", help="sessions side by side, and no other table on the terminal")
+    report.add_argument("--html", metavar="FILE", help="write one HTML file with charts and tables, instead of tables on the terminal")
+    add_spark_options(report)
+    report.add_argument("--json", action="store_true", help="print the tables as one JSON document")
+    report.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    report.set_defaults(command=_report)
+
+
+def _log_check(arguments: argparse.Namespace) -> int:
+    from core.units import format_duration
+    from scenarios.errors import InputError
+    from scenarios.logcheck import check_log
+
+    bad = 0
+    for path in log_files(arguments.logs):
+        try:
+            checked = check_log(path)
+        except OSError as wrong:
+            raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}") from None
+        for problem in checked.problems:
+            complain(problem)
+        if checked.count > len(checked.problems):
+            complain(f"{path}: {checked.count - len(checked.problems):,} more problems")
+        if checked.count:
+            bad += 1
+        else:
+            print(f"{path}: {checked.events:,} events, {format_duration(checked.end_us)}, all in order", flush=True)
+    return BAD_INPUT if bad else HELD
+
+
+def _log_convert(arguments: argparse.Namespace) -> int:
+    if not _has_spark("log convert"):
+        return BAD_INPUT
+    from spark_reports.convert import convert
+    from spark_reports.errors import ReportError
+    from spark_reports.spark import read_conf
+
+    def say(what: str) -> None:
+        if not arguments.quiet:
+            print(what, file=sys.stderr, flush=True)
+
+    try:
+        convert(arguments.logs, arguments.output, arguments.master, read_conf(arguments.conf), say)
+    except ReportError as wrong:
+        complain(str(wrong))
+        return BAD_INPUT
+    return HELD
+
+
+def _has_spark(command: str) -> bool:
+    """Whether PySpark is there; if not, it is said how to get it."""
+    import importlib.util
+
+    if importlib.util.find_spec("pyspark") is not None:
+        return True
+    complain(
+        f"{command} needs PySpark, which is not installed; 'make report LOG=…' brings it, or install it with: pip install 'isrlab[spark]'"
+    )
+    return False
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from scenarios.replay import lines_of, replay
+
+    same = True
+    for path in log_files(arguments.logs):
+        replayed = replay(path)
+        same = same and replayed.same
+        print("\n".join(lines_of(replayed)), flush=True)
+    return HELD if same else FAILED
+
+
+def _log_export(arguments: argparse.Namespace) -> int:
+    from scenarios.errors import InputError
+    from scenarios.eventlog import LogReader
+    from scenarios.perfetto import write_trace
+
+    reader = LogReader(arguments.log)
+    if arguments.perfetto == "-":
+        write_trace(reader, sys.stdout)
+    else:
+        try:
+            with open(arguments.perfetto, "w", encoding="utf-8", newline="\n") as file:
+                write_trace(reader, file)
+        except OSError as wrong:
+            raise InputError(f"{arguments.perfetto}: cannot be written: {wrong.strerror or wrong}") from None
+        except ValueError:
+            raise InputError(f"{arguments.perfetto!r}: is no file name") from None
+    if problem := reader.problem():
+        complain(problem)
+    return HELD
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    if (arguments.csv or arguments.parquet) and arguments.output is None:
+        complain("--csv and --parquet need -o DIR, the directory to write the tables to")
+        return BAD_INPUT
+    if not _has_spark("report"):
+        return BAD_INPUT
+    from spark_reports.report import main_report
+
+    return main_report(
+        arguments.logs,
+        arguments.output,
+        arguments.master,
+        as_json=arguments.json,
+        quiet=arguments.quiet,
+        html=arguments.html,
+        conf=arguments.conf,
+        csv=arguments.csv,
+        parquet=arguments.parquet,
+        compare=arguments.compare,
+    )

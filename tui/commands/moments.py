@@ -1,0 +1,138 @@
+"""`isrlab describe`, `import`, `checkpoints` and `metrics`: any moment of a log or a scenario, as Kafka's own tools and files tell it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any, Final
+
+from tui.commands.console import FAILED, HELD, complain, read_text, write_text
+from tui.commands.options import add_run_options, release_of, seed_of, time_of
+from tui.commands.sources import described_moment, looks_like_log, parse_describe_file
+
+FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-isr")
+"""Filters of `describe`, each as Kafka's option `--<name>-partitions`."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add `import`, `describe`, `checkpoints` and `metrics`."""
+    importing = commands.add_parser("import", help="make a cluster file of a kafka-topics --describe text")
+    importing.add_argument("source", metavar="DESCRIBE.txt", help="the text; '-' reads stdin")
+    importing.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    importing.set_defaults(command=_import)
+
+    describe = commands.add_parser("describe", help="print kafka-topics --describe for any moment of a log or a scenario")
+    describe.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or a describe text")
+    describe.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
+    describe.add_argument("--release", metavar="R", help="the Kafka release to run under and to print as")
+    describe.add_argument("--topic", metavar="T", help="this topic only")
+    for name in FILTERS:
+        describe.add_argument(f"--{name}-partitions", action="store_true", help="as kafka-topics does")
+    describe.set_defaults(command=_describe)
+
+    checkpoints = commands.add_parser(
+        "checkpoints", help="write or check the checkpoint files of brokers' log directories, for any moment of a log or a scenario"
+    )
+    checkpoints.add_argument(
+        "source",
+        metavar="LOG|SCENARIO|DIR",
+        help="an event log, a scenario, or a directory of such files, of which it makes a cluster file",
+    )
+    checkpoints.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
+    checkpoints.add_argument("-o", "--output", metavar="DIR", help="write there: broker-1/log-dir-1/replication-offset-checkpoint …")
+    checkpoints.add_argument("--check", metavar="DIR", help="tell what the files in there say otherwise: exit 1 if anything does")
+    checkpoints.set_defaults(command=_checkpoints)
+
+    metrics = commands.add_parser("metrics", help="print Kafka's metrics under their JMX names, for any moment of a log or a scenario")
+    metrics.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
+    metrics.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
+    metrics.add_argument("--broker", metavar="N", help="this broker's only")
+    metrics.add_argument("--name", metavar="PATTERN", help="those with this in their name, or that match this shell pattern as a whole")
+    add_run_options(metrics)
+    metrics.set_defaults(command=_metrics)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from scenarios.describe.spec import to_cluster_spec
+    from scenarios.language.cluster import write_cluster
+
+    imported = parse_describe_file(read_text(arguments.source), arguments.source)
+    spec, notes = to_cluster_spec(imported)
+    for note in (*imported.notes, *notes):
+        print(note, file=sys.stderr)
+    write_text(arguments.output, write_cluster(spec))
+    return HELD
+
+
+def _describe(arguments: argparse.Namespace) -> int:
+    from scenarios.describe.render import render_describe
+    from scenarios.errors import InputError
+
+    release = release_of(arguments.release)
+    described = described_moment(arguments.source, time_of(arguments.at), release)
+    chosen = {name.replace("-", "_"): getattr(arguments, f"{name.replace('-', '_')}_partitions") for name in FILTERS}
+    try:
+        text = render_describe(
+            described.topics, release or described.release, live_brokers=described.live_brokers, topic=arguments.topic, **chosen
+        )
+    except ValueError as wrong:
+        raise InputError(f"{arguments.source}: {wrong}") from None
+    sys.stdout.write(text)
+    return HELD
+
+
+def _checkpoints(arguments: argparse.Namespace) -> int:
+    from scenarios import checkpoints
+    from scenarios.errors import InputError
+
+    if os.path.isdir(arguments.source):
+        from scenarios.language.cluster import write_cluster
+
+        tree = checkpoints.read_tree(arguments.source)
+        if arguments.check is None:
+            write_text(arguments.output, write_cluster(checkpoints.spec_of(tree)))
+            return HELD
+    else:
+        if arguments.output is None and arguments.check is None:
+            raise InputError("checkpoints: name a directory to write to (-o DIR) or to compare with (--check DIR)")
+        cluster = checkpoints.cluster_at(arguments.source, time_of(arguments.at), looks_like_log(arguments.source))
+        tree = checkpoints.tree_of(cluster)
+        if arguments.output is not None:
+            count = checkpoints.write_tree(tree, arguments.output)
+            print(f"{count} files of {len(tree)} log directories in {arguments.output}")
+    if arguments.check is None:
+        return HELD
+    told = checkpoints.differences(tree, checkpoints.read_tree(arguments.check))
+    print("\n".join(told) if told else "the same")
+    return FAILED if told else HELD
+
+
+def _metrics(arguments: argparse.Namespace) -> int:
+    from scenarios import metrics
+    from scenarios.errors import InputError
+
+    at = time_of(arguments.at)
+    number = arguments.broker
+    if number is not None and not (number.isascii() and number.isdecimal() and len(number) < 11):
+        raise InputError(f"--broker: '{number[:40]}' is no broker; write its number, for example 2")
+    if looks_like_log(arguments.source):
+        from scenarios.eventlog import LogReader
+
+        reader = LogReader(arguments.source)
+        samples = metrics.of_log(reader, at)
+        if problem := reader.problem():
+            complain(problem)
+    else:
+        from scenarios import catalogue
+        from scenarios.releases import release_named
+
+        scenario = catalogue.load(arguments.source)
+        release = release_of(arguments.release) or release_named(scenario.releases[-1])
+        samples = metrics.of_scenario(scenario, release, seed_of(arguments.seed), at)
+    found = list(metrics.lines(samples, None if number is None else int(number), arguments.name))
+    if not found:
+        complain("no metric is called so there")
+        return FAILED
+    print("\n".join(found))
+    return HELD

@@ -1,0 +1,126 @@
+"""Options that several commands have, and what is read from them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.release import Release
+    from tui.display import Display
+
+
+def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add `--release`, `several` times if so, and `--seed`."""
+    about = "run under this Kafka release, for example 0.10.2, or '4.1 without GUARD'"
+    if several:
+        parser.add_argument(
+            "--release", metavar="R", action="append", help=f"{about}; twice or more: side by side, with the first difference"
+        )
+    else:
+        parser.add_argument("--release", metavar="R", help=about)
+    parser.add_argument("--seed", metavar="N", help="the seed of everything random")
+
+
+def add_spark_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--master` and `--conf`."""
+    parser.add_argument(
+        "--master", metavar="URL", help="where Spark runs: local[N], spark://host:7077, local-cluster[…], sc://host for Spark Connect"
+    )
+    parser.add_argument("--conf", metavar="NAME=VALUE", action="append", default=[], help="a Spark setting; may stand several times")
+
+
+def release_of(text: str | None) -> Release | None:
+    """The release of `--release`."""
+    from core.release import CURRENT
+    from scenarios.errors import InputError
+    from scenarios.releases import release_named
+
+    if text is None:
+        return None
+    if text == "current":
+        return CURRENT
+    try:
+        return release_named(text)
+    except ValueError as wrong:
+        raise InputError(f"--release: {wrong}") from None
+
+
+def seed_of(text: str | None) -> int | None:
+    """The number of `--seed`."""
+    from scenarios.errors import InputError
+    from scenarios.language.script import MAX_SEED
+
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) > MAX_SEED:
+        raise InputError(f"--seed: '{text[:40]}' is no seed; write a whole number from 0 to {MAX_SEED}")
+    return int(text)
+
+
+def time_of(text: str | None) -> int | None:
+    """The virtual time of `--at`."""
+    from core.units import parse_duration
+    from scenarios.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as wrong:
+        raise InputError(f"--at: {wrong}") from None
+
+
+def log_files(paths: Sequence[str]) -> list[str]:
+    """The files meant: a directory stands for its logs."""
+    from scenarios.errors import InputError
+
+    found: list[str] = []
+    for path in paths:
+        if not os.path.isdir(path):
+            found.append(path)
+            continue
+        inside = sorted(name for name in os.listdir(path) if name.endswith((".jsonl", ".jsonl.zst")))
+        if not inside:
+            raise InputError(f"{path}: no event log (*.jsonl, *.jsonl.zst) in this directory")
+        found.extend(os.path.join(path, name) for name in inside)
+    return found
+
+
+def add_display_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how the playground is shown."""
+    group = parser.add_argument_group("display")
+    group.add_argument("--fps", metavar="N", help="frames per second, 1 to 60")
+    group.add_argument("--slow-link", action="store_true", help="write as little as possible: two frames a second, no mouse")
+    group.add_argument("--ascii", action="store_true", help="paint in ASCII (so does ISRLAB_ASCII=1)")
+    group.add_argument("--palette", metavar="NAME", help="dark, light, colour-blind, contrast, sixteen, or plain (so does NO_COLOR=1)")
+    group.add_argument(
+        "--keys", metavar="FILE", help="a keymap; without: ~/.config/isrlab/keys.toml if there is one; 'isrlab keys' prints one"
+    )
+
+
+def display_of(arguments: argparse.Namespace) -> Display:
+    """How the playground is to be shown.
+
+    Raises:
+        InputError: an option or something in the keymap is wrong.
+    """
+    from pathlib import Path
+
+    from scenarios.errors import InputError, did_you_mean
+    from tui.display import MOST_FRAMES, Display
+    from tui.keymap import load_keymap
+    from tui.palette import PALETTES
+
+    fps = None
+    if arguments.fps is not None:
+        text = arguments.fps
+        if not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= MOST_FRAMES):
+            raise InputError(f"--fps: '{text[:40]}' is no number of frames; write a whole number from 1 to {MOST_FRAMES}")
+        fps = int(text)
+    if arguments.palette is not None and arguments.palette not in PALETTES:
+        raise InputError(f"--palette: there is no '{arguments.palette[:40]}'; {did_you_mean(arguments.palette, PALETTES)}")
+    keymap = load_keymap(None if arguments.keys is None else Path(arguments.keys))
+    return Display(fps, arguments.slow_link, True if arguments.ascii else None, arguments.palette, keymap)

@@ -1,0 +1,141 @@
+"""`isrlab play`: opens the playground."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from core.units import format_duration
+from tui.commands.console import BAD_INPUT, HELD, complain
+from tui.commands.options import add_display_options, add_run_options, display_of, release_of, seed_of, time_of
+from tui.commands.sources import describe_text, looks_like_log, parse_describe_file
+
+if TYPE_CHECKING:
+    from scenarios.play_target import PlayTarget
+
+
+def add_commands(commands: Any) -> None:
+    """Add `play`."""
+    play = commands.add_parser(
+        "play", help="open the playground on a scenario, an old session, or a real cluster's kafka-topics --describe text"
+    )
+    add_target_options(play)
+    play.add_argument("--log", metavar="FILE", help="write the session's event log there")
+    play.add_argument("--record", metavar="FILE", help="save the session as a scenario script there when it ends")
+    add_display_options(play)
+    play.set_defaults(command=_play)
+
+    keys = commands.add_parser("keys", help="print the playground's keymap, as a file to change")
+    keys.add_argument("--keys", metavar="FILE", help="a keymap to check and print, instead of the one in use")
+    keys.set_defaults(command=_keys)
+
+
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is to be played, and how it runs."""
+    parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="SCENARIO|LOG|DESCRIBE.txt",
+        help="a scenario of the library, a script, an old session's event log, or a describe text; without: a cluster that is alive",
+    )
+    add_run_options(parser)
+    parser.add_argument("--at", metavar="TIME", help="with a LOG: the virtual time to open it at, for example 12s; without: its end")
+    parser.add_argument("--read-only", action="store_true", help="with a LOG: only look; otherwise acting begins a branch")
+
+
+def target_of(arguments: argparse.Namespace) -> PlayTarget:
+    """What the arguments of `play` and `serve` name.
+
+    Raises:
+        InputError: there is no such thing, or it cannot be read.
+    """
+    from pathlib import Path
+
+    from core.release import CURRENT
+    from scenarios.errors import InputError
+    from scenarios.play_target import PlayTarget
+    from scenarios.releases import release_named
+
+    release, seed = release_of(arguments.release), seed_of(arguments.seed)
+    if arguments.target is not None and looks_like_log(arguments.target):
+        return _old_session(arguments)
+    if arguments.read_only or arguments.at is not None:
+        raise InputError(f"--{'read-only' if arguments.read_only else 'at'}: is for an old session's event log; name one")
+    if arguments.target is None:
+        return PlayTarget(None, None, release or CURRENT, seed or 0)
+    if (text := describe_text(arguments.target)) is not None:
+        from scenarios.describe.spec import to_cluster_spec
+
+        imported = parse_describe_file(text, arguments.target)
+        spec, notes = to_cluster_spec(imported)
+        title = Path(arguments.target).name
+        return PlayTarget(None, spec, release or CURRENT, seed or 0, title=title, notes=(*imported.notes, *notes))
+    from scenarios import catalogue
+
+    scenario = catalogue.load(arguments.target)
+    return PlayTarget(
+        None if scenario.plain else scenario,
+        scenario.spec,
+        release or release_named(scenario.releases[-1]),
+        scenario.seed if seed is None else seed,
+        title=scenario.name,
+    )
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    import attrs
+
+    from scenarios.errors import InputError
+
+    target = target_of(arguments)
+    log = None if arguments.log is None else Path(arguments.log)
+    if log is not None and target.old is not None and log.exists() and log.samefile(arguments.target):
+        raise InputError(f"--log: {log} is the session that is opened; name another file")
+    record = None if arguments.record is None else Path(arguments.record)
+    if record is not None and not record.parent.is_dir():
+        raise InputError(f"--record: there is no directory {record.parent}")
+    target = attrs.evolve(target, log=log, record=record)
+    display = display_of(arguments)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
+        complain("play needs a terminal; 'isrlab run' runs a scenario without one")
+        return BAD_INPUT
+    for note in target.notes:
+        complain(note)
+    from tui.app import run_app
+
+    return run_app(target, display)
+
+
+def _old_session(arguments: argparse.Namespace) -> PlayTarget:
+    """An event log as what is to be played."""
+    from pathlib import Path
+
+    from scenarios.errors import InputError
+    from scenarios.play_target import PlayTarget
+    from scenarios.recording import read_session
+
+    for option in ("release", "seed"):
+        if getattr(arguments, option) is not None:
+            raise InputError(f"--{option}: an old session is played as it was; save it as a script (--record FILE) and run that otherwise")
+    at = time_of(arguments.at)
+    old = read_session(arguments.target)
+    if at is not None and at > old.end:
+        raise InputError(f"--at: {arguments.at} is past the end of {arguments.target}, which is {format_duration(old.end)} long")
+    title = f"{old.scenario}, from {Path(arguments.target).name}" if old.scenario else Path(arguments.target).name
+    notes = (old.problem,) if old.problem else ()
+    return PlayTarget(
+        None, old.spec, old.release, old.seed, None, title, notes, old=old, read_only=arguments.read_only, at=-1 if at is None else at
+    )
+
+
+def _keys(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from tui.keymap import as_toml, load_keymap
+
+    print("\n".join(as_toml(load_keymap(None if arguments.keys is None else Path(arguments.keys)))))
+    return HELD

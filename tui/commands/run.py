@@ -1,0 +1,165 @@
+"""`isrlab run`: runs scenarios without a screen and checks what they expect."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tui.commands.console import FAILED, HELD, write_text
+from tui.commands.options import add_run_options, release_of, seed_of
+
+if TYPE_CHECKING:
+    from core.release import Release
+    from scenarios.comparison import Comparison
+    from scenarios.language.script import Scenario
+    from scenarios.runner import Result
+
+
+def add_commands(commands: Any) -> None:
+    """Add `run`."""
+    run = commands.add_parser("run", help="run scenarios without a screen and check what they expect")
+    run.add_argument(
+        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios of the library or script files; without: the whole library"
+    )
+    add_run_options(run, several=True)
+    run.add_argument("--log", metavar="FILE", help="write the event log there (a directory, ending in '/': a log for each run)")
+    run.add_argument("--json", action="store_true", help="print the results as one JSON document")
+    run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
+    run.set_defaults(command=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with _without_collection():
+        from scenarios import catalogue, results
+        from scenarios.errors import InputError
+        from scenarios.language.script import releases_of
+
+    wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
+    seed = seed_of(arguments.seed)
+    if len({release.name for release in wanted}) < len(wanted):
+        raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release stands twice; name two different ones")
+    scenarios = [catalogue.load(name) for name in arguments.scenarios or catalogue.names()]
+    for scenario in scenarios:
+        if scenario.plain:
+            raise InputError(
+                f"{scenario.source}: nothing to run: the script has neither steps nor expectations; 'isrlab play' plays its cluster"
+            )
+    runs = [(scenario, under) for scenario in scenarios for under in releases_of(scenario, wanted)]
+    logs = _log_paths(arguments.log, runs)
+    done: list[Result] = []
+    compared: list[Comparison] = []
+    with ending_on_sigterm():
+        if len(wanted) > 1:
+            for number, scenario in enumerate(scenarios):
+                compared.append(_compare(scenario, releases_of(scenario, wanted), seed, logs[number * len(wanted) :], quiet=arguments.json))
+                done.extend(outcome.result for outcome in compared[-1].outcomes)
+        else:
+            for (scenario, under), log in zip(runs, logs, strict=True):
+                result = _run_one(scenario, under, seed, log)
+                done.append(result)
+                if not arguments.json:
+                    print("\n".join(results.lines(result)), flush=True)
+    if arguments.json:
+        import json
+
+        document = results.as_data(done)
+        if compared:
+            from scenarios import comparison
+
+            document["comparisons"] = [comparison.as_data(one) for one in compared]
+        print(json.dumps(document, indent=2))
+    elif len(done) > 1:
+        print(results.summary(done))
+    if arguments.junit is not None:
+        write_text(arguments.junit, results.as_junit(done))
+    return HELD if all(result.held for result in done) else FAILED
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """The garbage collector rests while modules load: they leave no garbage, and looking costs a tenth of the start."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | None) -> Result:
+    from scenarios.runner import Run
+
+    if log is None:
+        return Run(scenario, release, seed).run()
+    from scenarios.eventlog import LogWriter, make_header
+
+    with LogWriter(log, make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)) as writer:
+        run = Run(scenario, release, seed, writer)
+        result = run.run()
+        writer.close(run.cluster.now)
+    return result
+
+
+def _compare(scenario: Scenario, releases: Sequence[Release], seed: int | None, logs: Sequence[str | None], *, quiet: bool) -> Comparison:
+    """Run a scenario under several releases, and say what each came to and where they part."""
+    from scenarios import comparison, results
+    from scenarios.eventlog import LogWriter, make_header
+
+    with contextlib.ExitStack() as stack:
+        writers: list[LogWriter | None] = []
+        for release, log in zip(releases, logs, strict=False):
+            header = make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)
+            writers.append(None if log is None else stack.enter_context(LogWriter(log, header)))
+        compared = comparison.compare(scenario, releases, seed, writers)
+        for writer, outcome in zip(writers, compared.outcomes, strict=False):
+            if writer is not None:
+                writer.close(outcome.result.time)
+    if not quiet:
+        for outcome in compared.outcomes:
+            print("\n".join(results.lines(outcome.result)))
+        print("\n".join(comparison.lines(compared)), flush=True)
+    return compared
+
+
+def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list[str | None]:
+    """A log's file for each run: the one named, or one of its own in a directory."""
+    from scenarios.errors import InputError
+
+    if wanted is None:
+        return [None] * len(runs)
+    if wanted.endswith("/") or os.path.isdir(wanted):
+        try:
+            os.makedirs(wanted, exist_ok=True)
+        except OSError as wrong:
+            raise InputError(f"{wanted}: cannot be made: {wrong.strerror or wrong}") from None
+        return [os.path.join(wanted, f"{scenario.name}-{release.name}.jsonl".replace(" ", "-")) for scenario, release in runs]
+    if len(runs) != 1:
+        names = ", ".join(f"{scenario.name} ({release.name})" for scenario, release in runs[:4])
+        raise InputError(
+            f"--log: one file for {len(runs)} runs ({names}{' …' if len(runs) > 4 else ''}); name one scenario and a --release, or a directory ending in '/'"
+        )
+    return [wanted]
+
+
+@contextlib.contextmanager
+def ending_on_sigterm() -> Iterator[None]:
+    """SIGTERM ends the process in good order, so that a log gets its last lines."""
+
+    def end(number: int, _frame: Any) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    try:
+        before = signal.signal(signal.SIGTERM, end)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,75 @@
+"""`isrlab serve`: the playground in a browser, on this machine only unless it is told otherwise."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import os
+import shlex
+import sys
+from typing import Any
+
+from tui.commands.console import BAD_INPUT, HELD, complain
+from tui.commands.options import add_display_options, display_of
+from tui.commands.play import add_target_options, target_of
+
+HOST = "127.0.0.1"
+PORT = "8000"
+
+
+def add_commands(commands: Any) -> None:
+    """Add `serve`."""
+    serve = commands.add_parser("serve", help="the playground in a browser; every tab plays for itself")
+    add_target_options(serve)
+    serve.add_argument(
+        "--host", metavar="ADDRESS", default=HOST, help=f"address to listen at; without: {HOST}, which only this machine reaches"
+    )
+    serve.add_argument("--port", metavar="N", default=PORT, help=f"port to listen at; without: {PORT}")
+    add_display_options(serve)
+    serve.set_defaults(command=_serve)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    import importlib.util
+
+    from scenarios.errors import InputError
+
+    if importlib.util.find_spec("textual_serve") is None:
+        complain(
+            "serve needs textual-serve, which is not installed; 'make serve' brings it, or install it with: pip install 'isrlab[serve]'"
+        )
+        return BAD_INPUT
+    text = arguments.port
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 65536):
+        raise InputError(f"--port: '{text[:40]}' is no port; write a whole number from 1 to 65535")
+    target_of(arguments)
+    display_of(arguments)
+    if not _loopback(arguments.host):
+        complain(
+            f"{arguments.host} may be reached from other machines: whoever does plays here, as you; 'ssh -L {text}:{HOST}:{text}' is safer"
+        )
+    from tui.serving import serve
+
+    serve(_command(arguments), arguments.host, int(text))
+    return HELD
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """The command that plays in one tab."""
+    words = [sys.executable, "-m", "tui.cli", "play"]
+    for option in ("release", "seed", "at", "fps", "palette", "keys"):
+        if getattr(arguments, option) is not None:
+            words += [f"--{option}", getattr(arguments, option)]
+    words += [f"--{option.replace('_', '-')}" for option in ("read_only", "slow_link", "ascii") if getattr(arguments, option)]
+    if arguments.target is not None:
+        words += ["--", os.path.abspath(arguments.target) if os.path.exists(arguments.target) else arguments.target]
+    return shlex.join(words)

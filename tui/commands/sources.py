@@ -1,0 +1,118 @@
+"""What a command is pointed at: an event log, a scenario, or what kafka-topics --describe printed; and its moment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from scenarios.logfile import open_log_file
+from tui.commands.console import complain, read_text
+
+if TYPE_CHECKING:
+    from core.release import Release
+    from scenarios.describe.described import DescribeImport
+    from scenarios.logfold import Described
+
+
+def looks_like_log(source: str) -> bool:
+    """Whether it is an event log, by name or by its first byte."""
+    if source.endswith((".jsonl", ".jsonl.zst")):
+        return True
+    try:
+        with open_log_file(source) as file:
+            return file.read(1) == b"{"
+    except (OSError, ValueError):
+        return False
+
+
+def describe_text(source: str) -> str | None:
+    """The text of a file that holds what kafka-topics --describe printed; None for anything else."""
+    import re
+
+    if source.endswith((".yaml", ".yml")) or not os.path.isfile(source):
+        return None
+    text = read_text(source)
+    return text if re.search(r"^[^#\n]*\bTopic:\s*\S+.*\bPartition(?:Count)?:", text, re.MULTILINE) or source.endswith(".txt") else None
+
+
+def parse_describe_file(text: str, source: str) -> DescribeImport:
+    """What a describe text says; where the text came from is named in its complaints."""
+    from scenarios.describe.parse import parse_describe
+
+    return parse_describe(text, "<stdin>" if source == "-" else source)
+
+
+def described_moment(source: str, at: int | None, release: Release | None) -> Described:
+    """The metadata that a log, a describe text or a scenario has at a time."""
+    from scenarios.logfold import Described, fold_log
+
+    if looks_like_log(source):
+        from scenarios.eventlog import LogReader
+
+        reader = LogReader(source)
+        folded = fold_log(reader, at)
+        if problem := reader.problem():
+            complain(problem)
+        return folded
+    if (text := describe_text(source)) is not None:
+        imported = parse_describe_file(text, source)
+        return _described_text(imported, text, at, release)
+    from scenarios import catalogue
+    from scenarios.describe.render import from_view
+    from scenarios.releases import release_named
+    from scenarios.runner import Run
+
+    scenario = catalogue.load(source)
+    under = release or release_named(scenario.releases[-1])
+    run = Run(scenario, under)
+    if at is None:
+        run.run()
+    else:
+        run.advance_to(at)
+    view = run.cluster.view()
+    return Described(from_view(view), frozenset(broker.id for broker in view.brokers if not broker.fenced), under)
+
+
+def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None) -> Described:
+    """A describe text as it stands, or, with a time, the cluster made of it after it has lived that long."""
+    from core.release import CURRENT
+    from scenarios.describe.render import from_view
+    from scenarios.describe.spec import to_cluster_spec
+    from scenarios.logfold import Described
+
+    for note in imported.notes:
+        print(note, file=sys.stderr)
+    if at is None:
+        proved = frozenset(broker for topic in imported.topics for row in topic.rows if row.has_leader for broker in row.isr)
+        return Described(imported.topics, proved, release or _release_of(text, imported))
+    from core.sim.cluster import Cluster
+
+    spec, notes = to_cluster_spec(imported)
+    for note in notes:
+        print(note, file=sys.stderr)
+    cluster = Cluster(spec, release or CURRENT)
+    cluster.run_until(at)
+    view = cluster.view()
+    return Described(from_view(view), frozenset(broker.id for broker in view.brokers if not broker.fenced), release or CURRENT)
+
+
+def _release_of(text: str, imported: DescribeImport) -> Release:
+    """The newest release that prints the columns a text has."""
+    from core.release import RELEASES
+    from scenarios.describe.described import ElrColumn
+
+    rows = [row for topic in imported.topics for row in topic.rows]
+    elr = any(row.elr_known is not ElrColumn.ABSENT for row in rows)
+    topic_id = elr or any(topic.topic_id for topic in imported.topics)
+    spaced = topic_id or "PartitionCount: " in text
+    no_leader = "-1" if any(not row.has_leader for row in rows) and "Leader: none" not in text else "none"
+    for release in reversed(RELEASES.values()):
+        if (release.describe_elr, release.describe_topic_id, release.describe_spaced, release.describe_no_leader) == (
+            elr,
+            topic_id,
+            spaced,
+            no_leader,
+        ):
+            return release
+    return next(one for one in reversed(RELEASES.values()) if (one.describe_elr, one.describe_topic_id) == (elr, topic_id))

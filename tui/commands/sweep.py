@@ -1,0 +1,104 @@
+"""`isrlab sweep`: many seeded runs of a grid of settings, and what each costs in records and in availability."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tui.commands.console import BAD_INPUT, complain
+from tui.commands.options import add_spark_options, seed_of
+
+
+def add_commands(commands: Any) -> None:
+    """Add `sweep`."""
+    sweep = commands.add_parser("sweep", help="run a grid of settings under many seeds of drawn faults: what does each lose, and how often")
+    sweep.add_argument("grid", metavar="GRID", help="a grid's file, or one that comes with isrlab: weekly-crashes, power-and-racks")
+    sweep.add_argument("--runs", metavar="N", help="runs of each cell, seeds 1 to N; without: 100")
+    sweep.add_argument(
+        "--until-width",
+        metavar="W",
+        help="a cell gets no more runs once the 95 %% interval of its P(loss) is that narrow, for example 0.05",
+    )
+    sweep.add_argument(
+        "-o", "--output", metavar="DIR", help="keep finished runs there, and write CSV, JSON, HTML and losing seeds as scenarios"
+    )
+    sweep.add_argument("--html", metavar="FILE", help="write the report there")
+    add_spark_options(sweep)
+    sweep.add_argument("--processes", metavar="N", help="without Spark, on N processes of this machine")
+    sweep.add_argument("--json", action="store_true", help="print the table as one JSON document")
+    sweep.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    sweep.add_argument("--cell", metavar="C", help="with --seed and --scenario: the cell to write as a scenario")
+    sweep.add_argument("--seed", metavar="N", help="the seed to write as a scenario")
+    sweep.add_argument(
+        "--scenario", metavar="FILE", help="write that cell and seed as a scenario that plays to the same loss; '-' is stdout"
+    )
+    sweep.set_defaults(command=_sweep)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from spark_reports.sweep.sweep import DEFAULT_RUNS, MAX_RUNS, main_scenario, main_sweep
+
+    if arguments.scenario is not None or arguments.cell is not None or arguments.seed is not None:
+        return _scenario(arguments, main_scenario)
+    runs = DEFAULT_RUNS if arguments.runs is None else _number("--runs", arguments.runs, 1, MAX_RUNS)
+    processes = None if arguments.processes is None else _number("--processes", arguments.processes, 0, 1_000)
+    if processes is None and not _has_spark(arguments.master):
+        return BAD_INPUT
+    return main_sweep(
+        arguments.grid,
+        runs=runs,
+        out_dir=arguments.output,
+        master=arguments.master,
+        conf=arguments.conf,
+        processes=processes,
+        width=_width(arguments.until_width),
+        html=arguments.html,
+        as_json=arguments.json,
+        quiet=arguments.quiet,
+    )
+
+
+def _scenario(arguments: argparse.Namespace, write: Any) -> int:
+    from scenarios.errors import InputError
+
+    for option in ("scenario", "cell", "seed"):
+        if getattr(arguments, option) is None:
+            raise InputError(f"--{option} is missing: --cell C --seed N --scenario FILE write one run as a scenario")
+    seed = seed_of(arguments.seed)
+    path = None if arguments.scenario == "-" else arguments.scenario
+    return int(write(arguments.grid, _number("--cell", arguments.cell, 1, 10**6), seed, path))
+
+
+def _has_spark(master: str | None) -> bool:
+    import importlib.util
+
+    if importlib.util.find_spec("pyspark") is not None:
+        return True
+    complain(
+        "a sweep runs on PySpark, which is not installed; 'make report' brings it, or install it with: pip install 'isrlab[spark]'; "
+        "--processes 2 sweeps without it"
+    )
+    return False
+
+
+def _number(option: str, text: str, least: int, most: int) -> int:
+    from scenarios.errors import InputError
+
+    digits = text.replace("_", "")
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 12 or not least <= int(digits) <= most:
+        raise InputError(f"{option}: '{text[:40]}' is wrong; write a whole number from {least} to {most:,}")
+    return int(digits)
+
+
+def _width(text: str | None) -> float | None:
+    from scenarios.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        width = float(text)
+    except ValueError:
+        width = 0.0
+    if not 0.001 <= width < 1:
+        raise InputError(f"--until-width: '{text[:40]}' is no width; write a number from 0.001 to 1, for example 0.05")
+    return width

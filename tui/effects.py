@@ -1,0 +1,106 @@
+"""What an act would do here and now, in a sentence with the numbers of this moment: for the palette, the help, and who hesitates."""
+
+from __future__ import annotations
+
+from core.ids import CONTROLLER
+from core.view import BrokerState, PartitionView
+from tui.questions import UNCLEAN
+from tui.situation import Situation
+
+
+def _partitions(count: int) -> str:
+    return "1 partition" if count == 1 else f"{count} partitions"
+
+
+def _without(situation: Situation, broker: int) -> tuple[list[PartitionView], int, int]:
+    """Partitions a broker leads, how many of those nobody else in the ISR could lead, and in how many the ISR falls below its minimum."""
+    view = situation.view
+    led = [p for p in view.partitions if p.leader == broker]
+    alive = {b.id for b in view.brokers if b.state is BrokerState.RUNNING and not b.fenced and b.id != broker}
+    alone = sum(not any(b in alive for b in p.isr) for p in led)
+    under = sum(broker in p.isr and len(p.isr) - 1 < p.min_isr <= len(p.isr) for p in view.partitions)
+    return led, alone, under
+
+
+def gone(situation: Situation) -> str:
+    """What follows when the selected broker's process is gone without a word."""
+    broker = situation.broker
+    assert broker is not None
+    led, alone, under = _without(situation, broker.id)
+    zookeeper = situation.view.controller != CONTROLLER and not situation.view.voters
+    timeout = int(situation.setting("zookeeper.session.timeout.ms" if zookeeper else "broker.session.timeout.ms", None)) / 1_000
+    said = f"b{broker.id} leads {_partitions(len(led))}: unserved until its session expires (up to {timeout:g} s), then others lead"
+    if alone:
+        said += f"; {_partitions(alone)} would have nobody to lead"
+    if under:
+        said += f"; acks=all refused by {_partitions(under)}"
+    return said + "."
+
+
+def shut_down(situation: Situation) -> str:
+    """What a controlled shutdown of the selected broker does."""
+    broker = situation.broker
+    assert broker is not None
+    led, alone, under = _without(situation, broker.id)
+    said = f"{_partitions(len(led) - alone)} get other leaders first, then b{broker.id} ends"
+    if alone:
+        said += f"; {_partitions(alone)} have no other member of the ISR and go offline"
+    return said + (f"; acks=all refused by {_partitions(under)}" if under else "") + "."
+
+
+def started(situation: Situation) -> str:
+    """What starting the selected broker does."""
+    broker = situation.broker
+    assert broker is not None
+    lacks = sum(max(c.leo for c in p.copies) - p.copy_on(broker.id).leo for p in situation.view.partitions if broker.id in p.replicas)
+    waiting = sum(p.offline and broker.id in (p.isr or p.elr) for p in situation.view.partitions)
+    said = f"b{broker.id} loads its logs, truncates where it must, and fetches some {lacks:,} records"
+    return said + (f"; {_partitions(waiting)} can be led again" if waiting else "") + "."
+
+
+def frozen(situation: Situation) -> str:
+    """What freezing, or thawing, the selected broker does."""
+    broker = situation.broker
+    assert broker is not None
+    if broker.state is BrokerState.PAUSED:
+        return f"b{broker.id} goes on with what it believed; where others lead by now it is fenced by its epoch."
+    return gone(situation).replace("unserved until", "it still takes itself for their leader; unserved until", 1)
+
+
+def isolated(situation: Situation) -> str:
+    """What isolating the selected broker does."""
+    broker = situation.broker
+    assert broker is not None
+    led, _, _ = _without(situation, broker.id)
+    return f"b{broker.id} runs on and goes on leading {_partitions(len(led))} in its own eyes; the others elect without it."
+
+
+def unclean(situation: Situation) -> str:
+    """What turning unclean election on or off does."""
+    topic = situation.partition.tp.topic if situation.partition is not None else None
+    own = topic is not None and situation.overridden(UNCLEAN, topic)
+    where = f"topic {topic}" if own else "the whole cluster"
+    if situation.setting(UNCLEAN, topic):
+        return f"Off for {where}: only the ISR (and ELR) may lead."
+    waiting = sum(p.offline and any(c.alive for c in p.copies) for p in situation.view.partitions)
+    return f"On for {where}: {_partitions(waiting)} would get a leader from outside the ISR; what it lacks is lost."
+
+
+def elect_unclean(situation: Situation) -> str:
+    """What an unclean election of the selected partition would lose."""
+    p = situation.partition
+    assert p is not None
+    longest, best = max(c.leo for c in p.copies), max((c.leo for c in p.copies if c.alive), default=0)
+    return f"{p.tp} gets a leader from those alive; up to {longest - best:,} records that only dead replicas hold are lost."
+
+
+def elect_preferred(situation: Situation) -> str:
+    """How many leaderships an election of the preferred leaders moves."""
+    other = sum(p.leader != p.replicas[0] for p in situation.view.partitions)
+    able = sum(p.leader != p.replicas[0] and p.replicas[0] in p.isr for p in situation.view.partitions)
+    return f"{_partitions(other)} are led by another than their preferred leader; {able} of those can be given back."
+
+
+def healed(situation: Situation) -> str:
+    """What healing all links does."""
+    return f"{len(situation.view.cut_links)} directed links carry messages again."

@@ -1,0 +1,47 @@
+"""The footer's hints: the actions that matter most where the keys are, each with what it would do now in one word."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.spec import Pace
+from core.view import BrokerState
+from tui.actions import ACTIONS, BY_ID, Action
+from tui.panels.footer import Hint
+from tui.situation import Situation
+
+_SHORTER: Final = {"step-notable": "notable", "unclean": "unclean", "cut": "cut"}
+_FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("help", "quit")), key=lambda a: a.footer))
+
+
+def hints(situation: Situation, *, moving: bool) -> tuple[Hint, ...]:
+    """The hints for a situation, the most useful first; `moving`: whether frames change anything now."""
+    wanted = list(_FOOTER)
+    if situation.focus == "events":
+        wanted.sort(key=lambda a: a.id not in ("play", "step", "step-notable", "filter", "cause", "follow", "zoom"))
+    elif situation.page:
+        wanted.insert(0, BY_ID["back"])
+        wanted.sort(key=lambda a: a.id not in ("back", "play", "step", "step-notable", "cause"))
+    by_hand = situation.pace is Pace.BY_HAND
+    chosen = [a for a in wanted if a.id != "by-hand" or by_hand]
+    if by_hand:
+        chosen.sort(key=lambda a: a.id != "by-hand")
+    found = [_hint(a, situation, moving) for a in (*chosen, BY_ID["help"], BY_ID["quit"])]
+    return tuple(hint for hint in found if hint is not None)
+
+
+def _hint(action: Action, situation: Situation, moving: bool) -> Hint | None:
+    """What an action would do now in one word; the two speed keys are one."""
+    possible = action.refuse(situation) is None
+    if action.id == "slower":
+        return None
+    label = action.label
+    if action.id == "play":
+        label = "pause" if moving else "play"
+    elif action.id == "freeze":
+        label = "thaw" if situation.broker is not None and situation.broker.state is BrokerState.PAUSED else "freeze"
+    elif action.id == "faster":
+        return Hint(action.id, situation.key("faster") + situation.key("slower"), "speed", True)
+    elif action.id in _SHORTER:
+        label = _SHORTER[action.id]
+    return Hint(action.id, situation.key(action.id), label, possible)

@@ -1,0 +1,200 @@
+"""What a swim-lane is drawn from: at which node an event happened, from which node what caused it came, and both in two or three words.
+
+Everything is read from the event log. A fetch that brought nothing new is not in it: of a round trip one sees the records that
+arrived, the offset the next fetch asked from, and the high watermark that moved.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+import attrs
+
+from core.ids import CONTROLLER, TopicPartition, broker_address
+from core.journal.events import DETAIL, KINDS, EventTuple, decode
+from tui.ring import Ring, Rings, act_in_words
+
+CLIENTS: Final = "clients"
+"""The column of producers and consumers."""
+
+MOST: Final = 4_000
+"""Events of a partition that a lane keeps, the newest."""
+
+_AT: Final = {
+    name: (4 + columns.index("topic"), 4 + columns.index("partition"))
+    for name, kind in KINDS.items()
+    for columns in [list(kind.columns)]
+    if "topic" in columns and "partition" in columns
+}
+"""Where topic and partition stand in an event tuple, by kind."""
+
+_BROKER_KINDS: Final = frozenset(
+    {
+        "broker-stopped", "broker-started", "broker-paused", "broker-resumed", "broker-fenced", "broker-unfenced", "shutdown-begun",
+        "fetcher-disconnected", "broker-joined", "broker-left",
+    }
+)  # fmt: skip
+_BY_CONTROLLER: Final = frozenset(
+    {
+        "partition-changed", "leader-elected", "partition-offline", "election-refused", "alter-partition-refused", "broker-fenced",
+        "broker-unfenced", "broker-registered", "broker-joined", "broker-left", "shutdown-begun", "topic-created",
+    }
+)  # fmt: skip
+_BY_CLIENT: Final = frozenset({"produce-acked", "produce-failed", "consumed", "consumer-reset", "producer-epoch-bumped"})
+
+
+@attrs.frozen
+class Step:
+    """One event in a lane: at `node`, drawn with an arrow from `source` where that is another node ("" for none)."""
+
+    event: EventTuple
+    node: str
+    source: str
+    label: str
+
+
+def concerns(event: EventTuple, tp: TopicPartition, brokers: frozenset[int]) -> bool:
+    """Whether an event belongs into a partition's lane: its own, its replicas' brokers' lives, and what people did."""
+    kind: str = event[3]
+    at = _AT.get(kind)
+    if at is not None:
+        return bool(event[at[1]] == tp.partition and event[at[0]] == tp.topic)
+    if kind == "act":
+        return True
+    if kind in _BROKER_KINDS:
+        return event[4] in brokers
+    return str(kind).startswith("link-")
+
+
+def node_of(event: EventTuple) -> str:
+    """The column in which an event happened; "" for one that happened nowhere in particular."""
+    kind = event[3]
+    if kind in _BY_CONTROLLER:
+        return CONTROLLER
+    if kind in _BY_CLIENT:
+        return CLIENTS
+    columns = KINDS[kind].columns
+    if "broker" in columns:
+        return broker_address(event[4 + list(columns).index("broker")])
+    return ""
+
+
+_FROM: Final = {
+    "follower-append": "leader", "epoch-answered": "leader", "truncated": "leader", "fetch-failed": "leader", "follower-fetched": "follower",
+    "consumed": "broker",
+}  # fmt: skip
+"""The column that names the broker from which an event's message came, by kind; elsewhere it is where the cause happened."""
+
+
+def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading: str = "") -> Step:
+    """An event with where its message came from: the broker it names, the client whose request it was, or the node of its cause.
+
+    `leading` is the broker that leads at that time.
+    """
+    node = node_of(event)
+    source = ""
+    if event[3] in ("append", "append-refused", "duplicate-dropped"):
+        source = CLIENTS
+    elif event[3] in _FROM:
+        broker = getattr(decode(event), _FROM[event[3]])
+        source = "" if broker < 0 else broker_address(broker)
+    elif event[3] == "follower-high-watermark":
+        source = leading
+    elif event[2]:
+        cause = find(event[2])
+        source = "" if cause is None else node_of(cause)
+    return Step(event, node, source if source != node else "", short(event))
+
+
+def _run(start: int, end: int) -> str:
+    return f"{start:,}" if end == start + 1 else f"{start:,}–{end - 1:,}"
+
+
+def _ids(ids: tuple[int, ...]) -> str:
+    return "[" + ",".join(map(str, ids)) + "]"
+
+
+def short(event: EventTuple) -> str:
+    """An event in two or three words, for an arrow."""
+    kind: str = event[3]
+    made = _SHORT.get(kind)
+    if made is not None:
+        return str(made(decode(event)))
+    return kind.replace("-", " ")
+
+
+_SHORT: Final[dict[str, Callable[..., str]]] = {
+    "act": lambda e: act_in_words(e.act, e.args),
+    "append": lambda e: _run(e.from_offset, e.to_offset),
+    "append-refused": lambda e: e.error,
+    "follower-append": lambda e: _run(e.from_offset, e.to_offset),
+    "follower-fetched": lambda e: f"fetch {e.new_offset:,}",
+    "high-watermark": lambda e: f"HW {e.new_offset:,}",
+    "follower-high-watermark": lambda e: f"HW {e.new_offset:,}",
+    "produce-acked": lambda e: f"ack {_run(e.from_offset, e.to_offset)}",
+    "produce-failed": lambda e: e.error,
+    "consumed": lambda e: f"read {_run(e.from_offset, e.to_offset)}",
+    "consumer-reset": lambda e: f"reset to {e.to_offset:,}",
+    "isr-shrink-proposed": lambda e: f"wants ISR {_ids(e.isr)}",
+    "isr-shrink-by-count": lambda e: f"wants ISR {_ids(e.isr)}",
+    "isr-expand-proposed": lambda e: f"wants ISR {_ids(e.isr)}",
+    "isr-shrunk": lambda e: f"ISR {_ids(e.isr)}",
+    "isr-expanded": lambda e: f"ISR {_ids(e.isr)}",
+    "isr-change-failed": lambda e: e.error,
+    "alter-partition-refused": lambda e: e.error,
+    "partition-changed": lambda e: f"ISR {_ids(e.isr)} L{e.leader_epoch} P{e.partition_epoch}",
+    "leader-elected": lambda e: f"b{e.leader} is to lead, L{e.leader_epoch}",
+    "partition-offline": lambda _: "nobody leads",
+    "became-leader": lambda e: f"leads, L{e.leader_epoch}",
+    "became-follower": lambda e: "follows nobody" if e.leader < 0 else f"follows b{e.leader}, L{e.leader_epoch}",
+    "truncated": lambda e: f"cut to {e.from_offset:,}",
+    "epoch-answered": lambda e: f"epoch {e.epoch} ends {e.end_offset:,}",
+    "fetch-failed": lambda e: e.error,
+    "fetcher-disconnected": lambda e: f"no answer of b{e.leader}",
+    "broker-stopped": lambda e: e.how,
+    "broker-started": lambda e: "starts" if e.clean else "starts, unclean",
+    "broker-fenced": lambda e: f"fences b{e.broker}",
+    "broker-unfenced": lambda e: f"unfences b{e.broker}",
+    "shutdown-begun": lambda e: f"b{e.broker} shuts down",
+    "records-lost": lambda e: f"LOST {_run(e.from_offset, e.to_offset)}",
+    "records-exposed": lambda e: f"EXPOSED {e.records:,}",
+    "records-diverged": lambda e: f"DIVERGED {_run(e.from_offset, e.to_offset)}",
+    "link-cut": lambda e: f"{e.src} → {e.dst} cut",
+    "link-healed": lambda e: f"{e.src} → {e.dst} healed",
+}  # fmt: skip
+
+
+class Lane:
+    """The steps of one partition, kept up to date from the rings; `steps` are in order of their events.
+
+    Attributes:
+        steps: the newest of them.
+        level: the least level of the events taken.
+    """
+
+    def __init__(self, tp: TopicPartition, brokers: frozenset[int], level: int = DETAIL) -> None:
+        self.tp = tp
+        self.brokers = brokers
+        self.level = level
+        self.steps: deque[Step] = deque(maxlen=MOST)
+        self._ring: Ring | None = None
+        self._next = 0
+        self._leading = ""
+
+    def update(self, rings: Rings) -> None:
+        """Take in what has come since; all anew after a way through time."""
+        ring = rings.of(self.level)
+        if ring is not self._ring:
+            self._ring, self._next = ring, 0
+            self.steps.clear()
+            self._leading = ""
+        find = rings.find
+        for index in range(max(self._next, ring.first), ring.total):
+            event = ring.at(index)
+            if concerns(event, self.tp, self.brokers):
+                if event[3] in ("append", "high-watermark", "became-leader"):
+                    self._leading = node_of(event)
+                self.steps.append(step_of(event, find, self._leading))
+        self._next = ring.total

@@ -1,0 +1,149 @@
+"""Looking closer on the main screen: the selected thing in full, the event log's filter and its causes, the help."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.strip import Strip
+
+from core.journal.events import DETAIL, NORMAL, NOTABLE
+from tui import dialogs
+from tui.actions import ACTIONS
+from tui.layout import SizeClass, size_class
+from tui.palette import ABOUT, PALETTES
+from tui.panels.grid import FILTERS, in_order
+from tui.panels.inspector import paint_broker, paint_event_detail, paint_partition
+from tui.panels.scenario import paint_scenario
+from tui.rows import blank, rule
+from tui.screen import MainScreen, Paintable
+from tui.situation import Option, Question, Situation
+
+_LEVELS: Final = (NOTABLE, NORMAL, DETAIL)
+
+
+class Looking(MainScreen):
+    """The part of the main screen that looks closer."""
+
+    def _selected_in_full(self, width: int) -> tuple[str, list[Strip], str]:
+        """Headline, lines and note of what is selected in the panel that has the keys."""
+        situation = self.situation()
+        if self._layout_now is not None and self._layout_now.size is SizeClass.WIDE and not self._layout_now.scenario:
+            return self._everything_in_full(situation, width)
+        if situation.focus == "events" and situation.event is not None:
+            return (
+                "Why",
+                paint_event_detail(situation.event, self.session.rings.find, self.paint, width),
+                "< to its cause" if situation.event[2] else "",
+            )
+        if situation.focus == "brokers" and situation.broker is not None:
+            return f"Broker b{situation.broker.id}", paint_broker(situation.broker, self.view, self.paint, width), ""
+        if situation.partition is not None:
+            return "Partition", paint_partition(situation.partition, self.view, self.paint, width), ""
+        return "Nothing selected", [], ""
+
+    def _everything_in_full(self, situation: Situation, width: int) -> tuple[str, list[Strip], str]:
+        """Where there is room: partition, broker and event below each other; without a selected event the last notable one."""
+        paint, view = self.paint, self.view
+        lines: list[Strip] = []
+
+        def section(title: str, content: list[Strip], note: str = "") -> None:
+            lines.extend([blank(width), rule(title, note, width, paint.title, paint.faint, paint.muted), *content])
+
+        if situation.partition is not None:
+            lines += paint_partition(situation.partition, view, paint, width)
+        if situation.broker is not None:
+            section(f"Broker b{situation.broker.id}", paint_broker(situation.broker, view, paint, width))
+        ring = self.session.rings.of(NOTABLE)
+        event = situation.event if situation.event is not None else ring.at(ring.total - 1) if ring.total else None
+        if event is not None:
+            section(
+                "Why",
+                paint_event_detail(event, self.session.rings.find, paint, width),
+                "selected event" if situation.event is not None else "last notable event",
+            )
+        return "Partition", lines, ""
+
+    def _filter(self) -> None:
+        if self.page is not None and self.page.filter():
+            self.show_now()
+            return
+        level = _LEVELS[(_LEVELS.index(self.events.level) + 1) % len(_LEVELS)]
+        self.events.use(self.session.rings.of(level), level)
+        self.show_now()
+
+    def _follow(self) -> None:
+        if self.page is not None and self.page.follow():
+            self.show_now()
+            return
+        self.events.follow()
+        self.show_now()
+
+    def _order(self) -> None:
+        self._worst_first = not self._worst_first
+        self.show_now()
+
+    def _only(self) -> None:
+        """The next of kafka-topics' filters, then all again."""
+        names = ["", *FILTERS]
+        self._which = names[(names.index(self._which) + 1) % len(names)]
+        first = next((p.tp for p in in_order(self.view, self._worst_first, self._which)), None)
+        if first is not None and self._which:
+            self.choose(partition=first)
+        count = sum(FILTERS[self._which](p) for p in self.view.partitions) if self._which else len(self.view.partitions)
+        self.say(f"partitions: {self._which or 'all'}, {count}" + (f" (kafka-topics --{self._which}-partitions)" if self._which else ""))
+
+    def _zoom(self) -> None:
+        if self.page is not None:
+            if self.page.enter():
+                self.show_now()
+            return
+        if self.timeline.has_focus:
+            self._go_to_mark()
+            return
+        width = max(20, min(self.app.size.width - 6, 150))
+        state = self._scenario()
+        if self._layout_now is not None and self._layout_now.shared and not self.events.has_focus and state is not None:
+            self.app.push_screen(dialogs.Closer("Scenario", paint_scenario(state, self.paint, (width, 8 + 6 * len(state.expectations)))))
+            return
+        title, content, _ = self._selected_in_full(width)
+        self.app.push_screen(dialogs.Closer(title, content))
+
+    def _show_help(self) -> None:
+        situation = self.situation()
+        self.app.push_screen(
+            dialogs.Help(
+                self.paint,
+                self.display_as.keymap,
+                {a.id: a.refuse(situation) for a in ACTIONS},
+                {a.id: a.words(situation) for a in ACTIONS},
+                min(156, self.app.size.width * 92 // 100) - 7,
+                f"Screen {self.app.size.width}×{self.app.size.height}, {size_class(*self.app.size)}.",
+            )
+        )
+
+    def _colours(self) -> None:
+        """Another palette, or other glyphs; at once, for this session."""
+        app = self.app
+        assert isinstance(app, Paintable)
+        options = [Option(str(n), name, (), ABOUT[name] + (" ◂ now" if name == app.palette else "")) for n, name in enumerate(PALETTES, 1)]
+        options.append(Option("a", "glyphs" if app.ascii_only else "ASCII", (), "instead of " + ("ASCII" if app.ascii_only else "glyphs")))
+
+        def chosen(option: Option | None) -> None:
+            if option is None:
+                return
+            if option.key == "a":
+                app.ascii_only = not app.ascii_only
+                self.app.refresh()
+            else:
+                app.use_palette(option.label)
+            self.refresh_view()
+
+        self.app.push_screen(
+            dialogs.Ask(Question("Colours", "Every state has its glyph or word in each.", tuple(options)), self.paint), chosen
+        )
+
+    def _palette(self) -> None:
+        self.app.action_command_palette()
+
+    def _leave(self) -> None:
+        self.app.exit(0)

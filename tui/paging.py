@@ -1,0 +1,103 @@
+"""Opening and leaving the screens beside the overview, and handing them the keys. Which there are, in the order of their keys, stands here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.errors import KafkaError
+from core.journal.events import DETAIL, NORMAL, NOTABLE
+from scenarios.play_target import PlayTarget
+from tui.screen import MainScreen
+from tui.screens.compare import ComparePage
+from tui.screens.durability import DurabilityPage
+from tui.screens.lane import LanePage
+from tui.screens.metrics import MetricsPage
+from tui.screens.page import OVERVIEW, Page, PagePanel, Tab
+from tui.screens.partition import PartitionPage
+from tui.screens.scenarios import ScenariosPage
+from tui.screens.settings import SettingsPage
+
+PAGES: Final[tuple[type[Page], ...]] = (PartitionPage, LanePage, MetricsPage, DurabilityPage, SettingsPage, ScenariosPage, ComparePage)
+"""Every page, in the order of the keys from 2 on."""
+
+TABS: Final[tuple[Tab, ...]] = (
+    ("1", "Overview", "Overview", OVERVIEW),
+    *((str(number), page.label, page.brief or page.label, f"screen-{page.name}") for number, page in enumerate(PAGES, start=2)),
+)
+"""The line of tabs."""
+
+
+class Paging(MainScreen):
+    """The part of the main screen that has pages."""
+
+    _pages: dict[str, Page]
+
+    def open_page(self, name: str) -> Page:
+        """Open a page, or have it open already."""
+        page = self._pages.get(name)
+        if page is None:
+            page = self._pages[name] = next(each for each in PAGES if each.name == name)(self)
+        if self.page is not page:
+            if self.page is not None:
+                self.page.closed()
+            self.page = page
+            page.opened()
+            self._rearrange()
+            self.page_panel.focus()
+        self.show_now()
+        return page
+
+    def leave_page(self) -> None:
+        """Back to the overview."""
+        if self.page is not None:
+            self.page.closed()
+            self.page = None
+            self._rearrange()
+            self.grid.focus()
+        self.show_now()
+
+    def show_event(self, seq: int) -> None:
+        """Select an event where it is best read: on the open page if it can, otherwise in the overview's log."""
+        for level in (self.events.level, NOTABLE, NORMAL, DETAIL):
+            if level > self.events.level:
+                continue
+            ring = self.session.rings.of(level)
+            if ring.index_of(seq) is not None:
+                self.leave_page()
+                self.events.use(ring, level)
+                self.events.go_to(seq)
+                self.events.focus()
+                return
+        self.say(f"event {seq} is no longer in memory; g and #{seq} goes back to it", refused=True)
+
+    def _leave_page_now(self) -> None:
+        self.leave_page()
+
+    def start_over(self, target: PlayTarget) -> None:
+        """End this session and open another."""
+        self.session.pause()
+        try:
+            self.app.open_target(target)  # type: ignore[attr-defined]
+        except (KafkaError, ValueError) as wrong:
+            self.say(str(wrong), refused=True)
+
+    def _search(self) -> None:
+        if self.page is not None and not self.page.search():
+            self.say("this screen has nothing to filter", refused=True)
+
+    def _back(self) -> None:
+        if self.page is None or not self.page.back():
+            self.leave_page()
+        else:
+            self.show_now()
+
+    def on_page_panel_chosen(self, message: PagePanel.Chosen) -> None:
+        """A tab was clicked."""
+        if message.action == OVERVIEW:
+            self.leave_page()
+        else:
+            self.open_page(message.action.removeprefix("screen-"))
+
+    def on_page_panel_clicked(self, message: PagePanel.Clicked) -> None:
+        """The page itself was clicked."""
+        self.show_now()

@@ -1,0 +1,293 @@
+"""The timeline: the whole branch from left to right, a mark for every notable thing that happened, by kind. A click goes there.
+
+Below each other, as there is room: what people broke or changed, with bookmarks; what became of the ISR; who was elected; what
+went wrong. The span grows in steps of 1, 2 and 5, so that marks stay where they are while time goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from core.units import SECOND, format_clock
+from tui.branches import Mark
+from tui.palette import Palette
+from tui.panels.lines import Lines
+from tui.rows import Row, blank
+
+KINDS_OF: Final[Mapping[str, str]] = {
+    "records-lost": "loss",
+    "records-diverged": "loss",
+    "partition-offline": "error",
+    "log-dir-failed": "error",
+    "unflushed-lost": "error",
+    "records-exposed": "error",
+    "records-duplicated": "error",
+    "append-refused": "error",
+    "alter-partition-refused": "error",
+    "controller-request-refused": "error",
+    "no-majority": "error",
+    "consumer-reset": "error",
+    "truncated": "truncation",
+    "log-restarted": "truncation",
+    "uncommitted-dropped": "truncation",
+    "leader-elected": "election",
+    "controller-elected": "election",
+    "isr-shrunk": "shrink",
+    "isr-expanded": "expand",
+    "act": "act",
+    "broker-stopped": "fault",
+    "broker-paused": "fault",
+    "broker-fenced": "fault",
+    "session-expired": "fault",
+    "broker-left": "fault",
+    "controller-stopped": "fault",
+    "controller-paused": "fault",
+    "controller-resigned": "fault",
+    "link-cut": "fault",
+    "link-held": "fault",
+    "disk-slowed": "fault",
+}
+"""What sort of mark a kind of event makes; kinds that are not here make none: they go with one that is."""
+
+LOOKS: Final[Mapping[str, tuple[str, str]]] = {
+    "bookmark": ("◆", "you"),
+    "loss": ("✖", "bad"),
+    "error": ("!", "bad"),
+    "truncation": ("◄", "warn"),
+    "election": ("★", "leader"),
+    "shrink": ("▼", "warn"),
+    "expand": ("▲", "good"),
+    "fault": ("✕", "bad"),
+    "act": ("▸", "you"),
+}
+"""Glyph and style role of each sort, the weightiest first: where two fall on one cell that one shows."""
+
+WORDS: Final[Mapping[str, str]] = {
+    "bookmark": "bookmark", "loss": "loss", "error": "error", "truncation": "truncated", "election": "election",
+    "shrink": "ISR shrinks", "expand": "ISR grows", "fault": "fault", "act": "act",
+}  # fmt: skip
+
+_RANK: Final = {sort: number for number, sort in enumerate(LOOKS)}
+
+LANES: Final[Mapping[int, tuple[tuple[str, frozenset[str]], ...]]] = {
+    1: (("", frozenset(LOOKS)),),
+    2: (("done", frozenset({"bookmark", "fault", "act"})), ("came", frozenset(LOOKS) - {"bookmark", "fault", "act"})),
+    4: (
+        ("faults", frozenset({"bookmark", "fault", "act"})),
+        ("ISR", frozenset({"shrink", "expand"})),
+        ("leaders", frozenset({"election"})),
+        ("harm", frozenset({"loss", "error", "truncation"})),
+    ),
+}
+"""The lanes by how many there is room for, with the sorts each shows."""
+
+LEAST_SPAN: Final[int] = 10 * SECOND
+
+
+def height_for(height: int) -> int:
+    """Lines the timeline takes of a screen of that height: its axis, and its lanes."""
+    return 1 if height < 36 else 3 if height < 50 else 5
+
+
+def span_for(end: int) -> int:
+    """The span of the axis, µs: 1, 2 or 5 times a power of ten seconds that is not less."""
+    power: int = LEAST_SPAN
+    while True:
+        for step in (1, 2, 5):
+            if step * power >= end:
+                return step * power
+        power *= 10
+
+
+@attrs.define
+class Buckets:
+    """Marks by cell, taken in once each; all anew when the scale changes or the branch is another one.
+
+    Attributes:
+        cells, span: the scale.
+        sorts: of each cell, the sorts in it, as a set of ranks, with the last mark of each.
+    """
+
+    cells: int = 0
+    span: int = 0
+    _source: Sequence[Mark] | None = None
+    _taken: int = 0
+    sorts: list[dict[str, Mark]] = attrs.field(factory=list)
+
+    def take(self, marks: Sequence[Mark], cells: int, span: int) -> None:
+        """Bring up to date."""
+        if (cells, span) != (self.cells, self.span) or marks is not self._source or len(marks) < self._taken:
+            self.cells, self.span, self._source, self._taken = cells, span, marks, 0
+            self.sorts = [{} for _ in range(cells)]
+        if cells <= 0:
+            return
+        for mark in marks[self._taken :]:
+            sort = KINDS_OF.get(mark.kind)
+            if sort is not None:
+                self.sorts[min(cells - 1, mark.time * cells // span)][sort] = mark
+        self._taken = len(marks)
+
+
+def paint_timeline(
+    buckets: Buckets,
+    bookmarks: Sequence[tuple[int, str]],
+    now: int,
+    end: int,
+    paint: Palette,
+    size: tuple[int, int],
+    *,
+    focused: bool,
+    told: str,
+) -> list[Strip]:
+    """The strip's lines.
+
+    Args:
+        buckets: the marks, brought up to date for `axis_of(size)`.
+        bookmarks: time and note of each.
+        now, end: where one is, and how far the branch was lived, µs.
+        paint, size, focused: as for every panel.
+        told: what the selected mark says; empty when none is.
+    """
+    width, height = size
+    left, cells = axis_of(size)
+    span = buckets.span
+    lanes = LANES[4 if height >= 5 else 2 if height >= 3 else 1]
+    at = min(cells - 1, now * cells // span) if cells > 0 else 0
+    lived = min(cells - 1, end * cells // span) if cells > 0 else 0
+    noted = {min(cells - 1, time * cells // span) for time, _ in bookmarks} if cells > 0 else set()
+    lines: list[Strip] = []
+    if height >= 3:
+        lines.append(_axis(span, cells, left, now, paint, width, focused, told))
+    for name, sorts in lanes:
+        row = Row().add(f" {name}".ljust(left) if height >= 3 else (f" {format_clock(now)}" if not told else " ").ljust(left), paint.muted)
+        marked = {cell for cell, here in enumerate(buckets.sorts[:cells]) if not sorts.isdisjoint(here)} | {at}
+        if "bookmark" in sorts:
+            marked |= noted
+        begin = 0
+        for cell in sorted(marked):
+            _line(row, begin, cell, lived, paint)
+            begin = cell + 1
+            here = [sort for sort in buckets.sorts[cell] if sort in sorts] if cell < len(buckets.sorts) else []
+            if cell in noted and "bookmark" in sorts:
+                here.append("bookmark")
+            if here:
+                glyph, role = LOOKS[min(here, key=_RANK.__getitem__)]
+                style: Style = getattr(paint, role) if cell <= at else paint.faint
+            else:
+                glyph, style = "│", paint.key
+            if cell == at and focused:
+                style = style + paint.cursor
+            row.add(glyph, style)
+        _line(row, begin, cells, lived, paint)
+        row.add(f" {format_clock(span)}" if height < 3 else " ", paint.faint)
+        lines.append(row.strip(width))
+    while len(lines) < height:
+        lines.append(blank(width))
+    return lines[:height]
+
+
+def _line(row: Row, begin: int, end: int, lived: int, paint: Palette) -> None:
+    """The axis itself from one cell up to another: solid as far as the branch was lived."""
+    solid = max(0, min(end, lived + 1) - begin)
+    row.add("─" * solid, paint.faint).add("·" * (end - begin - solid), paint.faint)
+
+
+def axis_of(size: tuple[int, int]) -> tuple[int, int]:
+    """Cells before the axis, and of the axis itself."""
+    width, height = size
+    left = 10 if height >= 3 else 11
+    return left, max(1, width - left - (1 if height >= 3 else 11))
+
+
+def _axis(span: int, cells: int, left: int, now: int, paint: Palette, width: int, focused: bool, told: str) -> Strip:
+    """The headline: name, times along the axis, and what the marks mean or what the selected one says."""
+    row = Row().add(" Timeline".ljust(left), paint.title_focused if focused else paint.title)
+    if told:
+        return row.add(" " + told, paint.text).strip(width)
+    marks = 10 if cells >= 150 else 5
+    for number in range(marks):
+        at = left + number * cells // marks
+        row.pad(at).add(format_clock(number * span // marks)[:-4] + " ", paint.muted)
+        stop = left + (number + 1) * cells // marks
+        row.add("─" * max(0, stop - row.width - (0 if number < marks - 1 else 10)), paint.faint)
+    return row.pad(width - 10).add(" " + format_clock(span)[:-4], paint.muted).strip(width)
+
+
+class Timeline(Lines, can_focus=True):
+    """The strip as a widget. With the keys, ← and → choose a mark and Enter goes there; a click goes to its time."""
+
+    class Wanted(Message):
+        """Somebody wants to be at a time, µs, or (`seq`) at an event."""
+
+        def __init__(self, time: int, seq: int = -1) -> None:
+            super().__init__()
+            self.at = time
+            self.seq = seq
+
+    def __init__(self, paint: Palette, *, id: str) -> None:
+        super().__init__(paint, id=id)
+        self.buckets = Buckets()
+        self.marks: Sequence[Mark] = ()
+        self.chosen: int | None = None
+        self._end = 0
+        self._painted: object = None
+        self._sorts: object = None
+
+    @property
+    def mark(self) -> Mark | None:
+        """The selected mark."""
+        return self.marks[self.chosen] if self.chosen is not None and self.chosen < len(self.marks) else None
+
+    def move(self, by: int, now_seq: int) -> None:
+        """Choose the next mark before or after the selected one; without one, before or after now."""
+        step = 1 if by > 0 else -1
+        at = self.chosen
+        if at is None:
+            at = next((n for n in range(len(self.marks) - 1, -1, -1) if self.marks[n].seq <= now_seq), -1) + (1 if step < 0 else 0)
+        at += step
+        while 0 <= at < len(self.marks) and self.marks[at].kind not in KINDS_OF:
+            at += step
+        if 0 <= at < len(self.marks):
+            self.chosen = at
+
+    def update(self, marks: Sequence[Mark], bookmarks: Sequence[tuple[int, str]], now: int, end: int, told: str) -> None:
+        """Show a new state."""
+        size = (self.box.width, self.box.height)
+        self.marks, self._end = marks, end
+        if self.chosen is not None and (self.chosen >= len(marks) or not self.has_focus):
+            self.chosen = None
+        _, cells = axis_of(size)
+        span = span_for(max(end, now))
+        self.buckets.take(marks, cells, span)
+        clock = format_clock(now) if size[1] < 3 else ""
+        scale = (now * cells // span, end * cells // span, self.buckets.span, len(marks), self.buckets.sorts is self._sorts)
+        painted = (size, scale, tuple(bookmarks), clock, told, self.has_focus, id(self.paint))
+        if painted == self._painted:
+            return
+        self._painted, self._sorts = painted, self.buckets.sorts
+        self.show(paint_timeline(self.buckets, bookmarks, now, end, self.paint, size, focused=self.has_focus, told=told))
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the mark under the mouse, or to that time."""
+        left, cells = axis_of((self.box.width, self.box.height))
+        cell = event.x - left
+        if not 0 <= cell < cells or not self.buckets.span:
+            return
+        here = self.buckets.sorts[cell] if cell < len(self.buckets.sorts) else {}
+        lanes = LANES[4 if self.box.height >= 5 else 2 if self.box.height >= 3 else 1]
+        lane = event.y - 1 if self.box.height >= 3 else 0
+        wanted = lanes[lane][1] if 0 <= lane < len(lanes) else frozenset(LOOKS)
+        sorts = [sort for sort in here if sort in wanted]
+        if sorts:
+            mark = here[min(sorts, key=_RANK.__getitem__)]
+            self.post_message(self.Wanted(mark.time, mark.seq))
+        else:
+            time = (2 * cell + 1) * self.buckets.span // (2 * cells)
+            self.post_message(self.Wanted(min(time, self._end)))

@@ -1,0 +1,143 @@
+"""A second run beside the session's, kept in step with it: the same under another release, or another branch of it.
+
+It is a cluster of its own that is given the same acts at the same virtual times. It goes on some steps at a time, so that a long
+way does not hold up keys; when the session goes back, or begins a new branch, it starts anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from core.errors import ActRefused, KafkaError
+from core.journal.events import DETAIL, EventTuple
+from core.view import ClusterView
+from tui.course import Outlet, Played, Start, Tape
+from tui.ring import Rings
+
+_LOOK_AT_THE_CLOCK: Final = 32
+"""Steps between two looks at the wall clock."""
+
+
+@attrs.frozen
+class Parted:
+    """The first event that the two runs do not share; None for a run that has no further event by then."""
+
+    seq: int
+    here: EventTuple | None
+    there: EventTuple | None
+
+
+class Rival:
+    """The other run.
+
+    Attributes:
+        words: what it is: `Kafka 3.6`, `branch 2`.
+        refused: acts that were impossible there, with the reason.
+        parted: the first difference found so far.
+    """
+
+    def __init__(self, words: str, start: Start, *, acts: Sequence[Played] | None = None, end: int = -1) -> None:
+        """Make ready.
+
+        Args:
+            words: what it is.
+            start: makes its course.
+            acts: of a branch, done at their very steps; None: those of the session are followed.
+            end: how far a branch was lived, µs; -1: as far as the session.
+        """
+        self.words = words
+        self._start = start
+        self._own = None if acts is None else list(acts)
+        self._end = end
+        self._restart()
+
+    def _restart(self) -> None:
+        self.rings = Rings()
+        outlet = Outlet(self._take)
+        self.tape = Tape(self._start(outlet), outlet, self._own or ())
+        self._done: list[Played] = []
+        self.refused: list[tuple[Played, str]] = []
+        self.parted: Parted | None = None
+        self._checked = 0
+
+    def _take(self, event: EventTuple) -> None:
+        self.rings.take(event)
+
+    def work(self, now: int, steps: int, acts: Sequence[Played], seconds: float) -> bool:
+        """Come up to a moment of the session: its virtual time, or by hand its steps; True when it has arrived.
+
+        Args:
+            now, steps: where the session stands.
+            acts: what people have done there so far.
+            seconds: of wall time at most.
+        """
+        if (
+            self._own is None and (self.tape.cluster.now > now or (self.tape.stepwise and self.tape.steps > steps) or self._other(acts))
+        ) or (self._own is not None and self.tape.cluster.now > now):
+            self._restart()
+        end = time.perf_counter() + seconds
+        count = 0
+        goal = now if self._end < 0 else min(now, self._end)
+        while True:
+            act = acts[len(self._done)] if self._own is None and len(self._done) < len(acts) else None
+            if self.tape.stepwise:
+                if act is not None and act.steps <= self.tape.steps:
+                    self._carry_out(act)
+                    continue
+                if self.tape.steps >= steps or not self.tape.step():
+                    return True
+            else:
+                due = self.tape.next_due()
+                upto = goal if act is None else min(goal, act.time)
+                if due is not None and due <= upto:
+                    self.tape.step()
+                else:
+                    self.tape.advance_to(upto)
+                    if act is None or act.time > goal:
+                        return True
+                    self._carry_out(act)
+                    continue
+            count += 1
+            if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
+                return False
+
+    def _other(self, acts: Sequence[Played]) -> bool:
+        """Whether the session has done something else than was done here."""
+        done = len(self._done)
+        return len(acts) < done or any(one.act != two.act or one.time != two.time for one, two in zip(self._done, acts, strict=False))
+
+    def _carry_out(self, played: Played) -> None:
+        try:
+            self.tape.cluster.do(played.act)
+        except (ActRefused, KafkaError, ValueError) as refusal:
+            self.refused.append((played, str(refusal)))
+        self._done.append(played)
+
+    @property
+    def now(self) -> int:
+        """Virtual time it has come to."""
+        return self.tape.cluster.now
+
+    def view(self) -> ClusterView:
+        """The frozen state."""
+        return self.tape.cluster.view()
+
+    def compare(self, rings: Rings) -> Parted | None:
+        """Look for the first event that differs, as far as both have come and both still have their events in memory."""
+        if self.parted is not None:
+            return self.parted
+        mine, theirs = rings.of(DETAIL), self.rings.of(DETAIL)
+        upto = min(mine.total, theirs.total)
+        at = max(self._checked, mine.first, theirs.first)
+        while at < upto:
+            here, there = mine.at(at), theirs.at(at)
+            at += 1
+            if here[1] != there[1] or here[3:] != there[3:]:
+                self.parted = Parted(here[0], here, there)
+                break
+        self._checked = at
+        return self.parted

@@ -1,0 +1,165 @@
+"""The durability account: which acknowledged or read records are lost, which committed ones hang on luck, and the event behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import attrs
+from textual.strip import Strip
+
+from core.detail import ExposedRecords, Harm, LostRecords
+from core.ids import TopicPartition
+from core.journal.events import NOTABLE, EventTuple
+from core.view import ClusterView
+from tui.palette import Palette
+from tui.panels.inspector import paint_event_detail
+from tui.ring import Rings, sentence
+from tui.rows import Row, blank, rule, wrap
+from tui.screens.page import Page
+from tui.tables import Cell, Column, paint_table
+
+
+@attrs.frozen
+class Entry:
+    """A line of the account: something lost or exposed, and the event behind it (0: no longer known)."""
+
+    harm: LostRecords | ExposedRecords
+    event: int
+
+
+def entries_of(harm: Harm, exposed_by: Callable[[TopicPartition], int]) -> list[Entry]:
+    """Every line, what is lost first; `exposed_by` finds the event with which a partition's exposure began."""
+    return [*(Entry(each, each.event) for each in harm.lost), *(Entry(each, exposed_by(each.tp)) for each in harm.exposed)]
+
+
+def exposure_events(rings: Rings) -> dict[TopicPartition, int]:
+    """The last event in memory that told of each partition's exposure."""
+    found: dict[TopicPartition, int] = {}
+    ring = rings.of(NOTABLE)
+    for index in range(ring.first, ring.total):
+        event = ring.at(index)
+        if event[3] == "records-exposed":
+            found[TopicPartition(event[4], event[5])] = event[0]
+    return found
+
+
+def paint_durability(
+    view: ClusterView, entries: list[Entry], find: Callable[[int], EventTuple | None], paint: Palette, size: tuple[int, int], selected: int
+) -> list[Strip]:
+    """The account: totals, a line for each harm, and below why the selected one came about."""
+    width, height = size
+    lost = sum(e.harm.records for e in entries if isinstance(e.harm, LostRecords))
+    exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
+    note = f"{lost:,} lost, {exposed:,} exposed" if entries else "nothing lost, nothing exposed"
+    out = [rule("Durability account", note, width, paint.title_focused, paint.faint, paint.bad if entries else paint.good)]
+    head = Row().add(" accepted ", paint.muted).add(f"{view.accepted:,}", paint.number).add("  acknowledged ", paint.muted)
+    head.add(f"{view.acked:,}", paint.number).add("  lost ", paint.muted).add(f"{view.lost:,}", paint.bad if view.lost else paint.number)
+    head.add("  exposed ", paint.muted).add(f"{view.exposed:,}", paint.warn if view.exposed else paint.number)
+    head.add("  duplicated ", paint.muted).add(f"{view.duplicated:,}", paint.warn if view.duplicated else paint.number)
+    head.add("  diverged ", paint.muted).add(f"{view.diverged:,}", paint.bad if view.diverged else paint.number)
+    out.append(head.strip(width))
+    if not entries:
+        words = (
+            "Every record that was acknowledged or read is in the log that counts, and every replica that may be elected holds all that is "
+            "committed. To see harm: acks=1 and a kill (a 1, k), or an unclean election (u on, kill the ISR, start an old replica)."
+        )
+        for line in wrap(words, width - 2):
+            out.append(Row().add(f" {line}", paint.text).strip(width))
+        return out
+    chosen = entries[selected]
+    event = find(chosen.event) if chosen.event else None
+    why = [rule("Because", "⏎ shows the event", width, paint.title, paint.faint, paint.muted)]
+    if event is not None:
+        why += paint_event_detail(event, find, paint, width)
+    elif chosen.event:
+        why.append(Row().add(f" event {chosen.event} is no longer in memory; ⏎ goes back to its moment", paint.muted).strip(width))
+    why = why[: max(4, height // 2)]
+    rows = max(1, height - len(out) - len(why) - 1)
+    top = max(0, min(selected - rows // 2, len(entries) - rows))
+    columns = (
+        Column(""), Column("partition"), Column("producer", rank=2), Column("offsets"), Column("records", right=True),
+        Column("epoch", right=True, rank=3), Column("for whom", rank=1), Column("behind it", rest=True, least=16),
+    )  # fmt: skip
+    table: list[list[Cell]] = []
+    for entry in entries[top : top + rows]:
+        harm = entry.harm
+        behind = find(entry.event) if entry.event else None
+        words = f"#{entry.event} " + (sentence(behind) if behind is not None else "")
+        span = f"{harm.start:,}–{harm.end - 1:,}" if harm.end > harm.start + 1 else f"{harm.start:,}"
+        if isinstance(harm, LostRecords):
+            pieces = f" in {harm.pieces}" if harm.pieces > 1 else ""
+            table.append(
+                [
+                    ("✖", paint.bad), (str(harm.tp), paint.partition), (harm.producer, paint.broker), (span + pieces, paint.number),
+                    (f"{harm.records:,}", paint.bad), (f"{harm.epoch}", paint.muted), (f"LOST, {harm.grade}", paint.bad), (words, paint.muted),
+                ]
+            )  # fmt: skip
+        else:
+            lacking = " ".join(f"b{broker}" for broker in harm.brokers)
+            table.append(
+                [
+                    ("◬", paint.warn), (str(harm.tp), paint.partition), ("", paint.muted), (span, paint.number),
+                    (f"{harm.records:,}", paint.warn), ("", paint.muted), (f"exposed by {lacking}", paint.warn), (words, paint.muted),
+                ]
+            )  # fmt: skip
+    out += paint_table(columns, table, paint, width, selected=selected - top)
+    while len(out) < height - len(why):
+        out.append(blank(width))
+    return [*out, *why][:height]
+
+
+class DurabilityPage(Page):
+    """The page: ↑ and ↓ choose a harm, Enter shows the event behind it."""
+
+    name: ClassVar[str] = "durability"
+    label: ClassVar[str] = "Durability"
+    brief: ClassVar[str] = "Harm"
+
+    _selected = 0
+    _entries: list[Entry] = []  # noqa: RUF012
+    _known: tuple[object, ...] = ()
+
+    def _gather(self) -> list[Entry]:
+        """The account; made anew only when something in it may have changed."""
+        board = self.board
+        view = board.view
+        key = (board.session.rings, view.lost, view.exposed, view.seq if view.exposed else 0)
+        if key != self._known:
+            events = exposure_events(board.session.rings) if view.exposed else {}
+            self._known, self._entries = key, entries_of(board.session.cluster.harm(), lambda tp: events.get(tp, 0))
+        self._selected = max(0, min(self._selected, len(self._entries) - 1))
+        return self._entries
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now."""
+        entries = self._gather()
+        return paint_durability(self.board.view, entries, self.board.session.rings.find, self.paint, (width, height), self._selected)
+
+    @property
+    def event(self) -> EventTuple | None:
+        """The event behind the selected harm."""
+        if not self._entries:
+            return None
+        seq = self._entries[self._selected].event
+        return self.board.session.rings.find(seq) if seq else None
+
+    def move(self, key: str) -> bool:
+        """Another harm."""
+        by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._entries)}.get(key)
+        if by is None:
+            return False
+        self._selected = max(0, min(len(self._entries) - 1, self._selected + by))
+        if self._entries:
+            self.board.choose(partition=self._entries[self._selected].harm.tp)
+        return True
+
+    def enter(self) -> bool:
+        """The event behind the selected harm: in the log, or by going back to its moment."""
+        if self._entries:
+            seq = self._entries[self._selected].event
+            if seq and self.board.session.rings.find(seq) is None:
+                self.board.go_to_event(seq)
+            elif seq:
+                self.board.show_event(seq)
+        return True

@@ -1,0 +1,195 @@
+"""What a screen beside the overview is: a page that stands between header and footer while every key of the overview goes on working.
+
+A page is no widget. It is asked for its lines of a given size, told of keys that move, of Enter and of clicks, and has what is
+selected on it. One widget (`PagePanel`) shows whichever is open. So a page can be tested by its lines alone.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from core.journal.events import EventTuple
+from tui.palette import Palette
+from tui.panels.lines import Lines
+from tui.rows import Row, blank
+from tui.screen import MainScreen
+
+OVERVIEW: Final = "overview"
+"""What the screen without a page is called."""
+
+Tab = tuple[str, str, str, str]
+"""A screen in the line of tabs: its key, its name, a shorter one, the action that opens it."""
+
+
+class Page:
+    """Base of all pages.
+
+    Attributes:
+        name: its id, as in the action that opens it.
+        label: one word for the line of tabs; `brief` a shorter one where there is little room.
+        top: the first line of its content that is shown, for pages that scroll.
+    """
+
+    name: ClassVar[str] = ""
+    label: ClassVar[str] = ""
+    brief: ClassVar[str] = ""
+
+    def __init__(self, board: MainScreen) -> None:
+        self.board = board
+        self.top = 0
+        self._rows = 0
+        self._height = 0
+
+    @property
+    def paint(self) -> Palette:
+        """The styles."""
+        return self.board.paint
+
+    # --- what a page says of itself --------------------------------------------------------------------------------
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now; as many as there is height, or fewer."""
+        raise NotImplementedError
+
+    def opened(self) -> None:
+        """It comes up."""
+
+    def closed(self) -> None:
+        """Another page comes up."""
+
+    @property
+    def event(self) -> EventTuple | None:
+        """The event selected on it, if it has events."""
+        return None
+
+    def select(self, seq: int) -> bool:
+        """Select an event on it; False when it does not show that event."""
+        return False
+
+    # --- what it is told -------------------------------------------------------------------------------------------
+
+    def move(self, key: str) -> bool:
+        """A key that moves: `up`, `down`, `left`, `right`, `pageup`, `pagedown`, `home`; False when the page has no use for it."""
+        return False
+
+    def enter(self) -> bool:
+        """Enter: the selected thing closer; False when there is nothing."""
+        return False
+
+    def click(self, x: int, y: int, meta: dict[str, object]) -> None:
+        """A click at a cell of its lines; `meta` is what the clicked text carries."""
+
+    def filter(self) -> bool:
+        """The key that shows more or less; False when the page has no filter."""
+        return False
+
+    def search(self) -> bool:
+        """The key that asks for a filter; False when the page has nothing to filter."""
+        return False
+
+    def follow(self) -> bool:
+        """The key that follows the newest; False when the page follows nothing."""
+        return False
+
+    def back(self) -> bool:
+        """Escape: one step back within the page; False when the page itself is to be left."""
+        return False
+
+    # --- scrolling -------------------------------------------------------------------------------------------------
+
+    def window(self, content: list[Strip], height: int) -> list[Strip]:
+        """The part of a long content that is shown, with a mark where more follows."""
+        self._rows, self._height = len(content), height
+        self.top = max(0, min(self.top, len(content) - height))
+        shown = content[self.top : self.top + height]
+        if shown and self.top + height < len(content):
+            more = len(content) - self.top - height + 1
+            width = shown[-1].cell_length
+            shown[-1] = Row().add(f" ↓ {more} more lines, PgDn", self.paint.faint).strip(width)
+        return shown
+
+    def scroll(self, key: str) -> bool:
+        """Move the window by a key; whether it was one of those that scroll."""
+        by = {"pageup": -max(1, self._height - 2), "pagedown": max(1, self._height - 2), "home": -self._rows}.get(key)
+        if by is None:
+            return False
+        self.top = max(0, min(self.top + by, self._rows - self._height))
+        return True
+
+
+def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
+    """All screens with their keys; the one that is open stands out. Where there is little room the others are keys only."""
+    if _needed(tabs) > width:
+        current = next((brief for _, name, brief, _ in tabs if name == current), current)
+        tabs = tuple((key, brief, brief, action) for key, _, brief, action in tabs)
+    full = _needed(tabs)
+    row = Row()
+    for key, name, _, action in tabs:
+        meta = Style(meta={"action": action})
+        here = name == current
+        if here:
+            row.add(f" {key} {name} ", paint.brand + meta)
+        elif full <= width:
+            row.add(f"{key}", paint.key + meta).add(f" {name} ", paint.muted + meta)
+        else:
+            row.add(f"{key} ", paint.key + meta)
+    return row.strip(width)
+
+
+def _needed(tabs: tuple[Tab, ...]) -> int:
+    """Cells of the line with every name in it."""
+    return 1 + sum(len(key) + len(name) + 2 for key, name, _, _ in tabs)
+
+
+class PagePanel(Lines, can_focus=True):
+    """Shows a page below the line of tabs."""
+
+    class Chosen(Message):
+        """A tab was clicked."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    class Clicked(Message):
+        """The page itself was clicked and may look different now."""
+
+    def __init__(self, paint: Palette, *, id: str) -> None:
+        super().__init__(paint, id=id)
+        self.page: Page | None = None
+
+    def update(self, page: Page, tabs: tuple[Tab, ...]) -> None:
+        """Show a page."""
+        self.page = page
+        width, height = self.box
+        lines = [paint_tabs(tabs, page.label, self.paint, width), *page.lines(width, max(0, height - 1))][:height]
+        while len(lines) < height:
+            lines.append(blank(width))
+        self.show(lines)
+
+    def on_click(self, event: events.Click) -> None:
+        """A tab opens its screen; the rest is the page's."""
+        meta = event.style.meta
+        if event.y == 0:
+            if "action" in meta:
+                self.post_message(self.Chosen(str(meta["action"])))
+        elif self.page is not None:
+            self.page.click(event.x, event.y - 1, meta)
+            self.post_message(self.Clicked())
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """As the arrow upwards."""
+        self._scrolled("up")
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """As the arrow downwards."""
+        self._scrolled("down")
+
+    def _scrolled(self, key: str) -> None:
+        if self.page is not None and self.page.move(key):
+            self.post_message(self.Clicked())

@@ -1,0 +1,281 @@
+"""Every Kafka setting the laboratory knows: its value here and who set it, its default, whether Kafka takes a change while it runs, what a change does."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+from textual.strip import Strip
+
+from core import acts
+from core.release import Release
+from core.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, render_value
+from core.view import ClusterView
+from tui.palette import Palette
+from tui.rows import Row, blank, rule, wrap
+from tui.screens.page import Page
+from tui.situation import Option, Question
+from tui.tables import Cell, Column, paint_table
+
+
+@attrs.frozen
+class Place:
+    """For whom values are shown: a topic, a broker, a release."""
+
+    topic: str | None
+    broker: int | None
+    release: Release
+
+
+@attrs.frozen
+class Known:
+    """A setting as it stands."""
+
+    setting: Setting
+    value: str
+    default: str
+    origin: str
+    exists: bool
+
+    @property
+    def changed(self) -> bool:
+        """Whether somebody set it."""
+        return self.origin != "default"
+
+
+def gather(settings: Settings, place: Place, wanted: str = "") -> list[Known]:
+    """The settings whose name or meaning has that text: those somebody set first, then the dynamic ones, by name."""
+    found = []
+    for setting in SETTINGS.values():
+        if wanted and wanted.lower() not in f"{setting.name} {setting.meaning}".lower():
+            continue
+        topic = place.topic if setting.scope == "topic" else None
+        broker = place.broker if setting.scope != "controller" else None
+        found.append(
+            Known(
+                setting,
+                said(settings.get(setting.name, broker=broker, topic=topic)),
+                said(setting.default_in(place.release)),
+                settings.origin(setting.name, broker=broker, topic=topic),
+                setting.exists_in(place.release),
+            )
+        )
+    return sorted(found, key=lambda known: (not known.exists, not known.changed, not known.setting.dynamic, known.setting.name))
+
+
+def said(value: int | bool) -> str:
+    """A value as people read it; Kafka's largest numbers by their names."""
+    if not isinstance(value, bool):
+        if value == MAX_LONG:
+            return "Long.MAX_VALUE"
+        if value == MAX_INT:
+            return "Integer.MAX_VALUE"
+    return render_value(value)
+
+
+def consequences(known: Known, view: ClusterView, settings: Settings) -> list[str]:
+    """What the setting means for this cluster now, in numbers, and what a change would do."""
+    name = known.setting.name
+    if name in ("min.insync.replicas",):
+        found = []
+        sizes = [(len(p.isr), len(p.replicas)) for p in view.partitions if not p.offline]
+        most = max((replicas for _, replicas in sizes), default=0)
+        for value in range(1, most + 1):
+            refused = sum(isr < value for isr, _ in sizes)
+            last = sum(isr == value for isr, _ in sizes)
+            words = f"{value}: acks=all refused by {refused} of {len(sizes)} partitions now" if refused else f"{value}: none refused now"
+            found.append(words + (f", {last} would lose writes with the next replica" if last and not refused else ""))
+        return found
+    if name == "unclean.leader.election.enable":
+        waiting = [p for p in view.partitions if p.offline and any(copy.alive for copy in p.copies)]
+        if not waiting:
+            return ["No partition waits for a leader: turning it on elects nobody now, and endangers what replicas outside an ISR lack."]
+        lacks = sum(max(copy.leo for copy in p.copies) - max(copy.leo for copy in p.copies if copy.alive) for p in waiting)
+        return [f"true would elect a leader for {len(waiting)} offline partitions; the replicas alive lack up to {lacks:,} records."]
+    if name == "replica.lag.time.max.ms":
+        lag = settings.us(name) / 1_000_000
+        return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders look each {lag / 2:g} s."]
+    if name == "broker.session.timeout.ms":
+        return [
+            f"A broker that dies without a word is fenced, and its partitions get other leaders, after up to {settings.us(name) / 1_000_000:g} s."
+        ]
+    if name == "replica.fetch.wait.max.ms":
+        return ["Followers of idle partitions fetch this often; a high watermark travels with the next answer, so it may come this late."]
+    if name.endswith("throttled.rate"):
+        return ["Only replicas that a reassignment adds are held to it."]
+    return []
+
+
+def takes_effect(setting: Setting) -> str:
+    """When a change takes effect."""
+    if setting.dynamic:
+        return "dynamic: a change takes effect as soon as the metadata reach a broker"
+    return "read-only: Kafka reads it when a process starts; here it can be forced, as if every broker had been restarted with it"
+
+
+def paint_settings(
+    known: list[Known], place: Place, view: ClusterView, settings: Settings, paint: Palette, size: tuple[int, int], selected: int, wanted: str
+) -> list[Strip]:  # fmt: skip
+    """The table, and below it what the selected setting does."""
+    width, height = size
+    where = f"as on b{place.broker}" + (f" for {place.topic}" if place.topic else "")
+    note = (f"filter: {wanted} · " if wanted else "") + f"{len(known)} of {len(SETTINGS)} · / filters · ⏎ edits"
+    out = [rule(f"Settings {where}", note, width, paint.title_focused, paint.faint, paint.muted)]
+    if not known:
+        return [
+            *out,
+            Row().add(f" No setting has '{wanted}' in its name or meaning; / changes the filter, Esc drops it.", paint.warn).strip(width),
+        ]
+    chosen = known[selected]
+    about = _about(chosen, place, view, settings, paint, width)[: max(5, height // 2)]
+    rows = max(1, height - len(about) - 2)
+    top = max(0, min(selected - rows // 2, len(known) - rows))
+    columns = (
+        Column("setting"), Column("value", right=True), Column("default", right=True, rank=2), Column("set by", rank=1),
+        Column("", rank=3), Column("scope", rank=4), Column("what it is", rest=True, least=24, rank=5),
+    )  # fmt: skip
+    table: list[list[Cell]] = []
+    for each in known[top : top + rows]:
+        live = each.exists
+        table.append(
+            [
+                (each.setting.name, (paint.strong if each.changed else paint.text) if live else paint.key_off),
+                (each.value, paint.you if each.changed else paint.number if live else paint.key_off),
+                (each.default, paint.muted),
+                (each.origin if each.changed else "·", paint.you if each.changed else paint.faint),
+                ("dynamic" if each.setting.dynamic else "read-only", paint.good if each.setting.dynamic else paint.muted),
+                (each.setting.scope, paint.muted),
+                (each.setting.meaning, paint.muted),
+            ]
+        )
+    out += paint_table(columns, table, paint, width, selected=selected - top)
+    while len(out) < height - len(about):
+        out.append(blank(width))
+    return [*out, *about][:height]
+
+
+def _about(known: Known, place: Place, view: ClusterView, settings: Settings, paint: Palette, width: int) -> list[Strip]:
+    setting = known.setting
+    out = [rule(setting.name, "", width, paint.title, paint.faint, paint.muted)]
+    lines = [(setting.meaning, paint.text)]
+    lines += [(each, paint.strong) for each in consequences(known, view, settings)]
+    span = f" from {said(setting.least)} to {said(setting.most)}" if setting.type != "boolean" else ""
+    older = "".join(f", up to {upto} {said(value)}" for upto, value in setting.older_defaults)
+    lines.append(
+        (f"{setting.type}{span}; default {said(setting.default)}{older}; set for a {setting.scope}, or the whole cluster", paint.muted)
+    )
+    if setting.synonym:
+        lines.append((f"where a topic has none of its own, {setting.synonym} holds", paint.muted))
+    lines.append((takes_effect(setting), paint.muted))
+    if not known.exists:
+        lines.append((f"Kafka {place.release.name} does not have it" + (f"; it is there since {setting.since}" if setting.since else f"; {setting.until} was the last that had it"), paint.warn))  # fmt: skip
+    elif setting.since or setting.until:
+        lines.append((" ".join(filter(None, (f"since {setting.since}" if setting.since else "", f"until {setting.until}" if setting.until else ""))), paint.muted))  # fmt: skip
+    for text, style in lines:
+        for number, line in enumerate(wrap(text, width - 4)):
+            out.append(Row().add(" · " if number == 0 else "   ", paint.faint).add(line, style).strip(width))
+    return out
+
+
+def edit_question(setting: Setting, value: str, place: Place) -> Question:
+    """For whom a new value holds: every answer is the act that sets it there."""
+    force = not setting.dynamic
+    options = []
+    if setting.scope == "topic" and place.topic is not None:
+        options.append(Option("t", f"topic {place.topic}", (acts.Set(setting.name, value, topic=place.topic, force=force),)))
+    options.append(Option("c", "the whole cluster", (acts.Set(setting.name, value, force=force),)))
+    if setting.scope != "controller" and place.broker is not None:
+        options.append(Option("b", f"b{place.broker} only", (acts.Set(setting.name, value, broker=place.broker, force=force),)))
+    about = (
+        "For whom?"
+        if setting.dynamic
+        else "Kafka reads this one when a process starts. It is forced here, as if every broker had been restarted with it. For whom?"
+    )
+    return Question(f"{setting.name} = {value}", about, tuple(options))
+
+
+class SettingsPage(Page):
+    """The page: ↑ and ↓ choose a setting, Enter edits it, / filters."""
+
+    name: ClassVar[str] = "settings"
+    label: ClassVar[str] = "Settings"
+
+    _selected = "min.insync.replicas"
+    _wanted = ""
+    _known: list[Known] = []  # noqa: RUF012
+
+    @property
+    def place(self) -> Place:
+        """For whom values are shown: the selected partition's topic and the selected broker."""
+        board = self.board
+        return Place(None if board.chosen is None else board.chosen.topic, board.chosen_broker, board.stage.release)
+
+    def _at(self) -> int:
+        return next((n for n, each in enumerate(self._known) if each.setting.name == self._selected), 0)
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now."""
+        settings = self.board.session.cluster.settings
+        self._known = gather(settings, self.place, self._wanted)
+        at = self._at()
+        if self._known:
+            self._selected = self._known[at].setting.name
+        return paint_settings(self._known, self.place, self.board.view, settings, self.paint, (width, height), at, self._wanted)
+
+    def move(self, key: str) -> bool:
+        """Another setting."""
+        by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(SETTINGS)}.get(key)
+        if by is None or not self._known:
+            return False
+        self._selected = self._known[max(0, min(len(self._known) - 1, self._at() + by))].setting.name
+        return True
+
+    def search(self) -> bool:
+        """Ask for the filter."""
+
+        def take(text: str) -> None:
+            self._wanted = text
+            self.board.show_now()
+
+        self.board.write(
+            "Filter settings",
+            "A part of a name, or of what it means, for example isr or disk; empty shows all.",
+            self._wanted,
+            lambda _: None,
+            take,
+        )
+        return True
+
+    def back(self) -> bool:
+        """Drop the filter first."""
+        if self._wanted:
+            self._wanted = ""
+            return True
+        return False
+
+    def enter(self) -> bool:
+        """Edit the selected setting: its value, then for whom; that is an act, and recorded."""
+        known = next((each for each in self._known if each.setting.name == self._selected), None)
+        if known is None:
+            return True
+        setting = known.setting
+        if not known.exists:
+            self.board.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
+            return True
+        now = self.board.session.cluster.settings.get(setting.name, broker=self.place.broker if setting.scope != "controller" else None, topic=self.place.topic if setting.scope == "topic" else None)  # fmt: skip
+        if setting.type == "boolean":
+            self.board.put(edit_question(setting, "false" if now else "true", self.place))
+            return True
+
+        def wrong(text: str) -> str | None:
+            try:
+                setting.parse(text)
+            except ValueError as refusal:
+                return str(refusal)
+            return None
+
+        about = f"{setting.meaning} {takes_effect(setting).capitalize()}."
+        self.board.write(
+            setting.name, about, render_value(now), wrong, lambda text: self.board.put(edit_question(setting, text, self.place))
+        )
+        return True

@@ -1,0 +1,63 @@
+"""What is selected on the main screen, and how arrows and mouse move that."""
+
+from __future__ import annotations
+
+from tui.panels.brokers import Brokers
+from tui.panels.events import EventLog
+from tui.panels.footer import Footer
+from tui.panels.grid import Grid
+from tui.screen import MainScreen
+
+
+class Selecting(MainScreen):
+    """The part of the main screen that selects."""
+
+    def action_move(self, key: str) -> None:
+        """An arrow: brokers sideways, partitions or events up and down."""
+        if self.page is not None and self.page.move(key):
+            pass
+        elif self.timeline.has_focus and key in ("left", "right"):
+            self.timeline.move(1 if key == "right" else -1, self.view.seq)
+        elif key in ("left", "right"):
+            self._move_broker(1 if key == "right" else -1)
+        elif self.events.has_focus:
+            page = max(1, self.events.box.height - 2)
+            self.events.move({"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.events.ring.total}[key])
+        elif self.brokers.has_focus and key == "down":
+            self.grid.focus()
+        else:
+            page = max(1, self.grid.box.height - 3)
+            self._move_partition({"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -len(self.view.partitions)}[key])
+        self.show_now()
+
+    def _move_broker(self, by: int) -> None:
+        ids = [b.id for b in self.view.brokers]
+        if ids:
+            at = ids.index(self._broker) if self._broker in ids else 0
+            self._broker = ids[(at + by) % len(ids)]
+
+    def _move_partition(self, by: int) -> None:
+        order = [p.tp for p in self.grid.order]
+        if order:
+            at = order.index(self._partition) if self._partition in order else 0
+            self._partition = order[max(0, min(len(order) - 1, at + by))]
+
+    def on_brokers_picked(self, message: Brokers.Picked) -> None:
+        """A broker was clicked."""
+        self._broker = message.broker
+        self.show_now()
+
+    def on_grid_picked(self, message: Grid.Picked) -> None:
+        """A cell was clicked."""
+        self._partition = message.partition
+        if message.broker is not None:
+            self._broker = message.broker
+        self.show_now()
+
+    def on_event_log_picked(self, message: EventLog.Picked) -> None:
+        """Another event is selected: what it is about is selected too."""
+        self._rearrange()
+
+    def on_footer_chosen(self, message: Footer.Chosen) -> None:
+        """A hint was clicked."""
+        self.action_do(message.action)
