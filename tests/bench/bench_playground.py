@@ -1,0 +1,422 @@
+"""What the playground costs, in CPU time, in a real pseudo-terminal of 200×60, beside a DataTable of the same grid in the same run.
+
+Every measurement runs in a process of its own; what the simulation takes is measured apart and left out, so the numbers are
+the view's: frames, painting, writing, collecting garbage. CPU time is what is counted, since the machine may do other things.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import pty
+import random
+import resource
+import select
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+COLUMNS, ROWS = 200, 60
+FPS = 30
+SECONDS = 6.0
+"""Wall seconds of each measurement of frames."""
+ROOT = Path(__file__).parents[2]
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def build(brokers: int, topics: int, partitions: int) -> Any:
+    """A stage with a cluster under load: every partition has three replicas."""
+    from core.acts import Load
+    from core.release import CURRENT
+    from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+    from core.units import SECOND
+    from scenarios.play_target import PlayTarget
+    from tui.target import set_stage
+
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(i) for i in range(1, brokers + 1)),
+        topics=tuple(TopicSpec(f"topic{n}", partitions=partitions, replication_factor=3) for n in range(topics)),
+        settings=(("min.insync.replicas", 2),),
+    )
+    stage = set_stage(PlayTarget(None, spec, CURRENT, title="bench"), own_process=True)
+    for n in range(topics):
+        stage.session.do(Load(f"topic{n}", 200, acks="all", producer=f"load{n}"))
+    stage.session.course.advance_to(2 * SECOND)
+    return stage
+
+
+SMALL, LARGE = (6, 6, 10), (100, 10, 1000)
+
+
+# --- in the terminal's process ---------------------------------------------------------------------------------------
+
+
+class Meter:
+    """CPU seconds of frames; what the simulation takes is kept apart."""
+
+    def __init__(self, session: Any) -> None:
+        self.frames: list[float] = []
+        self.simulated = 0.0
+        self._session_frame = session.frame
+        self._mark: tuple[float, float] | None = None
+        session.frame = self._frame
+
+    def _frame(self, wall: float) -> None:
+        start = time.process_time()
+        if self._mark is not None:
+            self.frames.append(start - self._mark[0] - (self.simulated - self._mark[1]))
+        self._session_frame(wall)
+        self.simulated += time.process_time() - start
+        self._mark = (start, self.simulated - (time.process_time() - start))
+
+
+def told(**numbers: object) -> None:
+    """Hand numbers to whoever started this process."""
+    Path(os.environ["BENCH_OUT"]).write_text(json.dumps(numbers))
+
+
+def play(size: tuple[int, int, int], then: Callable[[Any], Coroutine[Any, Any, dict[str, object]]]) -> None:
+    """Run the playground in this terminal, and measure something once it is up."""
+    from tui.app import Playground
+    from tui.display import Display
+
+    stage = build(*size)
+    app = Playground(stage, Display(fps=FPS))
+
+    async def measure() -> None:
+        await asyncio.sleep(1.0)
+        told(**await then(app))
+        app.exit(0)
+
+    app.call_later(lambda: asyncio.create_task(measure()))
+    app.run()
+
+
+async def frames(app: Any) -> dict[str, object]:
+    """CPU of frames while it plays at speed 1."""
+    session = app.board.session
+    before = session.course.outlet.seq
+    meter, now = Meter(session), session.cluster.now
+    await asyncio.sleep(SECONDS)
+    events = (session.course.outlet.seq - before) / ((session.cluster.now - now) / 1e6)
+    return {"frames": meter.frames[2:], "events": events}
+
+
+async def paused(app: Any) -> dict[str, object]:
+    """CPU while nothing moves; the bytes are counted outside."""
+    app.board.session.pause()
+    app.board.refresh_view()
+    await asyncio.sleep(1.0)
+    Path(os.environ["BENCH_OUT"] + ".paused").touch()
+    start, wall = time.process_time(), time.perf_counter()
+    await asyncio.sleep(SECONDS)
+    share = (time.process_time() - start) / (time.perf_counter() - wall)
+    Path(os.environ["BENCH_OUT"] + ".paused").unlink()
+    await asyncio.sleep(0.5)  # What is written on leaving is none of it: outside a read may still be under way.
+    return {"share": share}
+
+
+async def repaint(app: Any) -> dict[str, object]:
+    """CPU of painting every cell again."""
+    app.board.session.pause()
+    app.board.refresh_view()
+    await asyncio.sleep(0.5)
+    took = []
+    for _ in range(40):
+        start = time.process_time()
+        for widget in app.board.walk_children():
+            widget.refresh()
+        await asyncio.sleep(0.05)
+        took.append(time.process_time() - start)
+    idle = []
+    for _ in range(40):
+        start = time.process_time()
+        await asyncio.sleep(0.05)
+        idle.append(time.process_time() - start)
+    return {"repaint": [one - statistics.median(idle) for one in took]}
+
+
+async def keys(app: Any) -> dict[str, object]:
+    """CPU from a key's arrival to what it changes having been written."""
+    app.board.session.pause()
+    app.board.refresh_view()
+    await asyncio.sleep(0.5)
+    Path(os.environ["BENCH_OUT"] + ".keys").touch()
+    await asyncio.sleep(SECONDS)
+    return {}
+
+
+async def seek(app: Any) -> dict[str, object]:
+    """CPU and wall time of going to random events of a long session, arrival included."""
+    session = app.board.session
+    session.pause()
+    while session.course.outlet.seq < 100_000:
+        session.course.step()
+        if session.course.steps % 512 == 0:
+            session.keeper.offer(session.course)
+    from tui.replay import Goal
+
+    dice, cpu, wall = random.Random("bench:seek"), [], []
+    for _ in range(30):
+        goal = Goal("bench", seq=dice.randint(1, 100_000))
+        start, began = time.process_time(), time.perf_counter()
+        session.go_to(goal)
+        while session.seeking is not None:
+            session.frame(0.03)
+        cpu.append(time.process_time() - start)
+        wall.append(time.perf_counter() - began)
+        await asyncio.sleep(0)
+    return {"cpu": cpu, "wall": wall}
+
+
+async def memory(app: Any) -> dict[str, object]:
+    """Largest resident set, in bytes."""
+    await asyncio.sleep(SECONDS)
+    return {"rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "now": app.board.session.cluster.now}
+
+
+def memory_without_view(until: int) -> None:
+    """The same session without a view."""
+    stage = build(*SMALL)
+    stage.session.course.advance_to(until)
+    told(rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def table() -> None:
+    """The same grid in a DataTable: the cells that changed are updated each frame."""
+    from textual.app import App, ComposeResult
+    from textual.widgets import DataTable
+
+    stage = build(*SMALL)
+    session = stage.session
+    meter = Meter(session)
+
+    class Table(App[int]):
+        def compose(self) -> ComposeResult:
+            yield DataTable()
+
+        def on_mount(self) -> None:
+            grid = self.query_one(DataTable)
+            self.columns = grid.add_columns("partition", "status", "leads", "epochs", "ISR", *(f"b{n}" for n in range(1, 7)))
+            self.shown: dict[tuple[int, int], str] = {}
+            for number, row in enumerate(self.rows()):
+                grid.add_row(*row, key=str(number))
+                self.shown.update({(number, at): text for at, text in enumerate(row)})
+            self.set_interval(1 / FPS, self.frame)
+            self.last = time.perf_counter()
+            self.call_later(lambda: asyncio.create_task(self.end()))
+
+        def rows(self) -> list[list[str]]:
+            found = []
+            for p in session.view().partitions:
+                cells = {copy.broker: f"{'★' if copy.broker == p.leader else ' '}{'█' * 8} {copy.hw}/{copy.leo}" for copy in p.copies}
+                found.append(
+                    [str(p.tp), p.status.name, f"b{p.leader}", f"L{p.leader_epoch}", str(p.isr), *(cells.get(n, "") for n in range(1, 7))]
+                )
+            return found
+
+        def frame(self) -> None:
+            now = time.perf_counter()
+            wall, self.last = now - self.last, now
+            session.frame(wall)
+            grid = self.query_one(DataTable)
+            for number, row in enumerate(self.rows()):
+                for at, text in enumerate(row):
+                    if self.shown[number, at] != text:
+                        self.shown[number, at] = text
+                        grid.update_cell(str(number), self.columns[at], text)
+
+        async def end(self) -> None:
+            await asyncio.sleep(1.0 + SECONDS)
+            told(frames=meter.frames[10:])
+            self.exit(0)
+
+    Table().run()
+
+
+CHILDREN: dict[str, Callable[[], None]] = {
+    "frames": lambda: play(SMALL, frames),
+    "large": lambda: play(LARGE, frames),
+    "paused": lambda: play(SMALL, paused),
+    "repaint": lambda: play(SMALL, repaint),
+    "keys": lambda: play(SMALL, keys),
+    "seek": lambda: play((3, 1, 6), seek),
+    "memory": lambda: play(SMALL, memory),
+    "table": table,
+}
+
+
+# --- outside ---------------------------------------------------------------------------------------------------------
+
+
+class Terminal:
+    """A pseudo-terminal with a child in it."""
+
+    def __init__(self, arguments: Sequence[str], out: Path) -> None:
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        environ = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONIOENCODING": "utf-8", "BENCH_OUT": str(out)}
+        environ.pop("NO_COLOR", None)
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments], stdin=slave, stdout=slave, stderr=slave, env={**environ, "PYTHONPATH": str(ROOT)}, cwd=ROOT
+        )
+        os.close(slave)
+        self.log = b""
+
+    def read(self, seconds: float) -> bytes:
+        """What comes within that time at most; at once when something is there."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return b""
+        try:
+            got = os.read(self.master, 1 << 20)
+        except OSError:
+            return b""
+        self.log = (self.log + got)[-20_000:]
+        return got
+
+    def drain(self) -> None:
+        """Read until the child ends."""
+        while self.process.poll() is None:
+            self.read(0.2)
+        os.close(self.master)
+
+
+def run(child: str, during: Callable[[Terminal, Path], dict[str, object]] | None = None) -> dict[str, Any]:
+    """What a child measured, and what was measured outside meanwhile."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "out"
+        terminal = Terminal([__file__, child], out)
+        more = during(terminal, out) if during is not None else {}
+        terminal.drain()
+        if not out.exists():
+            raise SystemExit(f"bench {child}: it ended without numbers: {terminal.log[-2000:].decode(errors='replace')}")
+        return {**json.loads(out.read_text()), **more}
+
+
+def count_paused(terminal: Terminal, out: Path) -> dict[str, object]:
+    """Bytes written while nothing moves."""
+    flag = Path(f"{out}.paused")
+    while not flag.exists() and terminal.process.poll() is None:
+        terminal.read(0.05)
+    count = 0
+    while flag.exists() and terminal.process.poll() is None:
+        count += len(terminal.read(0.05))
+    return {"bytes": count}
+
+
+def press_keys(terminal: Terminal, out: Path) -> dict[str, object]:
+    """Wall time from a key to the first byte that answers it, and the child's CPU time meanwhile."""
+    flag = Path(f"{out}.keys")
+    while not flag.exists() and terminal.process.poll() is None:
+        terminal.read(0.05)
+    walls, cpus = [], []
+    for number in range(24):
+        while terminal.read(0.1):
+            pass
+        before, start = cpu_of(terminal.process.pid), time.perf_counter()
+        os.write(terminal.master, b"\x1b[C" if number % 2 else b"\x1b[B")
+        if terminal.read(1.0):
+            walls.append(time.perf_counter() - start)
+        while terminal.read(0.05):
+            pass
+        cpus.append(cpu_of(terminal.process.pid) - before)
+    return {"walls": walls, "cpus": cpus}
+
+
+def cpu_of(pid: int) -> float:
+    """CPU seconds of a process so far."""
+    try:
+        fields = Path(f"/proc/{pid}/schedstat").read_text().split()
+        return int(fields[0]) / 1e9
+    except OSError:
+        return 0.0
+
+
+def first_frame() -> tuple[list[float], list[float]]:
+    """Wall and CPU seconds from the start of `isrlab play` to the first paint of its grid."""
+    walls, cpus = [], []
+    code = "import sys; from tui.cli import main; sys.exit(main(sys.argv[1:]))"
+    for _ in range(5):
+        start = time.perf_counter()
+        terminal = Terminal(["-c", code, "play"], Path(os.devnull))
+        got = b""
+        while b"Partitions" not in got and terminal.process.poll() is None:
+            got += terminal.read(0.05)
+        walls.append(time.perf_counter() - start)
+        cpus.append(cpu_of(terminal.process.pid))
+        os.write(terminal.master, b"q")
+        terminal.drain()
+    return walls, cpus
+
+
+def centile(numbers: Sequence[float], share: float) -> float:
+    """The nearest rank."""
+    return sorted(numbers)[min(len(numbers) - 1, int(len(numbers) * share))]
+
+
+def line(what: str, got: str, wanted: str) -> None:
+    """One line of the report."""
+    print(f"{what:<66} {got:>26}   wanted {wanted}", flush=True)
+
+
+def main() -> None:
+    """Run all measurements."""
+    ms = 1000.0
+    small, large, grid = run("frames"), run("large"), run("table")
+    mean = statistics.mean(small["frames"])
+    name = f"60 partitions × 3, {small['events']:,.0f} events/s, {FPS} fps"
+    line(f"{name}: view, share of a core", f"{mean * FPS:.1%}", "≤ 10 %")
+    line(
+        f"{name}: CPU per frame p50 / p99",
+        f"{centile(small['frames'], 0.5) * ms:.1f} / {centile(small['frames'], 0.99) * ms:.1f} ms",
+        "p99 ≤ 6 ms",
+    )
+    line("the same grid in a DataTable: CPU per frame p50", f"{centile(grid['frames'], 0.5) * ms:.1f} ms", "")
+    line("ratio of the two", f"{centile(grid['frames'], 0.5) / centile(small['frames'], 0.5):.1f}×", "≥ 10×")
+    if not large["frames"]:
+        raise SystemExit("bench: the machine was too busy for a single frame of the large cluster")
+    name = f"10,000 partitions, 100 brokers, {large['events']:,.0f} events/s"
+    line(f"{name}: view, share of a core", f"{statistics.mean(large['frames']) * FPS:.1%}", "≤ 15 %")
+    line(
+        f"{name}: CPU per frame p50 / max", f"{centile(large['frames'], 0.5) * ms:.1f} / {max(large['frames']) * ms:.1f} ms", "max ≤ 33 ms"
+    )
+    still = run("paused", count_paused)
+    line("paused: bytes written / share of a core", f"{still['bytes']} / {still['share']:.2%}", "0 / ≤ 0.5 %")
+    line("full repaint p50, CPU", f"{centile(run('repaint')['repaint'], 0.5) * ms:.1f} ms", "≤ 5 ms")
+    pressed = run("keys", press_keys)
+    line(
+        "key to paint p50: wall / CPU",
+        f"{centile(pressed['walls'], 0.5) * ms:.0f} / {centile(pressed['cpus'], 0.5) * ms:.1f} ms",
+        "≤ 33 ms",
+    )
+    sought = run("seek")
+    line("seek in 100,000 events p50 / max, CPU", f"{centile(sought['cpu'], 0.5) * ms:.0f} / {max(sought['cpu']) * ms:.0f} ms", "≤ 50 ms")
+    walls, cpus = first_frame()
+    line("first frame after the start: least wall / CPU", f"{min(walls):.2f} / {min(cpus):.2f} s", "≤ 0.6 s")
+    shown = run("memory")
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "out"
+        environ = {**os.environ, "BENCH_OUT": str(out), "PYTHONPATH": str(ROOT)}
+        subprocess.run([sys.executable, __file__, "memory-without-view", str(shown["now"])], env=environ, cwd=ROOT, check=True)
+        bare = json.loads(out.read_text())
+    line("memory of the view", f"{(shown['rss'] - bare['rss']) / 2**20:.0f} MB", "≤ 60 MB")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2 and sys.argv[1] == "memory-without-view":
+        memory_without_view(int(sys.argv[2]))
+    elif len(sys.argv) > 1 and sys.argv[1] in CHILDREN:
+        CHILDREN[sys.argv[1]]()
+    else:
+        main()

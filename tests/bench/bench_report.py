@@ -1,0 +1,172 @@
+"""What a report of a large session costs: `make bench`, or `python tests/bench/bench_report.py --events 10000000`.
+
+A real session of the engine is written (six brokers, 36 partitions under load, a broker killed and started again each minute) and
+converted to Parquet. Then, in the same run: the bare start of a Spark session, `isrlab report` of the Parquet and of the JSON
+Lines, and DuckDB with the same aggregations on the same Parquet, whose numbers must be the report's. Wall time, processor time
+and the largest process's memory are those of the processes started; the limits are 2.5 starts + 3 s, twice that for JSON Lines,
+4 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from core import acts
+from core.release import Release
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.units import SECOND
+from scenarios.eventlog import LogWriter, make_header
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+STARTS: Final = 3
+
+START: Final = "from spark_reports.spark import spark_session\nwith spark_session(): pass"
+DUCK: Final = "import runpy, sys; sys.argv = [sys.argv[1], '--duckdb', sys.argv[2]]; runpy.run_path(sys.argv[0], run_name='__main__')"
+
+QUERIES: Final = {
+    "elections": """
+        SELECT topic, count(*) FILTER (kind = 'leader-elected') AS elections,
+            count(*) FILTER (kind = 'leader-elected' AND election = 'unclean') AS "unclean",
+            count(*) FILTER (kind = 'partition-offline') AS offline
+        FROM events WHERE kind IN ('leader-elected', 'partition-offline', 'election-refused') GROUP BY topic""",
+    "availability": """
+        WITH states AS (SELECT topic, partition, leader, isr, replicas, adding, coalesce(lead(t) OVER h, end_us) - t AS lasts
+            FROM events, finish WHERE kind = 'partition-changed' WINDOW h AS (PARTITION BY topic, partition ORDER BY seq))
+        SELECT topic, partition, sum(lasts)::BIGINT AS observed_us, coalesce(sum(lasts) FILTER (leader < 0), 0)::BIGINT AS offline_us,
+            coalesce(sum(lasts) FILTER (leader >= 0 AND len(isr) < len(replicas) - len(adding)), 0)::BIGINT AS under_replicated_us
+        FROM states GROUP BY topic, partition""",
+    "records": """
+        SELECT topic, partition, coalesce(sum(to_offset - from_offset) FILTER (kind = 'append'), 0)::BIGINT AS accepted,
+            coalesce(sum(records) FILTER (kind = 'produce-acked' AND acks != 0), 0)::BIGINT AS acknowledged
+        FROM events WHERE kind IN ('append', 'produce-acked', 'records-lost', 'records-recovered', 'records-duplicated', 'records-diverged')
+        GROUP BY topic, partition""",
+    "produce_latency": """
+        SELECT topic, acks, count(*) AS batches, sum(records)::BIGINT AS records, quantile_disc(latency_us, 0.5) AS p50_us,
+            quantile_disc(latency_us, 0.95) AS p95_us, quantile_disc(latency_us, 0.99) AS p99_us, max(latency_us) AS max_us
+        FROM events WHERE kind = 'produce-acked' GROUP BY topic, acks""",
+    "lag": """
+        WITH known AS (SELECT topic, kind, follower, new_offset,
+            last_value(CASE kind WHEN 'append' THEN to_offset WHEN 'became-leader' THEN "offset" END IGNORE NULLS) OVER h AS log_end,
+            last_value(CASE kind WHEN 'high-watermark' THEN new_offset WHEN 'became-leader' THEN high_watermark END IGNORE NULLS) OVER h
+                AS committed
+            FROM events WHERE kind IN ('append', 'became-leader', 'high-watermark', 'follower-fetched')
+            WINDOW h AS (PARTITION BY topic, partition ORDER BY seq)),
+        samples AS (SELECT topic, if(kind = 'append', 'high watermark', 'follower b' || follower) AS "of",
+            log_end - if(kind = 'append', committed, new_offset) AS behind FROM known WHERE kind IN ('append', 'follower-fetched'))
+        SELECT topic, "of", count(*) AS samples, quantile_disc(behind, 0.5) AS p50, quantile_disc(behind, 0.95) AS p95,
+            quantile_disc(behind, 0.99) AS p99, max(behind) AS "max" FROM samples WHERE behind IS NOT NULL GROUP BY topic, "of\"""",
+    "errors": "SELECT error, kind, count(*) AS \"count\" FROM events WHERE error IS NOT NULL GROUP BY error, kind",
+}  # fmt: skip
+"""The aggregations that take nearly all of a report's work, in SQL; those of few rows that are left out take DuckDB a few ms each."""
+
+
+def write_session(path: Path, events: int) -> int:
+    """A session of at least so many events; returns how many."""
+    topics = (TopicSpec("orders", partitions=24), TopicSpec("log", partitions=12, replication_factor=2))
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in range(1, 7)), topics=topics)
+    release = Release.named("4.1")
+    victims = itertools.cycle((2, 5, 1, 6, 3, 4))
+    with LogWriter(path, make_header(spec, release, 3, None)) as log:
+        cluster = Cluster(spec, release, seed=3, sink=log)
+        cluster.do(acts.Load("orders", rate=2000, every=SECOND // 50, producer="safe"))
+        cluster.do(acts.Load("log", rate=1000, every=SECOND // 50, acks="1", producer="fast"))
+        minute = 0
+        while cluster.journal.seq < events:
+            victim = next(victims)
+            for second, act in ((20, acts.Kill(victim)), (50, acts.Start(victim)), (60, None)):
+                cluster.run_until((minute * 60 + second) * SECOND)
+                if act is not None:
+                    cluster.do(act)
+            minute += 1
+        log.close(cluster.now)
+    return cluster.journal.seq
+
+
+def duckdb_report(dataset: str) -> None:
+    """The aggregations by DuckDB, as JSON on stdout."""
+    import duckdb
+
+    db = duckdb.connect()
+    db.execute(
+        f"CREATE VIEW events AS SELECT * FROM read_parquet('{dataset}/*/*.parquet', hive_partitioning=false) WHERE kind NOT IN ('log-header', 'log-tail')"
+    )
+    db.execute(f"CREATE VIEW finish AS SELECT t AS end_us FROM read_parquet('{dataset}/*/*.parquet') WHERE kind = 'log-tail'")
+    tables = {}
+    for name, query in QUERIES.items():
+        found = db.execute(query)
+        columns = [column[0] for column in found.description]
+        tables[name] = [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+    json.dump(tables, sys.stdout)
+
+
+def measured(*command: str) -> tuple[float, float, float, str]:
+    """Wall and processor seconds and GB of memory of the largest process of a command, and what it printed."""
+    wall = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, *command], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    out = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{command} failed")
+    return time.monotonic() - wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20, out
+
+
+def differing(report: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Tables in which the other's rows, in its columns, are not the report's."""
+    wrong = []
+    for name, rows in other.items():
+        ours = [{column: row[column] for column in rows[0]} for row in report["summaries"][name]] if rows else report["summaries"][name]
+        if sorted(map(str, ours)) != sorted(map(str, rows)):
+            wrong.append(name)
+    return wrong
+
+
+def main() -> None:
+    """Run it and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--duckdb", metavar="DATASET", help="only DuckDB's half, of that dataset")
+    arguments = parser.parse_args()
+    if arguments.duckdb:
+        duckdb_report(arguments.duckdb)
+        return
+    with tempfile.TemporaryDirectory(prefix="isrlab-bench-") as scratch:
+        log, dataset = Path(scratch) / "session.jsonl", Path(scratch) / "parquet"
+        events = write_session(log, arguments.events)
+        rows = [("convert to Parquet", *measured("-m", "tui.cli", "log", "convert", "-q", str(log), "-o", str(dataset))[:3], None)]
+        size = sum(part.stat().st_size for part in dataset.rglob("*.parquet"))
+        starts = sorted(measured("-c", START)[:3] for _ in range(STARTS))
+        start = starts[STARTS // 2]
+        rows.append((f"bare Spark session (middle of {STARTS})", *start, None))
+        limit = 2.5 * start[0] + 3
+        *parquet, printed = measured("-m", "tui.cli", "report", "-q", "--json", str(dataset))
+        rows.append(("report from Parquet", *parquet, limit))
+        *lines, printed_too = measured("-m", "tui.cli", "report", "-q", "--json", str(log))
+        rows.append(("report from JSON Lines", *lines, 2 * limit))
+        *duck, answered = measured("-c", DUCK, str(Path(__file__).resolve()), str(dataset))
+        rows.append(("DuckDB, same aggregations", *duck, None))
+        wrong = differing(json.loads(printed), json.loads(answered))
+        same = json.loads(printed)["summaries"] | {"sessions": 0} == json.loads(printed_too)["summaries"] | {"sessions": 0}
+    print(f"a session of {events:,} events: {size / 1e6:,.1f} MB of Parquet; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(f"{'':<36} {'wall':>9} {'processor':>10} {'memory':>8} {'of start':>9} {'limit':>9}")
+    for name, wall, cpu, memory, most in rows:
+        bound = "" if most is None else f"{most:>8.1f}s"
+        print(f"{name:<36} {wall:>8.1f}s {cpu:>9.1f}s {memory:>6.2f}GB {wall / start[0]:>8.2f}x {bound:>9}")
+    print("the same numbers from Parquet and JSON Lines" if same else "Parquet and JSON Lines DIFFER")
+    print(f"DuckDB's numbers DIFFER in {', '.join(wrong)}" if wrong else f"and from DuckDB, in {len(QUERIES)} tables")
+
+
+if __name__ == "__main__":
+    main()
