@@ -50,11 +50,13 @@ class Tmux:
         return self.run("capture-pane", "-p")
 
     def until(self, *texts: str, gone: str | None = None) -> str:
-        """The screen, once all those texts stand on it and that other one does not."""
+        """The screen, once all those texts stand on it and that other one does not, twice: tmux shows a frame half drawn, too."""
         end = time.monotonic() + 20
+        matched = False
         while True:
             screen = self.screen()
-            if all(text in screen for text in texts) and (gone is None or gone not in screen):
+            before, matched = matched, all(text in screen for text in texts) and (gone is None or gone not in screen)
+            if before and matched:
                 return screen
             assert time.monotonic() < end, f"{texts!r} without {gone!r} never came; the screen:\n{screen}"
             time.sleep(0.05)
@@ -94,7 +96,7 @@ def isrlab(tmux: Tmux, *arguments: str) -> str:
 
 def test_a_session_from_the_first_key_to_the_saved_script(tmux: Tmux, tmp_path: Path) -> None:
     tmux.open("play", "--log", "played.jsonl")
-    screen = tmux.until("Brokers 3 of 3 up", "Partitions 9", "keeps ISRs", gone="paused")  # the last only where there is room for it
+    screen = tmux.until("Brokers 3 of 3 up", "Partitions 9", "keeps ISRs", "q quit", gone="paused")  # the third only where there is room
     assert len(screen.rstrip("\n").splitlines()) == 40
     assert max(len(line) for line in screen.splitlines()) <= 120
     while header_time(screen) < "00:01":
