@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import errors
+from core.broker.isr_change import alter_partition_failed, alter_partition_succeeded
 from core.ids import TopicPartition
 from core.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 
@@ -86,8 +87,8 @@ class AlterPartitionManager:
                 continue
             journal.cause = cause or arrived
             if registration is not None and error == errors.NONE:
-                partition.alter_partition_succeeded(item, registration)
+                alter_partition_succeeded(partition, item, registration)
             else:
-                partition.alter_partition_failed(item, error)
+                alter_partition_failed(partition, item, error)
         journal.cause = arrived
         self._maybe_send()

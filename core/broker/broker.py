@@ -1,6 +1,7 @@
 """A broker process: its life (start, registration, heartbeats, shutdown), the metadata it follows, and where requests go.
 
-What it serves is in `replica_manager`; what it follows in `fetcher`; what survives it in `disk`.
+What it hosts is in `replica_manager`, what followers fetch here in `fetch_manager`, what it follows in `fetcher_manager`;
+what survives it in `disk`.
 """
 
 from __future__ import annotations
@@ -129,10 +130,12 @@ class Broker(Node):
         self.replicas = ReplicaManager(self)
         self.producer_ids = ProducerIds(self)
         self.directories = Directories(self)
+        self.fetch_manager = self.replicas.fetch_manager
+        self.fetcher_manager = self.replicas.fetcher_manager
         self.partitions = self.replicas.partitions
-        self.failed_partitions = self.replicas.failed_partitions
-        self.complete_fetch = self.replicas.complete_fetch
-        self.complete_fetch_if_enough = self.replicas.complete_fetch_if_enough
+        self.failed_partitions = self.fetcher_manager.failed_partitions
+        self.complete_fetch = self.fetch_manager.complete_fetch
+        self.complete_fetch_if_enough = self.fetch_manager.complete_fetch_if_enough
         self.answer_produce = self.replicas.answer_produce
         self.refuse_produce = self.replicas.refuse_produce
         self.handlers |= {
@@ -449,7 +452,7 @@ class Broker(Node):
                 journal.cause = cause
                 self.replicas.apply(tp, registration)
         journal.cause = arrived
-        self.replicas.shut_down_idle_fetchers()
+        self.fetcher_manager.shut_down_idle_fetchers()
         self.directories.tell_assignments()
 
     def adds(self, tp: TopicPartition, broker: int) -> bool:

@@ -6,7 +6,7 @@ and is handed the end of one run; it appends that, takes the high watermark over
 whole fetch session) and the follower's side (`take_partitions`: `ReplicaFetcherThread#processPartitionData`) are written out
 without calls. Whatever is not plainly the steady case (an error, another epoch, a replica outside the ISR, several runs, a
 limit that is reached, a flush that is due) goes the general way, partition by partition and in the same order:
-`ReplicaManager.look_at_partition` and `Fetcher.take_partition`. A test holds both ways against each other.
+`FetchManager.look_at_partition` and `Fetcher.take_partition`. A test holds both ways against each other.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from core.messages import FetchedPartition, FetchedRun, FetchRequest, FetchRespo
 from core.release import Truncation
 
 if TYPE_CHECKING:
+    from core.broker.fetch_manager import FetchManager
     from core.broker.fetcher import Fetcher
-    from core.broker.replica_manager import ReplicaManager
 
 FETCHED: Final = events.FollowerFetched.kind
 ADVANCED: Final = events.HighWatermarkAdvanced.kind
@@ -30,7 +30,7 @@ APPENDED: Final = events.FollowerAppended.kind
 LEARNED: Final = events.FollowerHighWatermark.kind
 
 
-def look_at_partitions(manager: ReplicaManager, session: FetchSession, request: FetchRequest) -> list[FetchedPartition | FetchedRun] | None:
+def look_at_partitions(manager: FetchManager, session: FetchSession, request: FetchRequest) -> list[FetchedPartition | FetchedRun] | None:
     """A follower's fetch, at the partitions with news (`ReplicaManager#fetchMessages`): the parts of its answer, None if it has to wait.
 
     What is steady (`Partition.steady_epoch`): this broker leads in the epoch that the follower names, and every follower is in
@@ -119,7 +119,7 @@ def look_at_partitions(manager: ReplicaManager, session: FetchSession, request: 
                                 journal.seq = journal.cause = seq
                                 partition.complete_waiting()
                                 seq, journal.cause = journal.seq, arrived
-                # ReplicaManager.tell
+                # FetchManager.tell
                 if not answered and total >= wanted:
                     answered = True
                 if not answered:

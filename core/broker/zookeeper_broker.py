@@ -291,7 +291,7 @@ class ZooKeeperBroker(Broker):
         if not self._is_stale(request, "StopReplica"):
             for tp, delete, _epoch in request.items:
                 self.replicas.stop_replica(tp, delete=delete)
-            self.replicas.shut_down_idle_fetchers()
+            self.fetcher_manager.shut_down_idle_fetchers()
         self.reply(sender, ControlResponse(request.correlation))
 
     def _update_metadata(self, request: UpdateMetadataRequest, sender: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import errors
+from core.broker.isr_change import alter_partition_failed, alter_partition_succeeded
 from core.controller.registration import PartitionRegistration
 from core.ids import TopicPartition
 from core.journal import events
@@ -77,7 +78,7 @@ class ZooKeeperIsrManager:
         for tp, item in unsent.items():
             partition = self._broker.partitions.get(tp)
             if partition is not None:
-                partition.alter_partition_failed(item, errors.OPERATION_NOT_ATTEMPTED)
+                alter_partition_failed(partition, item, errors.OPERATION_NOT_ATTEMPTED)
 
     def _written(self, results: tuple[Result, ...], item: AlterPartitionItem) -> None:
         self.unsent.pop(item.tp, None)
@@ -87,12 +88,12 @@ class ZooKeeperIsrManager:
         if partition is None:
             return
         if result.error != OK:
-            partition.alter_partition_failed(item, errors.INVALID_UPDATE_VERSION)
+            alter_partition_failed(partition, item, errors.INVALID_UPDATE_VERSION)
             return
         journal = broker.journal
         before, journal.cause = journal.cause, result.cause or journal.cause
         registration = PartitionRegistration(partition.replicas, item.isr, broker.id, item.leader_epoch, result.version)
-        partition.alter_partition_succeeded(item, registration)
+        alter_partition_succeeded(partition, item, registration)
         journal.cause = before
         self.changes[item.tp] = None
         self.last_change = journal.now

@@ -85,7 +85,7 @@ def _replica_view(cluster: Cluster, broker: Broker, tp: TopicPartition, registra
         log_start=0 if log is None else log.log_start,
         in_isr=broker.id in registration.isr,
         alive=alive,
-        fetch_state=broker.replicas.fetch_state(tp) if role == "follower" else "idle",
+        fetch_state=broker.fetcher_manager.fetch_state(tp) if role == "follower" else "idle",
         caught_up_us=caught_up,
         epochs=() if log is None else log.epochs.entries(),
         believes_leader=NO_LEADER if partition is None else partition.leader,
@@ -145,7 +145,7 @@ def diverged(cluster: Cluster, tp: TopicPartition, registration: PartitionRegist
         if partition is None or partition is leading or partition.leader_epoch != leading.leader_epoch:
             continue
         assert broker is not None
-        if broker.replicas.fetch_state(tp) != "fetching":
+        if broker.fetcher_manager.fetch_state(tp) != "fetching":
             continue
         bound = min(partition.log.high_watermark, leading.log.high_watermark)
         total += sum(max(0, min(end, bound) - start) for start, end in partition.log.differences(leading.log))

@@ -133,7 +133,7 @@ class QuietRounds:
         network = cluster.network
         if follower is None or session.address in cluster.paused or leader.address in cluster.paused:
             return False
-        fetcher = follower.replicas.fetchers.get((leader.id, session.fetcher))
+        fetcher = follower.fetcher_manager.fetchers.get((leader.id, session.fetcher))
         there = network.steady_latency(leader.address, session.address)
         back = network.steady_latency(session.address, leader.address)
         if (
@@ -168,10 +168,10 @@ class QuietRounds:
         replicas = getattr(broker, "replicas", None)
         if replicas is None:
             return
-        for session in replicas.sessions.values():
+        for session in replicas.fetch_manager.sessions.values():
             if session.quiet is not None:
                 yield session.quiet
-        for fetcher in replicas.fetchers.values():
+        for fetcher in replicas.fetcher_manager.fetchers.values():
             if fetcher.quiet is not None:
                 yield fetcher.quiet
 

@@ -15,6 +15,7 @@ from collections import deque
 import workload
 
 from core import acts
+from core.broker.appends import append_records_to_leader
 from core.ids import TopicPartition
 from core.messages import ProduceRequest
 from core.sim.cluster import Cluster
@@ -103,7 +104,7 @@ def one_append() -> None:
         for records, times in costs.items():
             request = ProduceRequest(0, "bench", partition.tp, records, 100 * records, 0, 0, 0, 1)
             started = time.perf_counter()
-            partition.append_records_to_leader("bench", request)
+            append_records_to_leader(partition, "bench", request)
             times.append(time.perf_counter() - started)
             cluster.run_until(cluster.now + SECOND // 10)
     few, many = (statistics.median(times) for times in costs.values())

@@ -14,6 +14,7 @@ from typing import Any, Final
 import simpy
 
 from core.broker import steady
+from core.broker.appends import append_records_to_leader
 from core.broker.fetcher import Fetcher
 from core.journal.recorder import Sink
 from core.messages import ProduceRequest
@@ -45,14 +46,14 @@ def drive(cluster: Cluster, rounds: int, *, active: float = 1.0) -> int:
     writes = []
     for tp, registration in replication.partitions.items():
         partition = cluster.brokers[registration.leader].partitions[tp]
-        writes.append((partition.append_records_to_leader, ProduceRequest(0, "bench", tp, 1, 100, 0, 0, 0, 1)))
+        writes.append((partition, ProduceRequest(0, "bench", tp, 1, 100, 0, 0, 0, 1)))
     count = max(1, round(len(writes) * active))
     writes += writes[:count]
     at = cluster.now
     start = 0
     for _ in range(rounds):
-        for append, request in writes[start : start + count]:
-            append("bench", request)
+        for partition, request in writes[start : start + count]:
+            append_records_to_leader(partition, "bench", request)
         start = (start + count) % max(1, len(writes) - count)
         at += ROUND
         cluster.run_until(at)

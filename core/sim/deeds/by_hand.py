@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _fetchers(cluster: Cluster, follower: int, leader: int | None) -> list[Fetcher]:
     broker = find.running(cluster, follower)
-    found = [fetcher for fetcher in broker.replicas.fetchers.values() if fetcher.states and leader in (None, fetcher.leader)]
+    found = [fetcher for fetcher in broker.fetcher_manager.fetchers.values() if fetcher.states and leader in (None, fetcher.leader)]
     if not found:
         raise ActRefused(f"broker {follower} follows nothing" + (f" that broker {leader} leads" if leader is not None else ""))
     return found
@@ -60,7 +60,7 @@ def _answer(cluster: Cluster, act: acts.Answer) -> find.Doing:
     waiting = [
         (leader, session)
         for leader in cluster.brokers.values()
-        for session in leader.replicas.sessions.values()
+        for session in leader.fetch_manager.sessions.values()
         if session.follower == act.follower and session.parked is not None and act.leader in (None, leader.id)
     ]
     if not waiting:

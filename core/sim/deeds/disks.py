@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import acts
+from core.broker.appends import delete_records
 from core.broker.broker import Broker
 from core.broker.disk import LogDir
 from core.errors import ActRefused
@@ -81,7 +82,7 @@ def _delete_records(cluster: Cluster, act: acts.DeleteRecords) -> find.Doing:
     offset = -1 if act.offset is None else act.offset
 
     def doing() -> None:
-        partition.delete_records(offset)
+        delete_records(partition, offset)
 
     return doing
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core import acts, errors
+from core.broker.appends import delete_records
 from core.ids import TopicPartition, broker_address
 from core.journal import events
 from core.messages import Disconnected, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
@@ -166,5 +167,5 @@ def test_fetches_of_a_partition_the_metadata_do_not_have_are_told_so(bench: Brok
 
 def test_6_delete_records_below_zero_is_out_of_range(bench: BrokerBench) -> None:
     """Only -1 has a meaning, the high watermark (`Partition#deleteRecordsOnLeader`)."""
-    bench.partition().delete_records(-2)
+    delete_records(bench.partition(), -2)
     assert bench.told(events.DeleteRecordsRefused) == [(1, "t", 0, -2, 0, errors.OFFSET_OUT_OF_RANGE)]

@@ -69,7 +69,7 @@ class Follower(BrokerBench):
         self.broker.handle(EpochsResponse(self.epochs_request.correlation, 0, items), "b1")
 
     def state(self) -> str:
-        return self.broker.replicas.fetch_state(TP)
+        return self.broker.fetcher_manager.fetch_state(TP)
 
     def idle(self) -> bool:
         """Whether nothing but metadata fetches has been sent."""

@@ -107,14 +107,14 @@ def test_3_11_without_the_controllers_consent_a_broker_ends_after_five_minutes()
 def test_3_11_in_controlled_shutdown_a_replica_outside_the_isr_fetches_no_more(leader: int, isr: tuple[int, ...], state: str) -> None:
     bench = BrokerBench()
     bench.partition_is((2, 1), (2, 1), leader=2)
-    assert bench.broker.replicas.fetch_state(TP) == "fetching"
+    assert bench.broker.fetcher_manager.fetch_state(TP) == "fetching"
     bench.broker.begin_shutdown()
     bench.partition_is((2, 1), isr, leader=leader, partition_epoch=2)
-    assert bench.broker.replicas.fetch_state(TP) == state
+    assert bench.broker.fetcher_manager.fetch_state(TP) == state
 
 
 def test_3_11_outside_a_shutdown_it_fetches_on() -> None:
     bench = BrokerBench()
     bench.partition_is((2, 1), (2, 1), leader=2)
     bench.partition_is((2, 1), (2,), leader=2, partition_epoch=2)
-    assert bench.broker.replicas.fetch_state(TP) == "fetching"
+    assert bench.broker.fetcher_manager.fetch_state(TP) == "fetching"

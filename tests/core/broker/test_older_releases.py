@@ -117,7 +117,7 @@ def lookup(release: str, *, settings: dict[str, object] | None = None) -> tuple[
     bench = BrokerBench(without_zookeeper(release), settings=settings, log=log_of((4, 0), leo=10, high_watermark=10))
     bench.broker.disk.high_watermarks[TP] = 10
     bench.partition_is((2, 1), (2, 1), leader=2, leader_epoch=5)
-    fetcher = bench.broker.replicas.fetchers[2, 0]
+    fetcher = bench.broker.fetcher_manager.fetchers[2, 0]
     state = fetcher.states[TP]
     state.state, state.out_of_range = "fetching", True
     fetcher._prepare(state)
@@ -145,7 +145,7 @@ def test_2_5_a_broker_exits_rather_than_cut_its_log_to_1_1(release: str, unclean
 def test_2_5_a_fenced_question_for_the_bounds_fails_the_partition() -> None:
     bench, request = lookup("4.1")
     answer(bench, request, errors.FENCED_LEADER_EPOCH)
-    assert bench.broker.replicas.fetch_state(TP) == "failed"
+    assert bench.broker.fetcher_manager.fetch_state(TP) == "failed"
     bench.run(60_000)
     assert bench.sent(OffsetsRequest) == []
 
@@ -154,7 +154,7 @@ def test_2_5_a_fenced_question_for_the_bounds_fails_the_partition() -> None:
 def test_2_5_after_another_error_it_fetches_again(error: str) -> None:
     bench, request = lookup("4.1")
     answer(bench, request, error)
-    assert bench.broker.replicas.fetch_state(TP) == "delayed"
+    assert bench.broker.fetcher_manager.fetch_state(TP) == "delayed"
     bench.run(1_000)
     assert bench.sent(OffsetsRequest) == []
     assert [part.offset for part in bench.one_sent(FetchRequest, "b2").changed] == [10]

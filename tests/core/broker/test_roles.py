@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.broker.roles import make_follower, make_leader
 from core.controller.registration import PartitionRegistration
 from core.messages import FetchRequest
 from tests.core.node_bench import TP, BrokerBench, log_of
@@ -42,7 +43,7 @@ def test_isr_24_epoch_start_stays_within_a_leader_epoch(bench: BrokerBench) -> N
     bench.partition_is((0, 1), (0, 1), leader_epoch=8)
     assert (bench.partition().leader_epoch_start_offset, bench.log.epochs.entries()) == (0, ((8, 0),))
     bench.produce(2)
-    assert bench.partition().make_leader(PartitionRegistration((0, 1), (0, 1), 0, 8, 2)) is False
+    assert make_leader(bench.partition(), PartitionRegistration((0, 1), (0, 1), 0, 8, 2)) is False
     assert (bench.partition().leader_epoch_start_offset, bench.log.epochs.entries()) == (0, ((8, 0),))
 
 
@@ -50,11 +51,11 @@ def test_isr_24_epoch_start_stays_within_a_leader_epoch(bench: BrokerBench) -> N
 def test_isr_25_older_partition_epochs_are_ignored(bench: BrokerBench, leader: int) -> None:
     bench.partition_is((0, 1, 2), (0, 1, 2), leader=leader, partition_epoch=5)
     partition = bench.partition()
-    change = partition.make_leader if leader == 0 else partition.make_follower
+    change = make_leader if leader == 0 else make_follower
     before = (partition.isr, partition.partition_epoch, partition.leader_epoch)
-    assert change(PartitionRegistration((0, 1, 2), (0, 1), leader, 6, 4)) is False
+    assert change(partition, PartitionRegistration((0, 1, 2), (0, 1), leader, 6, 4)) is False
     assert (partition.isr, partition.partition_epoch, partition.leader_epoch) == before
-    assert change(PartitionRegistration((0, 1, 2), (0, 1), leader, 6, 5)) is True, "an equal one is taken"
+    assert change(partition, PartitionRegistration((0, 1, 2), (0, 1), leader, 6, 5)) is True, "an equal one is taken"
     assert partition.isr == ((0, 1) if leader == 0 else ())
 
 
@@ -68,8 +69,8 @@ def test_isr_26_a_follower_has_no_remote_replicas(bench: BrokerBench) -> None:
 def test_isr_27_make_follower_tells_whether_a_leader_epoch_began(bench: BrokerBench) -> None:
     bench.partition_is((0, 1), (0, 1), leader=1, leader_epoch=1)
     partition = bench.partition()
-    assert partition.make_follower(PartitionRegistration((0, 1), (0, 1), 1, 4, 2)) is True
-    assert partition.make_follower(PartitionRegistration((0, 1), (0, 1), 1, 4, 2)) is False
+    assert make_follower(partition, PartitionRegistration((0, 1), (0, 1), 1, 4, 2)) is True
+    assert make_follower(partition, PartitionRegistration((0, 1), (0, 1), 1, 4, 2)) is False
 
 
 def test_epf_05_a_new_leader_notes_its_epoch_even_without_data() -> None:
@@ -85,7 +86,7 @@ def test_fol_25_only_a_new_leader_epoch_restarts_the_fetcher() -> None:
     bench.partition_is((2, 1), (2, 1), leader=2, leader_epoch=1)
     first = bench.one_sent(FetchRequest, "b2")
     assert [(part.offset, part.leader_epoch) for part in first.changed] == [(4, 1)]
-    (fetcher,) = bench.broker.replicas.fetchers.values()
+    (fetcher,) = bench.broker.fetcher_manager.fetchers.values()
     state = fetcher.states[TP]
     bench.partition_is((2, 1), (2,), leader=2, leader_epoch=1, partition_epoch=2)
     assert fetcher.states[TP] is state

@@ -227,7 +227,7 @@ class Watch:
                     continue
                 log = cluster.brokers[replica].disk.logs[tp]
                 must(log.leo == leader.leo, f"{tp} on b{replica} ends at {log.leo}, its leader at {leader.leo}")
-                state = cluster.brokers[replica].replicas.fetch_state(tp)
+                state = cluster.brokers[replica].fetcher_manager.fetch_state(tp)
                 must(replica == registration.leader or state == "fetching", f"{tp} on b{replica} is {state}")
                 must(
                     not self.equal or not log.differences(leader), f"{tp} on b{replica} differs from its leader: {log.differences(leader)}"

@@ -112,7 +112,7 @@ def test_a_check_of_the_isr_finds_what_a_look_at_all_partitions_would(monkeypatc
 def test_an_idle_cluster_has_next_to_nothing_to_do() -> None:
     cluster = Cluster(spec_of(lives(1), ControlPlane.KRAFT))
     cluster.run_until(2 * SECOND)
-    sessions = [session for broker in cluster.brokers.values() for session in broker.replicas.sessions.values()]
+    sessions = [session for broker in cluster.brokers.values() for session in broker.fetch_manager.sessions.values()]
     assert sessions
     assert all(session.quiet is not None for session in sessions)
     steps = 0
@@ -133,5 +133,5 @@ def test_a_quiet_follower_is_caught_up_as_of_its_last_round() -> None:
 
 def fetch_times(cluster: Cluster) -> list[tuple[int, int]]:
     """When each session's last fetch arrived, and when the one that waits expires."""
-    sessions: list[FetchSession] = [session for broker in cluster.brokers.values() for session in broker.replicas.sessions.values()]
+    sessions: list[FetchSession] = [session for broker in cluster.brokers.values() for session in broker.fetch_manager.sessions.values()]
     return [(session.fetched_at(), session.expires_at()) for session in sessions]

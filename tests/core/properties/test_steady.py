@@ -49,7 +49,7 @@ def both_ways(run: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run with the steady case and without it."""
     quick = run()
     with monkeypatch.context() as patch:
-        patch.setattr(Partition, "_judge_steady", _never)
+        patch.setattr(Partition, "judge_steady", _never)
         assert run() == quick
 
 

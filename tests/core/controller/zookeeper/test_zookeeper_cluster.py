@@ -246,8 +246,8 @@ def test_d3_a_dead_leader_still_leaves_a_log_and_no_fetcher() -> None:
     other = TopicPartition("u", 0)
     broker.handle(LeaderAndIsrRequest(0, 1, ((other, PartitionRegistration((7, 1), (7,), 7, 0, 0), 0),), (0, 1)), "b0")
     assert other in broker.disk.logs
-    assert broker.replicas.fetch_state(other) == "idle"
-    assert {fetcher.leader for fetcher in broker.replicas.fetchers.values()} == {0}
+    assert broker.fetcher_manager.fetch_state(other) == "idle"
+    assert {fetcher.leader for fetcher in broker.fetcher_manager.fetchers.values()} == {0}
 
 
 def test_a_broker_cannot_register_while_its_former_session_lives() -> None:
