@@ -171,7 +171,7 @@ class LostRecords:
 
     Attributes:
         tp, producer: whose.
-        start, end: the first and the last offset (exclusive); `pieces` stretches lie between them, of `records` records.
+        ranges: the offsets exactly, [start, end) each, in order; records of other producers may lie between them.
         epoch: leader epoch in which they were written.
         grade: `acknowledged`, or `read` by a consumer only.
         event: seq of the event that doomed them.
@@ -179,24 +179,29 @@ class LostRecords:
 
     tp: TopicPartition
     producer: str
-    start: int
-    end: int
-    records: int
-    pieces: int
+    ranges: tuple[tuple[int, int], ...]
     epoch: int
     grade: str
     event: int
 
+    @property
+    def records(self) -> int:
+        """How many."""
+        return sum(end - start for start, end in self.ranges)
+
 
 @attrs.frozen
 class ExposedRecords:
-    """Committed records of a partition that hang on luck: `brokers` may be elected and lack some of [start, end)."""
+    """Committed records of a partition that hang on luck: `brokers` may be elected and lack some of `ranges`, [start, end) each."""
 
     tp: TopicPartition
-    start: int
-    end: int
-    records: int
+    ranges: tuple[tuple[int, int], ...]
     brokers: tuple[int, ...]
+
+    @property
+    def records(self) -> int:
+        """How many."""
+        return sum(end - start for start, end in self.ranges)
 
 
 @attrs.frozen

@@ -9,6 +9,7 @@ import os
 import signal
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
@@ -19,6 +20,7 @@ from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
 from tui.actions import ACTIONS, Action
 from tui.board import Board
+from tui.dialogs import Answered
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
 from tui.palette import PALETTES, palette_of, theme_of
@@ -71,6 +73,7 @@ class Playground(App[int]):
     TITLE = "isrlab"
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar = {ActionProvider}
+    DEFAULT_MODE = "session"
 
     def __init__(self, stage: Stage, display: Display = Display(), *, driver: type[Driver] | None = None) -> None:  # noqa: B008 (frozen)
         """Make the application.
@@ -88,6 +91,7 @@ class Playground(App[int]):
                 os.environ["NO_COLOR"] = no_color
         self.stage = stage
         self.display_as = display
+        self._open_board(self.DEFAULT_MODE)
         self.few_colours = self.console.color_system == "256"
         self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
         # Nothing here paints in ANSI colours, so nothing has to be turned from them.
@@ -97,10 +101,14 @@ class Playground(App[int]):
         self.set_keymap(display.keymap.for_textual())
         self.use_palette(display.palette_for(self.console))
 
-    def get_default_screen(self) -> Board:
-        """The main screen."""
-        self.board = Board(self.stage, self.paint, self.display_as)
-        return self.board
+    def _open_board(self, mode: str) -> None:
+        """The main screen for the stage, as the only one of a mode of its own."""
+
+        def opened() -> Board:
+            self.board = Board(self.stage, self.paint, self.display_as)
+            return self.board
+
+        self.add_mode(mode, opened)
 
     def use_palette(self, name: str) -> None:
         """Paint in that palette from now on."""
@@ -132,10 +140,13 @@ class Playground(App[int]):
         stage = set_stage(target, own_process=self.stage.own_process)
         self._end_stage()
         self.stage = stage
-        self.board = Board(stage, self.paint, self.display_as)
-        while len(self.screen_stack) > 1:  # the first screen of an application stays where it is, below
+        while len(self.screen_stack) > 1:
             self.pop_screen()
-        self.push_screen(self.board)
+        over, board, name = self.current_mode, self.board, f"session {id(stage)}"
+        self._open_board(name)
+        self.switch_mode(name)
+        self.remove_mode(over)
+        self.call_next(board.forget)
         if stage.own_process:
             gc.unfreeze()
         self.call_after_refresh(self._settle)
@@ -145,6 +156,13 @@ class Playground(App[int]):
         self.stage.session.close()
         if self.stage.record is not None:
             self.stage.save(self.stage.record)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that nobody took, because it was pressed while the dialog that it is meant for came up, is that dialog's."""
+        screen = self.screen
+        if isinstance(screen, Answered) and screen.pressed_ahead(event):
+            event.prevent_default()
+            event.stop()
 
     def get_system_commands(self, screen: Any) -> Any:
         """None of Textual's own: the registry has everything."""

@@ -125,6 +125,14 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             self.say(self._notes[0] + more, refused=True)
         self._run_or_rest()
 
+    def forget(self) -> None:
+        """The session is over and the screen is gone. An application may keep a gone screen; nothing large shall hang on it."""
+        self.session.forget()
+        self.left.clear()
+        self._pages.clear()
+        self.page = self.page_panel.page = None
+        self.events.use(self.session.rings.of(NOTABLE), NOTABLE)
+
     def on_resize(self, event: events.Resize) -> None:
         """Lay out anew."""
         self._rearrange()
@@ -175,8 +183,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._sample()
         self._use_rings()
         self._choose_something()
-        if self.session.notices:
-            self.say(self.session.notices.pop(0), refused=True)
+        self._tell_notices()
         self.show_now()
         self._frames += 1
         if not gc.isenabled():
@@ -200,8 +207,14 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._sample()
         self._use_rings()
         self._choose_something()
+        self._tell_notices()
         self.show_now()
         self._run_or_rest()
+
+    def _tell_notices(self) -> None:
+        """Say what the session has to tell."""
+        if self.session.notices:
+            self.say(self.session.notices.pop(0), refused=True)
 
     def _look(self, *, exactly: bool) -> ClusterView:
         """The cluster now. What rests is looked at exactly, what moves at a glance; so is what is too large to be looked at within a frame."""
@@ -253,6 +266,8 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
                     progress=session.progress,
                     branch=session.branch.name if len(session.branches) > 1 else "",
                     past=session.end.time - view.now if session.in_the_past else -1,
+                    events_past=session.end.seq - view.seq,
+                    by_steps=session.course.stepwise,
                     coarse=self.display_as.slow_link,
                     play_key=self.key("play"),
                     end_key=self.key("to-end"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from rich.text import Text
 from textual import events
@@ -28,7 +28,39 @@ CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
 ]
 
 
-class Ask(ModalScreen[Option | None]):
+Given = TypeVar("Given")
+
+
+class Answered(ModalScreen[Given]):
+    """Base of dialogs that are answered by keys. One that was pressed while the dialog came up is taken, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._early: list[events.Key] = []
+
+    def on_mount(self) -> None:
+        """What was pressed before it stood."""
+        for event in self._early:
+            self.take_key(event)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that nothing on it has a use for."""
+        if self.take_key(event):
+            event.stop()
+
+    def pressed_ahead(self, event: events.Key) -> bool:
+        """A key came by another way, from what had the keys before; whether the dialog has a use for it."""
+        if self.is_mounted:
+            return self.take_key(event)
+        self._early.append(event)
+        return True
+
+    def take_key(self, event: events.Key) -> bool:
+        """Take a key; False when there is no use for it."""
+        raise NotImplementedError
+
+
+class Ask(Answered[Option | None]):
     """A question: an answer by its key, or with the arrows and Enter, or by mouse. Escape asks nothing."""
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
@@ -69,14 +101,15 @@ class Ask(ModalScreen[Option | None]):
         options = self.query_one(OptionList)
         options.highlighted = next((n for n, option in enumerate(self.question.options) if option.refused is None), None)
         options.focus()
+        super().on_mount()
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> bool:
         """An answer's own key chooses it."""
         for option in self.question.options:
             if option.key and event.character == option.key:
-                event.stop()
                 self.dismiss(option)
-                return
+                return True
+        return False
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter or a click."""
@@ -84,7 +117,7 @@ class Ask(ModalScreen[Option | None]):
         self.dismiss(self.question.options[int(event.option.id or 0)])
 
 
-class Write(ModalScreen[str | None]):
+class Write(Answered[str | None]):
     """Asks for a line of text; what is wrong with it is said below while one types. Escape writes nothing."""
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
@@ -106,7 +139,24 @@ class Write(ModalScreen[str | None]):
         self._about = about
         self._text = text
         self._wrong = wrong
+        self._ahead = 0
         self.paint = paint
+
+    def take_key(self, event: events.Key) -> bool:
+        """Enter takes the line. A character was typed before the line had the keys; what came since stands behind it."""
+        if event.key == "enter":
+            self._submit()
+            return True
+        if not event.is_printable or event.character is None:
+            return False
+        line = self.query_one(Input)
+        if self._ahead == 0 and line.value == self._text:
+            line.value = ""
+        line.select_on_focus = False
+        line.value = line.value[: self._ahead] + event.character + line.value[self._ahead :]
+        line.cursor_position = len(line.value)
+        self._ahead += 1
+        return True
 
     def compose(self) -> ComposeResult:
         """A box with a line to write in."""
@@ -120,15 +170,16 @@ class Write(ModalScreen[str | None]):
     def on_mount(self) -> None:
         """The line has the keys."""
         self.query_one(Input).focus()
+        super().on_mount()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say what is wrong so far, once something is written."""
         text = event.value.strip()
         self.query_one("#wrong", Static).update(Text((self._wrong(text) or "") if text else "", self.paint.warn))
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def _submit(self) -> None:
         """Take it, if it is right."""
-        text = event.value.strip()
+        text = self.query_one(Input).value.strip()
         wrong = self._wrong(text)
         if wrong is None:
             self.dismiss(text)

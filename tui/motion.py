@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core.journal.events import NOTABLE
-from core.units import SECOND
+from core.units import SECOND, format_clock
 from tui.course import ClusterLike, Tape
 from tui.replay import Goal
 from tui.watching import Watch
@@ -47,6 +47,7 @@ class Motion:
         reached: the speed that was really kept lately, when the budget did not allow the wished one; else None.
         seeking: what a step is looking for while it takes several frames; else None.
         limit: virtual µs that it does not go past; None: it goes on for ever.
+        notices: what went otherwise than was wished, until somebody has told it.
     """
 
     course: Tape
@@ -58,6 +59,7 @@ class Motion:
         self.reached: float | None = None
         self.seeking: str | None = None
         self.limit: int | None = None
+        self.notices: list[str] = []
         self._wanted: Callable[[int], bool] | None = None
         self._stop_at: Callable[[], bool] | None = None
         self._watch: Watch | None = None
@@ -111,6 +113,7 @@ class Motion:
         planned = not self.course.finished
         if self.course.stepwise:
             self._play_steps(wall)
+            self._kept, self.reached = [0.0, 0.0], None
         elif self.speed == AS_FAST_AS_IT_CAN:
             self._advance(None)
         else:
@@ -118,7 +121,8 @@ class Motion:
             whole = int(self._debt)
             self._debt -= whole
             self._advance(start + whole)
-        self._measure((self.cluster.now - start) / SECOND, wall)
+        if not self.course.stepwise:
+            self._measure((self.cluster.now - start) / SECOND, wall)
         if (planned and self.course.finished) or (self.limit is not None and self.cluster.now >= self.limit):
             self.pause()
 
@@ -206,6 +210,8 @@ class Motion:
             due = self.course.next_due()
             if due is None or due > self._seek_end or (self.limit is not None and due > self.limit):
                 self.reached = None
+                if self._clock is None:
+                    self.notices.append(f"{self.seeking}: nothing of the kind up to {format_clock(self.cluster.now)}")
                 break
             self.course.step()
             count += 1

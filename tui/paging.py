@@ -7,6 +7,7 @@ from typing import Final
 from core.errors import KafkaError
 from core.journal.events import DETAIL, NORMAL, NOTABLE
 from scenarios.play_target import PlayTarget
+from tui.layout import SizeClass
 from tui.screen import MainScreen
 from tui.screens.compare import ComparePage
 from tui.screens.durability import DurabilityPage
@@ -44,6 +45,8 @@ class Paging(MainScreen):
             page.opened()
             self._rearrange()
             self.page_panel.focus()
+        if self._layout_now is not None and self._layout_now.size is SizeClass.MINIMAL:
+            self.say("that screen needs 80×20; it comes up when there is room", refused=True)
         self.show_now()
         return page
 

@@ -145,12 +145,28 @@ class MainScreen(Screen[None]):
         """What actions are decided on."""
         raise NotImplementedError
 
-    def write(self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
-        """Ask for a line of text; `then` gets it when it is right."""
+    def write(
+        self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
+    ) -> None:
+        """Ask for a line of text; `then` gets it when it is right. While somebody writes, time stands still.
+
+        Args:
+            title, about, text, wrong: of the dialog.
+            then: gets the line.
+            travels: whether that goes through time, and leaves it paused.
+        """
+        session = self.session
+        playing = session.playing
+        if playing:
+            session.pause()
+            self.show_now()
 
         def written(answer: str | None) -> None:
+            if playing and not session.moving and (answer is None or not travels):
+                session.play()
             if answer is not None:
                 then(answer)
+            self.refresh_view()
 
         self.app.push_screen(dialogs.Write(title, about, text, wrong, self.paint), written)
 

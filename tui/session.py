@@ -40,7 +40,6 @@ class Session(Motion):
 
     Attributes:
         rings: the events still in memory.
-        notices: what went otherwise than was wished, until somebody has told it.
         branch, branches: the course of events it is on, and all of them.
         bookmarks: moments somebody marked.
     """
@@ -65,7 +64,6 @@ class Session(Motion):
         self._lived = Position(0, 0, 0)
         self._replay: Replay | Opening | None = None
         self._arrived: Callable[[Any], None] | None = None
-        self.notices: list[str] = []
         self._eye: Glance | None = None
         self.keeper = Keeper()
         outlet = Outlet(self._take)
@@ -325,6 +323,13 @@ class Session(Motion):
         self.mark_end()
         if self._log is not None:
             self._finish_log(self._log)
+
+    def forget(self) -> None:
+        """Let go of everything that is large: the session is closed, and nobody looks at it any more."""
+        del self.course
+        self.rings, self.keeper, self._eye = Rings(), Keeper(), None
+        self.branch = Branch(FIRST_NAME)
+        self.branches, self.bookmarks = [self.branch], []
 
     def _finish_log(self, log: LogLike) -> None:
         """The log ends where the branch ends, also when one leaves in the past of it."""

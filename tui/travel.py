@@ -75,6 +75,7 @@ class Travel(MainScreen):
             "" if selected is None else f"#{selected[0]}",
             self._no_moment,
             lambda text: self._travel(self._moment_of(text)),
+            travels=True,
         )
 
     def _moment_of(self, text: str) -> Goal:
@@ -209,7 +210,7 @@ class Travel(MainScreen):
             f"A state, as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, as leader changes, "
             f"isr({partition}) changes; or an event, as truncated, leader-elected {{election=unclean}}."
         )
-        self.write(title, about, "", self._no_condition, then)
+        self.write(title, about, "", self._no_condition, then, travels=True)
 
     def _until(self) -> None:
         self._ask_condition("Stop when", self._go_until)

@@ -164,12 +164,11 @@ def harm(cluster: Cluster) -> Harm:
         else:
             pieces.append((loss.start, loss.end))
     lost = tuple(
-        LostRecords(tp, producer, pieces[0][0], pieces[-1][1], sum(end - start for start, end in pieces), len(pieces), epoch, grade, event)
-        for (tp, producer, event, grade, epoch), pieces in grouped.items()
+        LostRecords(tp, producer, tuple(pieces), epoch, grade, event) for (tp, producer, event, grade, epoch), pieces in grouped.items()
     )
     exposed = []
     for tp, brokers in cluster.exposure.lacking.items():
         offsets = cluster.exposure.of(tp)
         if offsets:
-            exposed.append(ExposedRecords(tp, offsets.starts[0], offsets.ends[-1], offsets.count(), tuple(brokers)))
+            exposed.append(ExposedRecords(tp, tuple(offsets), tuple(brokers)))
     return Harm(lost, tuple(sorted(exposed, key=lambda each: each.tp)))

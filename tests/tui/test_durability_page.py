@@ -6,6 +6,7 @@ import pytest
 
 from core import acts
 from core.ids import TopicPartition
+from core.journal.events import KINDS
 from core.release import Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
@@ -16,7 +17,7 @@ from scenarios.runner import Run
 from tests.tui.test_app import playing, screen_text
 from tui.palette import COLOUR
 from tui.ring import Rings
-from tui.screens.durability import entries_of, exposure_events, paint_durability
+from tui.screens.durability import entries_of, exposure_events, paint_durability, told_ranges
 
 TP = TopicPartition("orders", 0)
 
@@ -40,7 +41,7 @@ def text(cluster: Cluster, rings: Rings, size: tuple[int, int] = (120, 37)) -> s
 def test_a_loss_names_producer_offsets_and_what_doomed_it() -> None:
     cluster, rings = finished("e1-data-loss", "0.10.2")
     (lost,) = cluster.harm().lost
-    assert (lost.tp, lost.start, lost.end, lost.records, lost.grade) == (TP, 1, 2, 1, "acknowledged")
+    assert (lost.tp, lost.ranges, lost.records, lost.grade) == (TP, ((1, 2),), 1, "acknowledged")
     doomed = rings.find(lost.event)
     assert doomed is not None
     assert doomed[3] == "truncated"
@@ -57,6 +58,42 @@ def test_losses_add_up_to_the_account() -> None:
         harm = cluster.harm()
         assert sum(each.records for each in harm.lost) == cluster.account.lost
         assert sum(each.records for each in harm.exposed) == cluster.view().exposed
+
+
+def test_producers_that_interleave_have_their_exact_offsets_each() -> None:
+    rings = Rings()
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("orders", partitions=1, replication_factor=3),))
+    cluster = Cluster(spec, seed=1, sink=rings.take)
+    for name, rate in (("app", 50), ("audit", 30)):
+        cluster.do(acts.Load("orders", rate, acks="1", producer=name))
+    cluster.run_until(2 * SECOND)
+    leader = cluster.partition_view(TP).leader
+    for other in {1, 2, 3} - {leader}:
+        cluster.do(acts.Cut((f"b{leader}", f"b{other}")))
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.Kill(leader))
+    cluster.run_until(20 * SECOND)
+    appended = [event for index in range(rings.of(0).total) if (event := rings.of(0).at(index))[3] == "append"]
+    lost = cluster.harm().lost
+    assert {each.producer for each in lost} == {"app", "audit"}
+    assert all(len(each.ranges) > 2 for each in lost)
+    offsets = [(each.producer, offset) for each in lost for start, end in each.ranges for offset in range(start, end)]
+    assert len(offsets) == len(set(offsets)) == cluster.account.lost == sum(each.records for each in lost)
+    columns = ["seq", "t", "cause", "kind", *KINDS["append"].columns]
+    whose = {}
+    for event in appended:
+        told = dict(zip(columns, event, strict=True))
+        if told["broker"] == leader:
+            whose |= dict.fromkeys(range(told["from_offset"], told["to_offset"]), told["producer"])
+    assert all(whose[offset] == producer for producer, offset in offsets)
+    shown = text(cluster, rings)
+    assert told_ranges(lost[0].ranges)[:60] in shown
+    assert f"{len(lost[0].ranges)} ranges in " in shown
+
+
+def test_offsets_are_told_in_words() -> None:
+    assert told_ranges(((3, 4), (5, 8), (9, 10))) == "3, 5–7, 9"
+    assert told_ranges(((3, 4), (5, 8), (9, 1012)), 1) == "3 and 1,006 more in 2 ranges"
 
 
 def test_what_is_exposed_and_by_whom() -> None:

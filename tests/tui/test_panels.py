@@ -46,6 +46,9 @@ def text(lines) -> str:  # type: ignore[no-untyped-def]
         ({"speed": math.inf, "reached": 1234.5}, "max  keeps 1,234×"),
         ({"playing": False, "seeking": "the next event"}, "looking for the next event"),
         ({"playing": False, "ended": True}, "end of the script"),
+        ({"by_steps": True, "speed": 0.5}, "  0.5 steps/s"),
+        ({"past": 0, "events_past": 12}, "12 events before the end"),
+        ({"past": 3_000_000, "events_past": 12}, "3s before the end"),
     ],
 )
 def test_the_clock_is_honest(changes: dict[str, object], said: str) -> None:
@@ -53,6 +56,11 @@ def test_the_clock_is_honest(changes: dict[str, object], said: str) -> None:
     assert said in line
     assert line.endswith("three brokers  Kafka 4.1  seed 7 ")
     assert len(line) == 120
+
+
+def test_a_narrow_header_would_rather_drop_the_seed_than_cut_the_title() -> None:
+    clock = attrs.evolve(CLOCK, playing=False, ended=True, title="e1-data-loss")
+    assert paint_header(clock, COLOUR, 80).text.endswith("e1-data-loss  Kafka 4.1 ")
 
 
 def test_a_dead_broker_is_told_from_one_that_the_controller_has_fenced() -> None:

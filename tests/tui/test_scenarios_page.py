@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
 from textual.widgets import Input
 
-from core.release import RELEASES
+from core.release import RELEASES, Release
 from core.units import SECOND
 from scenarios import catalogue
 from scenarios.eventlog import LogReader
@@ -81,3 +83,17 @@ async def test_another_scenario_is_started_in_the_same_application(size: tuple[i
         while app.stage.session.course.step():
             pass
         assert app.stage.session.view().lost == 1
+
+
+async def test_a_session_that_is_over_is_let_go() -> None:
+    async with playing() as (app, board, pilot):
+        ended = [weakref.ref(board.session.cluster), weakref.ref(board.session.keeper)]
+        scenario = catalogue.load("e1-data-loss")
+        board.start_over(PlayTarget(scenario, scenario.spec, Release.named("4.1"), title=scenario.name))
+        await pilot.pause()
+        assert app.screen is app.board is not board
+        await pilot.press("n")
+        assert app.board.session.cluster.journal.seq
+        await pilot.pause()
+        gc.collect()
+        assert [each() for each in ended] == [None, None], "its cluster and keyframes take no memory any more"

@@ -33,6 +33,10 @@ class Clock:
     """The branch, when there are several."""
     past: int = -1
     """µs of virtual time between this moment and the end of what was lived; -1: this is the end."""
+    events_past: int = 0
+    """Events between this moment and that end."""
+    by_steps: bool = False
+    """It goes by steps that take no virtual time."""
     coarse: bool = False
     """Virtual time in whole tenths of a second, as a slow link has it."""
     play_key: str = "Space"
@@ -42,6 +46,14 @@ class Clock:
 def speed_word(speed: float) -> str:
     """`0.5×`, `20×`, `max`."""
     return "max" if math.isinf(speed) else f"{speed:g}×"
+
+
+def _pace(clock: Clock) -> str:
+    return (
+        f"{clock.speed:g} step{'' if clock.speed == 1 else 's'}/s"
+        if clock.by_steps and not math.isinf(clock.speed)
+        else speed_word(clock.speed)
+    )
 
 
 def _kept(speed: float) -> str:
@@ -65,9 +77,9 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
             row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
         row.add(f"  {clock.play_key} gives up", paint.muted)
     elif not clock.playing:
-        row.add("paused", paint.warn).add(f"  {speed_word(clock.speed)}", paint.muted)
+        row.add("paused", paint.warn).add(f"  {_pace(clock)}", paint.muted)
     else:
-        row.add(speed_word(clock.speed), paint.strong)
+        row.add(_pace(clock), paint.strong)
         if clock.reached is not None:
             row.add(
                 f"  keeps {_kept(clock.reached)}" if math.isinf(clock.speed) else f"  cannot keep up: {_kept(clock.reached)}", paint.warn
@@ -75,14 +87,22 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
     if clock.ended and not clock.playing:
         row.add("  end of the script", paint.muted)
     if clock.seeking is None and clock.past >= 0:
-        row.add(f"  {format_duration(clock.past // 1_000 * 1_000)} before the end", paint.warn).add(f" {clock.end_key}", paint.key)
+        far = clock.past // 1_000 * 1_000
+        words = (
+            format_duration(far) if far or not clock.events_past else f"{clock.events_past:,} event{'' if clock.events_past == 1 else 's'}"
+        )
+        row.add(f"  {words} before the end", paint.warn).add(f" {clock.end_key}", paint.key)
     if clock.branch:
         row.add(f"  ⑂ {clock.branch}", paint.strong)
     right = Row()
-    title = clip(clock.title, max(0, width - row.width - 4 - len(f"Kafka {clock.release}  seed {clock.seed}  ")))
+    seed = f"  seed {clock.seed}"
+    room = width - row.width - 4 - len(f"Kafka {clock.release}  ")
+    if len(clock.title) > room - len(seed):
+        seed = ""
+    title = clip(clock.title, max(0, room - len(seed)))
     if width - row.width >= 24:
         right.add(f"{title}  " if title else "", paint.text)
-        right.add(f"Kafka {clock.release}", paint.text).add(f"  seed {clock.seed} ", paint.muted)
+        right.add(f"Kafka {clock.release}", paint.text).add(f"{seed} ", paint.muted)
     row.pad(max(row.width, width - right.width))
     for segment in right.strip(right.width):
         row.add(segment.text, segment.style or paint.text)

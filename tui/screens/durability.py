@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
 
 import attrs
 from textual.strip import Strip
@@ -18,6 +18,9 @@ from tui.ring import Rings, sentence
 from tui.rows import Row, blank, rule, wrap
 from tui.screens.page import Page
 from tui.tables import Cell, Column, paint_table
+
+MOST_LISTED: Final = 200
+"""Ranges of offsets that are written out at most."""
 
 
 @attrs.frozen
@@ -42,6 +45,20 @@ def exposure_events(rings: Rings) -> dict[TopicPartition, int]:
         if event[3] == "records-exposed":
             found[TopicPartition(event[4], event[5])] = event[0]
     return found
+
+
+def told_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) -> str:
+    """`3, 5–7, 9`: offsets, both ends included; those past `most` are counted."""
+    told = ", ".join(f"{start:,}–{end - 1:,}" if end > start + 1 else f"{start:,}" for start, end in ranges[:most])
+    left = ranges[most:]
+    return told + (f" and {sum(end - start for start, end in left):,} more in {len(left):,} ranges" if left else "")
+
+
+def _span(ranges: Sequence[tuple[int, int]]) -> str:
+    """A short word for offsets: all of them where they are one range or two, otherwise between which and in how many."""
+    if len(ranges) <= 2:
+        return told_ranges(ranges)
+    return f"{len(ranges):,} ranges in {ranges[0][0]:,}–{ranges[-1][1] - 1:,}"
 
 
 def paint_durability(
@@ -69,12 +86,21 @@ def paint_durability(
         return out
     chosen = entries[selected]
     event = find(chosen.event) if chosen.event else None
-    why = [rule("Because", "⏎ shows the event", width, paint.title, paint.faint, paint.muted)]
+    why = []
+    if len(chosen.harm.ranges) > 2:
+        whose = f"{chosen.harm.producer} in {chosen.harm.tp}" if isinstance(chosen.harm, LostRecords) else f"{chosen.harm.tp}"
+        why.append(rule(f"Offsets of {whose}", f"{chosen.harm.records:,} records", width, paint.title, paint.faint, paint.muted))
+        listed = wrap(told_ranges(chosen.harm.ranges), width - 2)
+        most = max(1, height // 5)
+        if len(listed) > most:
+            listed = [*listed[: most - 1], listed[most - 1][: width - 3] + "…"]
+        why += [Row().add(f" {line}", paint.number).strip(width) for line in listed]
+    why.append(rule("Because", "⏎ shows the event", width, paint.title, paint.faint, paint.muted))
     if event is not None:
         why += paint_event_detail(event, find, paint, width)
     elif chosen.event:
         why.append(Row().add(f" event {chosen.event} is no longer in memory; ⏎ goes back to its moment", paint.muted).strip(width))
-    why = why[: max(4, height // 2)]
+    why = why[: max(4, height * 3 // 5)]
     rows = max(1, height - len(out) - len(why) - 1)
     top = max(0, min(selected - rows // 2, len(entries) - rows))
     columns = (
@@ -86,12 +112,11 @@ def paint_durability(
         harm = entry.harm
         behind = find(entry.event) if entry.event else None
         words = f"#{entry.event} " + (sentence(behind) if behind is not None else "")
-        span = f"{harm.start:,}–{harm.end - 1:,}" if harm.end > harm.start + 1 else f"{harm.start:,}"
+        span = _span(harm.ranges)
         if isinstance(harm, LostRecords):
-            pieces = f" in {harm.pieces}" if harm.pieces > 1 else ""
             table.append(
                 [
-                    ("✖", paint.bad), (str(harm.tp), paint.partition), (harm.producer, paint.broker), (span + pieces, paint.number),
+                    ("✖", paint.bad), (str(harm.tp), paint.partition), (harm.producer, paint.broker), (span, paint.number),
                     (f"{harm.records:,}", paint.bad), (f"{harm.epoch}", paint.muted), (f"LOST, {harm.grade}", paint.bad), (words, paint.muted),
                 ]
             )  # fmt: skip

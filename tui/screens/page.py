@@ -133,7 +133,7 @@ def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) 
         meta = Style(meta={"action": action})
         here = name == current
         if here:
-            row.add(f" {key} {name} ", paint.brand + meta)
+            row.add(f" {key} {name} ", paint.brand + meta).add(" " if full < width else "", paint.muted)
         elif full <= width:
             row.add(f"{key}", paint.key + meta).add(f" {name} ", paint.muted + meta)
         else:

@@ -1,0 +1,82 @@
+"""Dialogs take the keys that are meant for them, however early these come; and time waits for who writes."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from core.units import SECOND
+from tests.tui.test_app import playing, said
+from tests.tui.test_travel import settled, write
+from tui.app import Playground
+from tui.dialogs import Ask, Write
+
+
+def key(character: str) -> events.Key:
+    named = {" ": "space", ">": "greater_than_sign", "\r": "enter"}
+    return events.Key(named.get(character, character), None if character == "\r" else character)
+
+
+async def at_once(app: Playground, pilot: Pilot[int], text: str) -> None:
+    """Type as a fast hand, a paste or a slow link does: all keys arrive before the first has done anything."""
+    for character in text:
+        app.post_message(key(character))
+    for _ in range(6):
+        await pilot.pause(0.02)
+
+
+async def test_what_is_typed_while_a_dialog_comes_up_is_written_into_it() -> None:
+    async with playing() as (app, board, pilot):
+        await at_once(app, pilot, "wlost > 0")
+        assert isinstance(app.screen, Write)
+        assert app.screen.query_one(Input).value == "lost > 0"
+        await pilot.press("space", "o", "r")
+        assert app.screen.query_one(Input).value == "lost > 0 or"
+        await pilot.press("escape")
+        assert not board.session.branch.acts[3:], "none of the letters did what it does on the overview"
+
+
+async def test_enter_and_answers_that_come_early_count_too() -> None:
+    async with playing() as (app, board, pilot):
+        await at_once(app, pilot, "g2s\r")
+        await settled(board, pilot)
+        assert not isinstance(app.screen, Write)
+        assert board.view.now == 2 * SECOND
+        await at_once(app, pilot, "c2")
+        assert not isinstance(app.screen, Ask)
+        assert len(board.view.cut_links) == 2, "both ways"
+
+
+async def test_typing_replaces_what_stands_there_at_first() -> None:
+    async with playing() as (app, _board, pilot):
+        await at_once(app, pilot, "Sx.yaml")
+        assert app.screen.query_one(Input).value == "x.yaml"
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+async def test_time_stands_still_while_somebody_writes(cancelled: bool) -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("space")
+        await pilot.press("B")
+        assert not board.session.playing
+        here = board.session.cluster.now
+        await pilot.pause(0.1)
+        assert board.session.cluster.now == here
+        if cancelled:
+            await pilot.press("escape")
+        else:
+            await write(app, pilot, "here")
+            assert board.session.bookmarks[0].position.time <= board.session.cluster.now
+        await pilot.pause()
+        assert board.session.playing
+
+
+async def test_a_condition_that_never_comes_is_told() -> None:
+    async with playing() as (app, board, pilot):
+        board.session.limit = 4 * SECOND
+        await pilot.press("w")
+        await write(app, pilot, "lost > 0")
+        await settled(board, pilot)
+        assert "lost > 0: nothing of the kind up to 00:0" in said(app, board)
