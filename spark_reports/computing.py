@@ -168,9 +168,16 @@ class Loaded:
     refused: int
 
 
+def needed(charts: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The event kinds and columns that a report is made from."""
+    wanted = (*SUMMARIES, *CHARTS) if charts else SUMMARIES
+    return kinds_of(wanted), columns_of(wanted)
+
+
 def load(
     spark: SparkSession,
     here: Sequence[Log],
+    staged: tuple[Path, Sequence[Log]],
     remote: Sequence[str],
     datasets: Sequence[str],
     charts: bool,
@@ -181,13 +188,13 @@ def load(
 
     Args:
         here: logs on this machine.
+        staged: more of them, and the dataset that they were put in (`staging.stage`).
         remote: addresses of JSON Lines elsewhere.
         datasets: addresses of datasets.
         charts: whether what charts are drawn from is needed too.
         staging: as for `frames.read_lines`.
     """
-    wanted = (*SUMMARIES, *CHARTS) if charts else SUMMARIES
-    kinds, columns = kinds_of(wanted), columns_of(wanted)
+    kinds, columns = needed(charts)
     usable: list[tuple[str, str]] = []
     logs: list[Log] = []
     refused = 0
@@ -204,11 +211,14 @@ def load(
             complain(complaint)
         refused += len(complaints)
         # Sessions of one name are told apart by where they come from.
-        names = {log.session for log in (*lines, *logs)}
+        names = {log.session for log in (*lines, *logs, *staged[1])}
         prefix = f"{dataset}: " if any(log.session in names for log in found) else ""
         logs += [attrs.evolve(log, session=prefix + log.session) for log in found]
         if found:
             usable.append((dataset, prefix))
+    if staged[1]:
+        usable.append((staged[0].as_uri(), ""))
+        logs += staged[1]
     if not lines and not usable:
         return Loaded(Frames(spark.range(0), spark.range(0), None), Frames(spark.range(0), spark.range(0), None), spark, [], refused)
     frames = read_frames(spark, lines, usable, kinds, columns, staging)

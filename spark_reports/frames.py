@@ -1,9 +1,10 @@
 """From logs to the frames that summaries are computed from, in as few passes over the events as can be.
 
-JSON Lines are parsed once and kept in memory: the columns that frequent events have side by side, those of the others in one
-structure that is empty for the frequent ones, since every column kept of a million events costs time. A Parquet dataset
-(`isrlab log convert`) needs no keeping: what a summary needs of it is read again in less time than it would take to keep it.
-The events that are not frequent, a few in a hundred, are kept ready for the summaries that need no others.
+JSON Lines on this machine are staged as a dataset (`staging`). Those elsewhere, and those with wrong lines, are parsed once by Spark and
+kept in memory: the columns that frequent events have side by side, those of the others in one structure that is empty for the
+frequent ones, since every column kept of a million events costs time. A Parquet dataset needs no keeping: what a summary needs of
+it is read again in less time than it would take to keep it. The events that are not frequent, a few in a hundred, are kept ready
+for the summaries that need no others.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -128,19 +129,28 @@ def _summarise(
 ) -> tuple[Report | None, int]:
     """Every table of the usable logs, with what the charts are drawn from if asked, and how many logs turned out unusable."""
     from spark_reports import computing
+    from spark_reports.staging import stage
 
     size = sum(Path(log.readable).stat().st_size for log in logs)
     progress("starting Spark …")
     chosen = {**computing.spark_settings(master or LOCAL_MASTER), **settings}
-    with spark_session(master, chosen, brief=size < BRIEF_BYTES) as spark:
-        more = [*found.remote, *found.datasets]
-        progress(f"reading {_counted(len(logs), size)}{' and ' if logs and more else ''}{', '.join(more)} …")
-        staging = scratch if is_local(master or LOCAL_MASTER) else None
-        loaded = computing.load(spark, logs, found.remote, found.datasets, charts, staging, complain)
-        if not loaded.logs:
-            return None, loaded.refused
-        with progress.watching(spark):
-            return computing.compute(loaded, limit, None if out is None else _write_into(out), charts, progress), loaded.refused
+    local = is_local(master or LOCAL_MASTER)
+    dataset = scratch / "staged"
+    with ThreadPoolExecutor(1) as pool:
+        # While Spark starts. Not with remote logs: only when those are known are the sessions' names.
+        staging = pool.submit(stage, logs if local and not found.remote else [], dataset, *computing.needed(charts))
+        with spark_session(master, chosen, brief=size < BRIEF_BYTES) as spark:
+            more = [*found.remote, *found.datasets]
+            progress(f"reading {_counted(len(logs), size)}{' and ' if logs and more else ''}{', '.join(more)} …")
+            staged = staging.result()
+            left = [log for log in logs if log not in staged]
+            links = scratch if local else None
+            loaded = computing.load(spark, left, (dataset, staged), found.remote, found.datasets, charts, links, complain)
+            if not loaded.logs:
+                return None, loaded.refused
+            with progress.watching(spark):
+                write = None if out is None else _write_into(out)
+                return computing.compute(loaded, limit, write, charts, progress), loaded.refused
 
 
 def _counted(logs: int, size: int) -> str:
