@@ -213,8 +213,8 @@ class Account:
     def _by_producer(self, tp: TopicPartition, account: PartitionAccount, term: Term, start: int, end: int, grade: str) -> list[Loss]:
         found: list[Loss] = []
         at, i = start, bisect_right(term.ends, start)
-        while at < end and i < len(term.batches):
-            batch, stop = term.batches[i], min(end, term.ends[i])
+        while at < end and i < len(term.written):
+            batch, stop = term.batch(i), min(end, term.ends[i])
             event, until = 0, stop
             for doom in account.dooms:
                 if doom.term is term and doom.start <= at < doom.end:

@@ -23,7 +23,7 @@ class SessionPartition:
     """One partition of a session: what the follower last asked, and what it was last told.
 
     Attributes:
-        offset, leader_epoch, last_fetched_epoch, cause: what the follower last asked (`FetchPartition`).
+        asked: what the follower last asked, a `FetchPartition` or the plain tuple of its fields.
         told_high_watermark, told_log_start: as it was last told, -1 before.
         partition, replica: the leader's, once the fetch was looked at; None when the look-up must be made anew.
         sent_end, sent_total: where the records end that it was last handed out of the leader's own term, and how many bytes of the
@@ -31,21 +31,40 @@ class SessionPartition:
     """
 
     __slots__ = (
-        "cause", "last_fetched_epoch", "leader_epoch", "number", "offset", "partition", "replica", "sent_end",
-        "sent_total", "session", "told_high_watermark", "told_log_start", "topic", "tp",
+        "asked", "number", "partition", "replica", "sent_end", "sent_total", "session", "told_high_watermark", "told_log_start", "topic", "tp",
     )  # fmt: skip
 
     def __init__(self, session: FetchSession, asked: AskedPartition) -> None:
         self.session = session
-        self.tp, self.offset, self.leader_epoch, self.last_fetched_epoch, self.cause = asked
-        self.topic = self.tp.topic
-        self.number = self.tp.partition
+        self.asked = asked
+        self.tp = asked[0]
+        self.topic, self.number = self.tp
         self.told_high_watermark = -1
         self.told_log_start = -1
         self.partition: Partition | None = None
         self.replica: Replica | None = None
         self.sent_end = -1
         self.sent_total = 0
+
+    @property
+    def offset(self) -> int:
+        """From where the follower asked."""
+        return self.asked[1]
+
+    @property
+    def leader_epoch(self) -> int:
+        """In which leader epoch it asked."""
+        return self.asked[2]
+
+    @property
+    def last_fetched_epoch(self) -> int:
+        """The epoch of the last record it has; -1 if it does not tell."""
+        return self.asked[3]
+
+    @property
+    def cause(self) -> int:
+        """The seq of the event behind what it asked, 0 for none."""
+        return self.asked[4]
 
     def unlink(self) -> None:
         """The leader's side is not what it was: look it up again."""
@@ -101,15 +120,12 @@ class FetchSession:
             self.dirty.clear()
         partitions, dirty = self.partitions, self.dirty
         for asked in request.changed:
-            tp, offset, leader_epoch, last_fetched_epoch, cause = asked
+            tp = asked[0]
             entry = partitions.get(tp)
             if entry is None:
                 entry = partitions[tp] = SessionPartition(self, asked)
             else:
-                entry.offset = offset
-                entry.leader_epoch = leader_epoch
-                entry.last_fetched_epoch = last_fetched_epoch
-                entry.cause = cause
+                entry.asked = asked
             dirty[tp] = entry
         for tp in request.forgotten:
             self.partitions.pop(tp, None)

@@ -49,7 +49,7 @@ class PartitionFetchState:
     """One partition of a fetcher.
 
     Attributes:
-        partition, topic, number: which.
+        partition, topic, number: which; log: its log.
         leader_epoch: in which it fetches.
         state: TRUNCATING or FETCHING.
         asked_epoch: whose end it asks for, while it truncates.
@@ -63,14 +63,14 @@ class PartitionFetchState:
     """
 
     __slots__ = (
-        "asked_epoch", "checked", "delayed_until", "leader_epoch", "number", "out_of_range", "partition", "sent_epoch", "state",
+        "asked_epoch", "checked", "delayed_until", "leader_epoch", "log", "number", "out_of_range", "partition", "sent_epoch", "state",
         "steady", "topic",
     )  # fmt: skip
 
     def __init__(self, partition: Partition, leader_epoch: int) -> None:
         self.partition = partition
-        self.topic = partition.tp.topic
-        self.number = partition.tp.partition
+        self.log = partition.log
+        self.topic, self.number = partition.tp
         self.leader_epoch = leader_epoch
         self.state = FETCHING
         self.asked_epoch = NO_EPOCH
@@ -176,6 +176,12 @@ class Fetcher:
         self.prepared = False
         self.forgotten.pop(tp, None)
 
+    def note(self, moved: list[AskedPartition]) -> None:
+        """These partitions moved, and this is to be asked of them."""
+        for asked in moved:
+            self.unsent[asked[0]] = asked
+        moved.clear()
+
     def _leave_session(self, tp: TopicPartition) -> None:
         self.unsent.pop(tp, None)
         self.forgotten[tp] = None
@@ -195,8 +201,19 @@ class Fetcher:
         if not self.in_flight and not self.broker.by_hand:
             self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
 
-    def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
-        """Send what comes next: a question for truncation points, else a fetch. False if nothing is due."""
+    def send_next(self, max_wait: int, min_bytes: int, max_records: int, moved: list[AskedPartition] | None = None) -> bool:
+        """Send what comes next: a question for truncation points, else a fetch. False if nothing is due.
+
+        `moved`: what to ask of partitions beside those that are noted as unsent.
+        """
+        if moved:
+            if not (self.unsent or self.preparing or self.full):
+                self._send_fetch(tuple(moved), max_wait, min_bytes, max_records)
+                return True
+            self.note(moved)
+        return self._send_noted(max_wait, min_bytes, max_records)
+
+    def _send_noted(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
         now = self.broker.journal.now
         asking = []
         lookup = None
@@ -236,27 +253,33 @@ class Fetcher:
                 log = partition.log
                 epoch = log.epochs.latest_epoch if broker.release.truncation is Truncation.ON_FETCH else NO_EPOCH
                 state.sent_epoch = state.leader_epoch
-                changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, partition.last_append))
+                changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
         if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
             return False
+        self._send_fetch(tuple(changed), max_wait, min_bytes, max_records)
+        return True
+
+    def _send_fetch(self, changed: tuple[AskedPartition, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
+        """Send a fetch that tells what changed (`ReplicaFetcherThread#buildFetch`); afterwards the session knows all."""
+        broker = self.broker
         forgotten = () if self.full else tuple(self.forgotten)
         correlation = self._sending()
         request = tuple_of(
             FetchRequest,
             (
-                correlation, broker.id, self.number, broker.broker_epoch, self.full, tuple(changed), forgotten, max_wait, min_bytes,
+                correlation, broker.id, self.number, broker.broker_epoch, self.full, changed, forgotten, max_wait, min_bytes,
                 broker.fetch_response_bytes, broker.fetch_partition_bytes, max_records,
             ),
         )  # fmt: skip
         if not changed and not forgotten and not self.full:
-            broker.network.send_in_order(self.order, broker.address, self.address, request, now, broker.journal.cause)
-            return True
+            journal = broker.journal
+            broker.network.send_in_order(self.order, broker.address, self.address, request, journal.now, journal.cause)
+            return
         self.full = False
         self.unsent.clear()
         self.prepared = True
         self.forgotten.clear()
         broker.send(self.address, request)
-        return True
 
     def empty_request(self) -> FetchRequest:
         """The fetch under way, of a quiet round."""
@@ -343,10 +366,13 @@ class Fetcher:
         self.in_flight = 0
         if response.error != errors.NONE:
             self.full = True
-        steady.take_partitions(self, response)
-        if self.broker.follower_quota is not None:
+        broker = self.broker
+        moved = steady.take_partitions(self, response)
+        if broker.follower_quota is not None:
+            self.note(moved)
             self._throttle(response)
-        self.maybe_send()
+        if not broker.by_hand:
+            self.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0, moved)
 
     def take_partition(self, part: FetchedPartition) -> None:
         """One partition of a leader's answer."""
@@ -390,7 +416,7 @@ class Fetcher:
             log.append_as_follower(part.records)
             if log.update_high_watermark(part.high_watermark):
                 broker.disk.changed[tp] = None
-            partition.last_append = journal.emit(
+            log.last_append = journal.emit(
                 events.FollowerAppended.kind, broker.id, tp.topic, tp.partition, self.leader, start, log.leo, log.high_watermark
             )
             self._changed(tp)
@@ -508,7 +534,7 @@ class Fetcher:
         log.truncate_fully_and_start_at(start)
         broker.disk.changed[tp] = None
         broker.replicas.log_start_moved(tp)
-        partition.last_append = broker.journal.emit(events.LogRestarted.kind, broker.id, tp.topic, tp.partition, self.leader, old, log.leo)
+        log.last_append = broker.journal.emit(events.LogRestarted.kind, broker.id, tp.topic, tp.partition, self.leader, old, log.leo)
 
     def _truncate(self, partition: Partition, target: int, rule: str) -> None:
         log, tp, broker = partition.log, partition.tp, self.broker
@@ -516,10 +542,10 @@ class Fetcher:
         held = log.runs() if target < old else ()
         if log.truncate_to(target):
             broker.disk.changed[tp] = None
-            partition.last_append = broker.journal.emit(
+            log.last_append = broker.journal.emit(
                 events.Truncated.kind, broker.id, tp.topic, tp.partition, self.leader, log.leo, old, log.high_watermark, rule
             )
-            broker.account.cut(tp, broker.id, held, log.leo, partition.last_append)
+            broker.account.cut(tp, broker.id, held, log.leo, log.last_append)
 
 
 def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:

@@ -52,9 +52,7 @@ def read_for_follower(partition: Partition, entry: SessionPartition, request: Fe
         records = log.read(asked.offset, log.leo, min(request.partition_max_bytes, budget), request.max_records)
         term, end = records[-1].term, records[-1].end
         entry.sent_end, entry.sent_total = (end, term.bytes_before(end)) if term is partition.term else (-1, 0)
-    return FetchedPartition(
-        tp, error, asked.offset, records, log.high_watermark, log.log_start, diverging, diverging_end, partition.last_append
-    )
+    return FetchedPartition(tp, error, asked.offset, records, log.high_watermark, log.log_start, diverging, diverging_end, log.last_append)
 
 
 def update_follower_fetch_state(partition: Partition, entry: SessionPartition, session: FetchSession, broker_epoch: int) -> None:

@@ -66,7 +66,7 @@ class Partition:
     """
 
     __slots__ = (
-        "account", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "isr", "last_append",
+        "account", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
         "maximal_isr", "may_be_behind", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal", "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp",
         "under_min_isr",
@@ -101,7 +101,7 @@ class Partition:
         self.has_quiet_followers = False
         self.account: PartitionAccount | None = None
         self.term: Term | None = None
-        self.last_append = 0
+        log.last_append = 0
         self.last_high_watermark = 0
         self.refresh_settings()
 

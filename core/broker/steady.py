@@ -17,7 +17,7 @@ from core.broker.fetch_session import FetchSession, SessionPartition
 from core.ids import NO_EPOCH
 from core.journal import events
 from core.journal.recorder import nobody
-from core.messages import FetchedPartition, FetchedRun, FetchRequest, FetchResponse, as_fetched_partition
+from core.messages import AskedPartition, FetchedPartition, FetchedRun, FetchRequest, FetchResponse, as_fetched_partition
 from core.release import Truncation
 
 if TYPE_CHECKING:
@@ -55,50 +55,53 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     entries = list(dirty.values()) if broker.leader_quota is None else manager.within_quota(session, request)
     seq = journal.seq
     for entry in entries:
-        partition, replica, epoch = entry.partition, entry.replica, entry.leader_epoch
+        partition, replica = entry.partition, entry.replica
+        tp, offset, epoch, last_fetched_epoch, cause = entry.asked
         if (
             partition is not None
             and replica is not None
             and partition.steady_epoch == epoch
-            and (entry.last_fetched_epoch == epoch or entry.last_fetched_epoch < 0)
+            and (last_fetched_epoch == epoch or last_fetched_epoch < 0)
             and not general
         ):
-            log, offset = partition.log, entry.offset
-            leo, log_start, tail = log.leo, log.log_start, log.tail
-            if offset == leo:
+            log = partition.log
+            leo, high_watermark, log_start, tail = log.leo, log.high_watermark, log.log_start, log.tail
+            more = offset != leo
+            if not more:
                 size = upto = 0
             elif offset == entry.sent_end and tail is not None:
-                upto = tail.totals[-1]
+                upto = tail.bytes
                 size = upto - entry.sent_total
             else:
                 size = left  # not where it was last sent to: the general way
             if size < left and size <= partition_bytes and offset >= log_start:
-                part = (entry.tp, None, offset, tail, log.high_watermark, log_start, leo, size, partition.last_append)
-                high_watermark, stays = log.high_watermark, False
+                part = (tp, None, offset, tail, high_watermark, log_start, leo, size, log.last_append)
                 # Partition#updateFollowerFetchState, Replica#updateFetchStateOrThrow
-                if offset == leo:
+                if more:
+                    if replica.session is not None:
+                        replica.settle()
+                        behind[tp] = None
+                    entry.sent_end = leo
+                    entry.sent_total = upto
+                    left -= size
+                    total += size
+                    if offset >= replica.last_fetch_leader_leo:
+                        replica.last_caught_up_time = replica.last_fetch_time  # never after it in a session that goes on
+                else:
                     replica.last_caught_up_time = now
                     replica.session = session
                     partition.has_quiet_followers = True
-                else:
-                    if replica.session is not None:
-                        replica.settle()
-                        behind[entry.tp] = None
-                    entry.sent_end, entry.sent_total = leo, upto
-                    left -= size
-                    total += size
-                    if offset >= replica.last_fetch_leader_leo and replica.last_fetch_time > replica.last_caught_up_time:
-                        replica.last_caught_up_time = replica.last_fetch_time
                 replica.log_start = log_start
                 replica.last_fetch_leader_leo = leo
                 replica.last_fetch_time = now
                 replica.broker_epoch = broker_epoch
                 old = replica.leo
+                stays = False
                 if offset != old:
                     replica.leo = offset
                     seq += 1
                     if watched:
-                        sink((seq, now, entry.cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, offset))
+                        sink((seq, now, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, offset))
                     if old <= high_watermark < offset:
                         # Partition#maybeIncrementLeaderHW
                         least, held_by = leo, me
@@ -108,13 +111,13 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                         if least > high_watermark:
                             stays = True
                             log.high_watermark = least
-                            changed[entry.tp] = None
+                            changed[tp] = None
                             fetched = seq
                             partition.last_high_watermark = seq = seq + 1
                             if watched:
                                 sink((seq, now, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
                             for one in partition.sessions.values():
-                                one.session.dirty[one.tp] = one
+                                one.session.dirty[tp] = one
                             if partition.delayed or partition.consumers:
                                 journal.seq = journal.cause = seq
                                 partition.complete_waiting()
@@ -125,13 +128,13 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                 if not answered:
                     undecided.append((entry, part))
                 else:
-                    if leo > offset or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
+                    if more or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
                         news.append(part)
                         entry.told_high_watermark = high_watermark
                         entry.told_log_start = log_start
-                    del dirty[entry.tp]
+                    del dirty[tp]
                     if stays:
-                        dirty[entry.tp] = entry
+                        dirty[tp] = entry
                 continue
         journal.seq = seq
         general_part, at_once = manager.look_at_partition(session, entry, request, left)
@@ -159,60 +162,67 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
 def read_run(entry: SessionPartition, request: FetchRequest, left: int) -> FetchedRun | None:
     """What one partition of a fetch that leaves the purgatory gets (`Partition#fetchRecords`), if that is steady; of `left` bytes at most."""
     partition = entry.partition
+    tp, offset, epoch, last_fetched_epoch, _ = entry.asked
     if (
         partition is None
         or entry.replica is None
-        or partition.steady_epoch != entry.leader_epoch
-        or (entry.last_fetched_epoch != entry.leader_epoch and entry.last_fetched_epoch >= 0)
+        or partition.steady_epoch != epoch
+        or (last_fetched_epoch != epoch and last_fetched_epoch >= 0)
     ):
         return None
-    log, offset, size = partition.log, entry.offset, 0
+    log, size = partition.log, 0
     leo, log_start, tail = log.leo, log.log_start, log.tail
     if offset != leo:
         if offset != entry.sent_end or tail is None:
             return None
-        upto = tail.totals[-1]
+        upto = tail.bytes
         size = upto - entry.sent_total
         if size >= left or size > request.partition_max_bytes:
             return None
         entry.sent_end, entry.sent_total = leo, upto
     if offset < log_start:
         return None
-    return (entry.tp, None, offset, tail, log.high_watermark, log_start, leo, size, partition.last_append)
+    return (tp, None, offset, tail, log.high_watermark, log_start, leo, size, log.last_append)
 
 
-def take_partitions(fetcher: Fetcher, response: FetchResponse) -> None:
+def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPartition]:
     """A leader's answer to a fetch, at every partition in it (`AbstractFetcherThread#processFetchRequest`).
 
     What is steady (`PartitionFetchState.steady`): the partition fetches in the epoch that its last request named, does not back
-    off, and has taken records of this leader before. The next request's part is made at once.
+    off, and has taken records of this leader before. Returns what the next request is to ask of those that moved, as far as the
+    fetcher has not noted it.
     """
     broker = fetcher.broker
     journal = broker.journal
     now, arrived, seq = journal.now, journal.cause, journal.seq
     sink, watched = journal.sink, journal.sink is not nobody
-    me, leader, states, unsent = broker.id, fetcher.leader, fetcher.states, fetcher.unsent
+    me, leader, states = broker.id, fetcher.leader, fetcher.states
     changed = broker.disk.changed
     tells_epoch = broker.release.truncation is Truncation.ON_FETCH
+    moved: list[AskedPartition] = []
+    ask = moved.append
     parts: tuple[Any, ...] = response.partitions
     for part in parts:
-        run: FetchedRun = part  # the general form has as many fields
-        tp, error, offset, term, high_watermark, log_start, end, _, cause = run
+        tp, _, offset, term, high_watermark, log_start, end, _, cause = part  # the general form has as many fields, and never a term
         state = states.get(tp)
-        if error is None and state is not None and state.steady:
-            partition = state.partition
-            log = partition.log
-            old, tail = log.high_watermark, log.tail
-            if offset == log.leo and term is tail and end < log.flush_at and high_watermark >= old and log_start <= log.log_start:
-                if high_watermark > end:
-                    high_watermark = end
+        if state is not None and state.steady:
+            log = state.log
+            old, flush_at = log.high_watermark, log.flush_at
+            if (
+                offset == log.leo
+                and term is log.tail
+                and high_watermark >= old
+                and log_start <= log.log_start
+                and (flush_at is None or end < flush_at)
+            ):
                 if high_watermark != old:
-                    log.high_watermark = high_watermark
+                    log.high_watermark = high_watermark  # never past the end: a run goes up to the leader's LEO
                     changed[tp] = None
-                if end > offset and tail is not None:
+                if end > offset:
                     log.leo = end
-                    partition.last_append = seq = seq + 1
-                    unsent[tp] = (tp, end, state.leader_epoch, tail.epoch if tells_epoch else NO_EPOCH, seq)
+                    log.last_append = seq = seq + 1
+                    epoch = state.leader_epoch  # the term's too: a run is of the leader's own term
+                    ask((tp, end, epoch, epoch if tells_epoch else NO_EPOCH, seq))
                     if watched:
                         sink((seq, now, cause or arrived, APPENDED, me, state.topic, state.number, leader, offset, end, high_watermark))
                 elif high_watermark != old:
@@ -220,8 +230,10 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> None:
                     if watched:
                         sink((seq, now, cause or arrived, LEARNED, me, state.topic, state.number, old, high_watermark))
                 continue
+        fetcher.note(moved)
         journal.seq = seq
         fetcher.take_partition(as_fetched_partition(part))
         journal.cause = arrived
         seq = journal.seq
     journal.seq = seq
+    return moved

@@ -13,7 +13,7 @@ from core import errors
 from core.log import segments
 from core.log.leader_epoch_cache import LeaderEpochCache
 from core.log.log_config import DEFAULT, LogConfig
-from core.log.term import Batch, Term
+from core.log.term import BatchFields, Term
 from core.settings import MAX_LONG
 
 
@@ -49,17 +49,19 @@ class ReplicaLog:
         bases: the segments known so far (`segments.roll`); None: one, from the first offset.
         recovery_point: all below is flushed to disk and outlives the machine.
         last_flush: when it was last flushed by the flush scheduler, µs.
-        flush_at: the LEO at which the number of unflushed records asks for a flush.
+        last_append: seq of the event that last moved the LEO, as far as this process knows.
+        flush_at: the LEO at which the number of unflushed records asks for a flush; None if it never does.
     """
 
     __slots__ = (
-        "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_flush", "leo", "log_start", "recovery_point", "starts",
+        "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_append", "last_flush", "leo", "log_start", "recovery_point", "starts",
         "tail", "terms",
     )  # fmt: skip
 
     def __init__(self, keeps_epochs: bool = True) -> None:
         self.keeps_epochs = keeps_epochs
         self.leo = 0
+        self.last_append = 0
         self.high_watermark = 0
         self.log_start = 0
         self.epochs = LeaderEpochCache()
@@ -69,7 +71,7 @@ class ReplicaLog:
         self.config: LogConfig = DEFAULT
         self.bases: list[int] | None = None
         self.recovery_point = 0
-        self.flush_at = MAX_LONG
+        self.flush_at: int | None = None
         self.last_flush = 0
 
     def configure(self, config: LogConfig) -> None:
@@ -77,13 +79,13 @@ class ReplicaLog:
         if self.leo > self.log_start:
             segments.roll(self)
         self.config = config
-        self.flush_at = min(self.recovery_point + config.flush_messages, MAX_LONG)
+        self._flush_after(self.recovery_point)
 
-    def append_as_leader(self, term: Term, batch: Batch) -> None:
+    def append_as_leader(self, term: Term, batch: BatchFields) -> None:
         """Append a batch of the own leadership at the LEO (`UnifiedLog#appendAsLeader`)."""
         term.append(batch)
-        self._extend(term, batch.base + batch.records)
-        if self.leo >= self.flush_at:
+        self._extend(term, batch[0] + batch[1])
+        if self.flush_at is not None and self.leo >= self.flush_at:
             self._maybe_flush()
 
     def append_as_follower(self, stretches: tuple[Stretch, ...]) -> None:
@@ -100,7 +102,7 @@ class ReplicaLog:
                     raise ValueError(f"append at {stretch.start}, but the log ends at {self.leo}")
                 self.truncate_fully_and_start_at(stretch.start)
             self._extend(stretch.term, stretch.end)
-        if self.leo >= self.flush_at:
+        if self.flush_at is not None and self.leo >= self.flush_at:
             self._maybe_flush()
 
     def _extend(self, term: Term, end: int) -> None:
@@ -117,7 +119,11 @@ class ReplicaLog:
     def flush(self) -> None:
         """All there is reaches the disk (`UnifiedLog#flush`)."""
         self.recovery_point = self.leo
-        self.flush_at = min(self.leo + self.config.flush_messages, MAX_LONG)
+        self._flush_after(self.leo)
+
+    def _flush_after(self, recovery_point: int) -> None:
+        messages = self.config.flush_messages
+        self.flush_at = None if messages == MAX_LONG else recovery_point + messages
 
     def _maybe_flush(self) -> None:
         """flush.messages records are not flushed yet, unless a segment rolled among them (`UnifiedLog#append`)."""
@@ -125,7 +131,7 @@ class ReplicaLog:
         if self.leo - self.recovery_point >= self.config.flush_messages:
             self.flush()
         else:
-            self.flush_at = self.recovery_point + self.config.flush_messages
+            self._flush_after(self.recovery_point)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -241,7 +247,7 @@ class ReplicaLog:
     def _recovery_point_at_most(self, offset: int) -> None:
         if self.recovery_point > offset:
             self.recovery_point = offset
-            self.flush_at = min(offset + self.config.flush_messages, MAX_LONG)
+            self._flush_after(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and go on from an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
@@ -251,7 +257,7 @@ class ReplicaLog:
         self.epochs.clear()
         self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
         self.bases = None
-        self.flush_at = min(offset + self.config.flush_messages, MAX_LONG)
+        self._flush_after(offset)
 
     # --- the log start ---------------------------------------------------------------------------------------------
 

@@ -8,12 +8,16 @@ depends only on the batches before it and on settings that are applied before th
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from core.log.term import Batch, Term
 
 if TYPE_CHECKING:
     from core.log.replica_log import ReplicaLog
+
+
+_timestamp: Final = itemgetter(Batch._fields.index("timestamp"))
 
 
 class Deleted(NamedTuple):
@@ -57,16 +61,16 @@ def _roll_on(log: ReplicaLog, bases: list[int]) -> None:
         while at < run.end:
             i = bisect_right(term.ends, at)
             if since < 0:
-                since = term.batches[i].timestamp
+                since = term.batch(i).timestamp
             floor = term.bytes_before(at)
             full = bisect_right(term.totals, floor + config.segment_bytes - used, i)
             aged = _first_younger(term, since + config.segment_us, i)
             first = max(min(full, aged), i + (used == 0))
-            if first == len(term.batches) or term.batches[first].base >= run.end:
+            if first == len(term.written) or term.batch(first).base >= run.end:
                 used += term.bytes_before(run.end) - floor
                 at = run.end
             else:
-                base = at = max(at, term.batches[first].base)
+                base = at = max(at, term.batch(first).base)
                 bases.append(base)
                 used, since = 0, -1
 
@@ -129,8 +133,8 @@ def _too_old(log: ReplicaLog, bases: list[int], now: int) -> int:
 def _first_younger(term: Term, time: int, first: int) -> int:
     """Index of the first batch, from one on, whose timestamp is past a time."""
     if not term.stamped:
-        return bisect_right(term.batches, time, first, key=_timestamp)
-    return next((i for i in range(first, len(term.batches)) if term.batches[i].timestamp > time), len(term.batches))
+        return bisect_right(term.written, time, first, key=_timestamp)
+    return next((i for i in range(first, len(term.written)) if _timestamp(term.written[i]) > time), len(term.written))
 
 
 def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
@@ -142,7 +146,7 @@ def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
         within = (run.term.batches_within(max(start, run.start), min(end, run.end)) for run in runs if run.start < end)
         return max((batch.timestamp for batches in within for batch in batches), default=0)
     term = log.terms[bisect_right(log.starts, end - 1) - 1]
-    return term.batches[bisect_right(term.ends, end - 1)].timestamp
+    return term.batch(bisect_right(term.ends, end - 1)).timestamp
 
 
 def batch_boundary(log: ReplicaLog, offset: int) -> int:
@@ -151,8 +155,4 @@ def batch_boundary(log: ReplicaLog, offset: int) -> int:
         return min(offset, log.leo)
     at = bisect_right(log.starts, offset) - 1
     term = log.terms[at]
-    return max(log.starts[at], term.batches[bisect_right(term.ends, offset)].base)
-
-
-def _timestamp(batch: Batch) -> int:
-    return batch.timestamp
+    return max(log.starts[at], term.batch(bisect_right(term.ends, offset)).base)

@@ -8,6 +8,7 @@ agree at an offset exactly when the terms there are the same. Batches are kept o
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from typing import NamedTuple
 
 
@@ -28,27 +29,33 @@ class Batch(NamedTuple):
     first_sequence: int = -1
 
 
+BatchFields = tuple[int, int, int, str, int, int, int, int, int]
+"""A `Batch`, or the plain tuple of its fields."""
+
+
 class Term:
     """One leadership: its epoch, its leader, and the batches it appended.
+
+    Where each batch ends, and how many bytes there are up to it, is found out when somebody asks: an append adds one tuple.
 
     Attributes:
         epoch: leader epoch.
         leader: broker id.
-        batches: in offset order, without gaps.
-        ends: end offset (exclusive) of each batch.
-        totals: bytes of this term up to and including each batch.
+        written: the fields of each `Batch`, in offset order, without gaps; plain tuples, which are made in a quarter of the time.
+        bytes: of all batches.
         stamped: some timestamps are of producers whose clocks are wrong: they may go down.
     """
 
-    __slots__ = ("batches", "ends", "epoch", "leader", "stamped", "totals")
+    __slots__ = ("_ends", "_totals", "bytes", "epoch", "leader", "stamped", "written")
 
     def __init__(self, epoch: int, leader: int) -> None:
         self.epoch = epoch
         self.leader = leader
-        self.batches: list[Batch] = []
-        self.ends: list[int] = []
-        self.totals: list[int] = []
+        self.written: list[BatchFields] = []
+        self.bytes = 0
         self.stamped = False
+        self._ends: list[int] = []
+        self._totals: list[int] = []
 
     def __repr__(self) -> str:
         return f"Term({self.epoch} by b{self.leader})"
@@ -58,34 +65,63 @@ class Term:
         self.stamped = True
         return timestamp
 
-    def append(self, batch: Batch) -> None:
+    def append(self, batch: BatchFields) -> None:
         """Add a batch at the end."""
-        self.batches.append(batch)
-        self.ends.append(batch.base + batch.records)
-        self.totals.append((self.totals[-1] if self.totals else 0) + batch.bytes)
+        self.written.append((*batch,))
+        self.bytes += batch[2]
+
+    @property
+    def batches(self) -> list[Batch]:
+        """All batches."""
+        return [*map(Batch._make, self.written)]
+
+    def batch(self, number: int) -> Batch:
+        """The batch of that index."""
+        return Batch._make(self.written[number])
+
+    @property
+    def ends(self) -> list[int]:
+        """End offset (exclusive) of each batch."""
+        ends = self._ends
+        if len(ends) < len(self.written):
+            ends += [batch[0] + batch[1] for batch in self.written[len(ends) :]]
+        return ends
+
+    @property
+    def totals(self) -> list[int]:
+        """Bytes of this term up to and including each batch."""
+        totals = self._totals
+        known = len(totals)
+        if known < len(self.written):
+            sizes = [batch[2] for batch in self.written[known:]]
+            totals += accumulate(sizes, initial=totals.pop()) if known else accumulate(sizes)
+        return totals
 
     def batches_within(self, start: int, end: int) -> list[Batch]:
         """The batches with records in [start, end), in offset order."""
-        first, last = bisect_right(self.ends, start), bisect_left(self.ends, end)
-        return self.batches[first : last + 1]
+        ends = self.ends
+        first, last = bisect_right(ends, start), bisect_left(ends, end)
+        return [*map(Batch._make, self.written[first : last + 1])]
 
     def bytes_before(self, offset: int) -> int:
         """Bytes of this term's records below an offset; a batch's bytes spread evenly over its records."""
         ends = self.ends
         i = bisect_left(ends, offset)
         if i == len(ends):
-            return self.totals[-1] if ends else 0
+            return self.bytes
+        total = self.totals[i]
         if ends[i] == offset:
-            return self.totals[i]
-        batch = self.batches[i]
-        return self.totals[i] - batch.bytes + batch.bytes * max(offset - batch.base, 0) // batch.records
+            return total
+        base, records, size = self.written[i][:3]
+        return total - size + size * max(offset - base, 0) // records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
         """The largest offset ≤ `end` with at most `limit` bytes of this term below it; at least one record past `start`."""
-        i = bisect_right(self.totals, limit)
-        if i == len(self.totals):
+        totals = self.totals
+        i = bisect_right(totals, limit)
+        if i == len(totals):
             return end
-        batch = self.batches[i]
-        before = self.totals[i] - batch.bytes
-        within = batch.base + (limit - before) * batch.records // max(batch.bytes, 1)
+        base, records, size = self.written[i][:3]
+        before = totals[i] - size
+        within = base + (limit - before) * records // max(size, 1)
         return max(start + 1, min(end, within))

@@ -56,20 +56,19 @@ CONSTANT: Final[frozenset[type]] = frozenset(
 PLAIN: Final[dict[type, frozenset[str]]] = {
     Partition: frozenset(
         {
-            "tp", "topic", "number", "has_quiet_followers", "isr", "last_append", "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "maximal_isr",
+            "tp", "topic", "number", "has_quiet_followers", "isr", "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "maximal_isr",
             "may_be_behind", "min_isr", "partition_epoch", "pending", "produce_timer_due", "proposal", "replicas", "steady_epoch",
             "under_min_isr",
         }
     ),
-    ReplicaLog: frozenset({"keeps_epochs", "leo", "high_watermark", "log_start", "config", "recovery_point", "flush_at"}),
+    ReplicaLog: frozenset({"keeps_epochs", "leo", "high_watermark", "log_start", "config", "recovery_point", "flush_at", "last_append"}),
     LeaderEpochCache: frozenset({"_epochs", "_starts"}),
     Replica: frozenset(
         {"broker", "leo", "log_start", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "broker_epoch"}
     ),
     SessionPartition: frozenset(
         {
-            "tp", "topic", "number", "offset", "leader_epoch", "last_fetched_epoch", "cause", "told_high_watermark",
-            "told_log_start", "sent_end", "sent_total",
+            "tp", "topic", "number", "asked", "told_high_watermark", "told_log_start", "sent_end", "sent_total",
         }
     ),
     FetchSession: frozenset({"address", "follower", "fetcher", "order", "last_fetch_time", "deadline", "timer_due"}),
@@ -78,7 +77,7 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
     ),
     FutureReplica: frozenset({"dir", "leo"}),
     LogDir: frozenset({"directory_id", "online", "repaired"}),
-    Term: frozenset({"epoch", "leader"}),
+    Term: frozenset({"epoch", "leader", "bytes"}),
     PartitionAccount: frozenset(
         {
             "accepted", "committed_end", "registered_leader", "elected_by", "acked_count", "lost_count", "duplicated", "leader",
@@ -98,7 +97,7 @@ OWNED: Final[dict[type, dict[str, str]]] = {
 """Fields with a container, or None, that nobody else refers to: taken as part of their object. What the container holds:
 `constants` a list of them, `list` anything, `dict` anything under constant keys, `map` anything under any keys."""
 
-GROWING: Final[dict[type, frozenset[str]]] = {Term: frozenset({"batches", "ends", "totals"})}
+GROWING: Final[dict[type, frozenset[str]]] = {Term: frozenset({"written", "_ends", "_totals"})}
 """Fields with lists to which is only ever added, and constants only."""
 
 State = tuple[Any, ...]

@@ -102,14 +102,14 @@ def test_the_steady_case_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> No
     general = runs = 0
     take = steady.take_partitions
 
-    def counted(fetcher: Any, response: FetchResponse) -> None:
+    def counted(fetcher: Any, response: FetchResponse) -> Any:
         nonlocal general, runs
         for part in response.partitions:
             if part[1] is None:
                 runs += 1
             else:
                 general += 1
-        take(fetcher, response)
+        return take(fetcher, response)
 
     monkeypatch.setattr(steady, "take_partitions", counted)
     _busy()
