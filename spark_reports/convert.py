@@ -4,12 +4,15 @@ A dataset has a directory for each session (`session=NAME`), its events in order
 that are no events: the header line, and what stands behind the last event (the end line, a torn line, or nothing). An event's
 line is not stored: it is made again from its columns. A line that would come out otherwise than it was, because somebody wrote
 it by hand or an older version wrote it, is kept as text in the column `line`; that is looked at for every line when it is stored.
+On this machine pyarrow writes the dataset, in a fifth of the time that Spark takes; elsewhere Spark does.
 """
 
 from __future__ import annotations
 
 import base64
 import itertools
+import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,13 +23,14 @@ import attrs
 
 from core.journal.events import EVENTS
 from scenarios.errors import InputError
-from scenarios.eventlog import LogReader
+from scenarios.eventlog import LogReader, encode_event
 from scenarios.logfile import is_packed, is_packed_name, open_log_file, packer
 from spark_reports.errors import ReportError
 from spark_reports.frames import read_dataset
-from spark_reports.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION, event_schema
-from spark_reports.sessions import find_logs, glob_free, session_name
+from spark_reports.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION, event_columns, event_schema
+from spark_reports.sessions import find_logs, glob_free, session_name, unpacked
 from spark_reports.spark import LOCAL_MASTER, spark_session
+from spark_reports.staging import arrow_schema, blocks, escaped, has_arrow, parsed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -36,6 +40,9 @@ NO_NEWLINE: Final = "no-newline"
 
 BASE64: Final = "base64:"
 """What a torn line begins with that is no text, having been cut in the middle of a character."""
+
+_WRITTEN_OTHERWISE: Final = re.compile(rb"\\u00.[a-f]")
+"""A control character whose number Spark writes in capitals."""
 
 _FRAME_LINES: Final = 20_000
 _BLOCK_BYTES: Final = 8 << 20
@@ -67,6 +74,10 @@ def convert(paths: Sequence[str], out: str, master: str | None, settings: Mappin
     else:
         target = _parquet_target(found.files, out)
         logs = [(path, _checked(path)) for path in found.files]
+        if target.startswith("file:///") and has_arrow():
+            logs = to_parquet_here(logs, Path(target.removeprefix("file://")), say)
+        if not logs:
+            return
         with spark_session(master or LOCAL_MASTER, settings) as spark:
             to_parquet(spark, logs, target, say)
 
@@ -96,12 +107,24 @@ def _to_one_file(
 
 @attrs.frozen
 class _Ends:
-    """What a log has beside its events: the header line, what stands behind the last event, the number of events and the time of the end."""
+    """What a log has beside its events.
+
+    Attributes:
+        header: the header line.
+        tail: what stands behind the last event.
+        events: how many there are.
+        end_us: the time of the end.
+        ended, torn: whether the last line is an end line, and whether it is torn.
+        kept: events by number whose lines would not come back as they were.
+    """
 
     header: str
     tail: str
     events: int
     end_us: int
+    ended: bool
+    torn: bool
+    kept: dict[int, str]
 
 
 def _parquet_target(files: Sequence[Path], out: str) -> str:
@@ -145,6 +168,63 @@ def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, _Ends]], target: 
             say(f"{target}: session {name}, {ends.events:,} events of {path}")
 
 
+def to_parquet_here(logs: Sequence[tuple[Path, _Ends]], dataset: Path, say: Say) -> list[tuple[Path, _Ends]]:
+    """Add logs, each a session, to a dataset on this machine, without Spark; each is there when it is whole.
+
+    Returns:
+        those left to Spark: pyarrow does not take lines for JSON that have a key twice, for example.
+    """
+    import pyarrow as pa
+
+    left = []
+    with tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
+        for path, ends in logs:
+            plain = unpacked(path, Path(scratch)) or path
+            name = session_name(path)
+            half = dataset / f"_half-{escaped(name)}"
+            try:
+                shutil.rmtree(half, ignore_errors=True)
+                half.mkdir(parents=True)
+                _write_dataset(plain, ends, half / "events.parquet")
+                half.replace(dataset / f"{SESSION}={escaped(name)}")
+            except pa.ArrowException:
+                left.append((path, ends))
+                continue
+            except OSError as wrong:
+                raise ReportError(f"{dataset}: cannot be written: {wrong.strerror or wrong}") from None
+            finally:
+                shutil.rmtree(half, ignore_errors=True)
+            say(f"{dataset}: session {name}, {ends.events:,} events of {path}")
+    return left
+
+
+def _write_dataset(path: Path, ends: _Ends, target: Path) -> None:
+    """A log as a file of a dataset, in the order of its lines."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    events = arrow_schema(event_columns())
+    schema = events.append(pa.field(LINE, pa.string()))
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+
+    def alone(seq: int, t: int, kind: str, line: str) -> pa.Table:
+        return pa.Table.from_pylist([{"seq": seq, "t": t, "cause": 0, "kind": kind, LINE: line}], schema)
+
+    with path.open("rb") as file, parquet.ParquetWriter(target, schema, compression="zstd", use_dictionary=texts) as writer:
+        file.readline()
+        writer.write_table(alone(0, 0, DATASET_HEADER, ends.header))
+        count = 0
+        for block in blocks(file, ended=ends.ended, torn=ends.torn):
+            table = parsed(block, events)
+            numbers = range(count + 1, count + table.num_rows + 1)
+            lines = [ends.kept.get(seq) for seq in numbers] if ends.kept else [None] * len(numbers)
+            writer.write_table(table.append_column(LINE, pa.array(lines, pa.string())))
+            count = numbers.stop - 1
+        if count != ends.events:
+            raise ReportError(f"{path}: {count:,} of its {ends.events:,} events were read again; it was written to meanwhile")
+        writer.write_table(alone(count + 1, ends.end_us, DATASET_TAIL, ends.tail))
+
+
 def _readable(target: str) -> str:
     """The address of a dataset as it is read, of one as it is written."""
     local = target.removeprefix("file://")
@@ -159,23 +239,26 @@ def _checked(path: Path) -> _Ends:
     """
     reader = LogReader(path)
     events = end_us = 0
-    for event in reader:
-        events, end_us = event[0], event[1]
+    kept = {}
+    with open_log_file(path) as log:
+        last = header = log.readline()
+        for event in reader:
+            events, end_us = event[0], event[1]
+            last = log.readline()
+            line = last.removesuffix(b"\n")
+            if line != encode_event(event) or _WRITTEN_OTHERWISE.search(line):
+                kept[events] = line.decode()
+        tail = log.read()
     if reader.end is not None:
         end_us = reader.end.t
-    with open_log_file(path) as log:
-        header = log.readline()
-        for _ in range(events):
-            line = log.readline()
-        last = line if events else header
-        tail = log.read()
+    ended, torn = reader.end is not None, bool(reader.torn)
     if not last.endswith(b"\n"):
-        return _Ends(header.decode().rstrip("\n"), NO_NEWLINE, events, end_us)
+        return _Ends(header.decode().rstrip("\n"), NO_NEWLINE, events, end_us, ended, torn, kept)
     try:
         text = tail.decode()
     except UnicodeDecodeError:
         text = BASE64 + base64.b64encode(tail).decode()
-    return _Ends(header.decode()[:-1], text, events, end_us)
+    return _Ends(header.decode()[:-1], text, events, end_us, ended, torn, kept)
 
 
 def _dataset(spark: SparkSession, source: str, session: str, ends: _Ends) -> DataFrame:

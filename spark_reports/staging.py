@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -29,23 +30,27 @@ _UNSAFE: Final = re.compile(r"[^-\w.]|%", re.ASCII)
 
 def stage(logs: Sequence[Log], directory: Path, kinds: Collection[str], columns: Collection[str]) -> list[Log]:
     """Puts the events of those kinds, with the envelope and those columns, in a dataset; returns the logs of which all could be put there."""
-    try:
-        import pyarrow.json
-        import pyarrow.parquet
-    except ImportError:
+    if not has_arrow():
         return []
+    import pyarrow as pa
+
     staged = []
     for log in logs:
         part = directory / f"{SESSION}={escaped(log.session)}"
         try:
             part.mkdir(parents=True)
             _stage(log, part / "events.parquet", kinds, columns)
-        except (pyarrow.ArrowException, _NotInOrder, OSError, ValueError):
+        except (pa.ArrowException, _NotInOrder, OSError, ValueError):
             for file in part.glob("*"):
                 file.unlink()
             continue
         staged.append(log)
     return staged
+
+
+def has_arrow() -> bool:
+    """Whether pyarrow is installed."""
+    return find_spec("pyarrow") is not None
 
 
 def escaped(session: str) -> str:

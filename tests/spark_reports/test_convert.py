@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from core.journal.events import EVENTS, column_types
@@ -32,7 +33,8 @@ def every_kind(path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_what_comes_back_is_what_was_there(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["spark", "arrow"])
+def test_what_comes_back_is_what_was_there(spark: Any, tmp_path: Path, by: str) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
     two = [event(5, "broker-paused", broker=1), event(9, "broker-resumed", broker=1, paused_us=4)]
@@ -45,12 +47,20 @@ def test_what_comes_back_is_what_was_there(spark: Any, tmp_path: Path) -> None:
     (logs / "no-newline.jsonl").write_bytes(whole[:-1])
     (logs / "torn.jsonl").write_bytes(whole + '{"seq":3,"t":9,"cause":0,"kind":"act","act":"ü'.encode()[:-1])
     lines = [json.dumps(line, separators=(",", ":")) + "\r" * (number == 1) for number, line in enumerate(numbered(two))]
+    every = [event(n, "act", act=f"{chr(n)}", args='"\\') for n in range(1, 0x7F)]
+    (logs / "signs.jsonl").write_bytes(
+        log_text([], None).encode() + b"".join(msgspec.json.encode(line) + b"\n" for line in numbered(every))
+    )
     (logs / "mixed.jsonl").write_text(log_text([], None) + "\n".join(lines) + "\n", newline="")
 
     given = sorted(logs.iterdir())
     said: list[str] = []
     target = convert._parquet_target(given, str(tmp_path / "parquet {x} [y] ü%20"))
-    convert.to_parquet(spark, [(path, convert._checked(path)) for path in given], target, said.append)
+    checked = [(path, convert._checked(path)) for path in given]
+    if by == "spark":
+        convert.to_parquet(spark, checked, target, said.append)
+    else:
+        assert convert.to_parquet_here(checked, tmp_path / "parquet {x} [y] ü%20", said.append) == []
     convert.to_lines(spark, find_logs([tmp_path / "parquet {x} [y] ü%20"]).datasets, tmp_path / "back", said.append)
     assert len(said) == 2 * len(given)
     for path in given:
@@ -63,6 +73,8 @@ def test_what_comes_back_is_what_was_there(spark: Any, tmp_path: Path) -> None:
     assert kept["packed"] == 2
     assert kept["by=hand {x} [é] 100%"] == 4
     assert kept["mixed"] == 3
+    # Nine control characters have a letter in their number.
+    assert kept["signs"] == 2 + 9
 
     with pytest.raises(ReportError, match="two sessions called"):
         convert._parquet_target(given, str(tmp_path / "parquet {x} [y] ü%20"))
