@@ -264,7 +264,8 @@ def _settings_for(master: str, scratch: Path, brief: bool) -> dict[str, str]:
     if not is_here(master):
         return {}
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    options = [f"-Dderby.system.home={scratch}", "-XX:+UseParallelGC", *(["-XX:TieredStopAtLevel=1"] if brief else [])]
+    # Threads of a parallel collector only get in the way of a short run.
+    options = [f"-Dderby.system.home={scratch}", *(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if brief else ["-XX:+UseParallelGC"])]
     if not is_local(master):
         return loopback | {
             "spark.sql.shuffle.partitions": "4",

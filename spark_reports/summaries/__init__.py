@@ -8,6 +8,7 @@ from typing import Final
 from spark_reports.summaries.availability import AVAILABILITY
 from spark_reports.summaries.charts import CURVES, TIMELINE
 from spark_reports.summaries.controllers import CONTROLLERS
+from spark_reports.summaries.degraded import DEGRADED
 from spark_reports.summaries.elections import ELECTIONS
 from spark_reports.summaries.errors import ERRORS
 from spark_reports.summaries.harm import HARM
@@ -17,6 +18,7 @@ from spark_reports.summaries.isr_flapping import ISR_FLAPPING
 from spark_reports.summaries.lag import LAG
 from spark_reports.summaries.leadership import LEADERSHIP
 from spark_reports.summaries.min_isr import MIN_ISR
+from spark_reports.summaries.produce_errors import PRODUCE_ERRORS
 from spark_reports.summaries.produce_latency import PRODUCE_LATENCY
 from spark_reports.summaries.records import RECORDS
 from spark_reports.summaries.settings import SETTINGS
@@ -24,8 +26,8 @@ from spark_reports.summaries.summary import Summary
 from spark_reports.summaries.unavailability import UNAVAILABILITY
 
 SUMMARIES: Final[tuple[Summary, ...]] = (
-    ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, UNAVAILABILITY, RECORDS, HARM, LAG,
-    PRODUCE_LATENCY, IDLE, ERRORS, SETTINGS,
+    ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, DEGRADED, UNAVAILABILITY, RECORDS, HARM,
+    LAG, PRODUCE_LATENCY, PRODUCE_ERRORS, IDLE, ERRORS, SETTINGS,
 )  # fmt: skip
 """Every summary."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.partition_states import (
@@ -18,6 +18,7 @@ from spark_reports.summaries.partition_states import (
     under_min,
 )
 from spark_reports.summaries.summary import Inputs, Summary, table
+from spark_reports.summaries.windows import sessionised
 
 _PARTITION: Final = ("session", "topic", "partition")
 
@@ -59,12 +60,8 @@ def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
         .select(*_PARTITION, "from_us", "to_us", F.explode("marks").alias("mark"))
         .select(*_PARTITION, "from_us", "to_us", "mark.*")
     )
-    in_order = Window.partitionBy(*_PARTITION, "what").orderBy("from_us", "to_us")
-    reached = F.max("to_us").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
-    begins = F.coalesce(F.col("from_us") > reached, F.lit(True)).cast("long")
     return (
-        spells.withColumn("begins", begins)
-        .withColumn("window", F.sum("begins").over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)))
+        sessionised(spells, (*_PARTITION, "what"))
         .groupBy(*_PARTITION, "what", "window")
         .agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"), F.collect_set("why").alias("reasons"))
         .withColumn("why", F.array_join(F.array_sort("reasons"), ", "))

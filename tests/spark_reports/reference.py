@@ -6,6 +6,7 @@ columns that tell rows apart to the other columns.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -132,6 +133,29 @@ def produce_latency(events: list[Line], end: int) -> Rows:
     return rows
 
 
+def produce_errors(events: list[Line], end: int) -> Rows:
+    rows: Any = {}
+    attempts: dict[Any, list[int]] = defaultdict(list)
+    for event in events:
+        if event["kind"] not in ("produce-acked", "produce-failed"):
+            continue
+        group = (event["topic"], event["acks"])
+        row = rows.setdefault(group, dict.fromkeys(("acked", "failed", "given_up", "given_up_records"), 0))
+        given_up = event["kind"] == "produce-failed" and not event["retry"]
+        row["acked" if event["kind"] == "produce-acked" else "failed"] += 1
+        row["given_up"] += given_up
+        row["given_up_records"] += event["records"] if given_up else 0
+        if given_up or event["kind"] == "produce-acked":
+            attempts[group].append(event["attempt"])
+    for group, row in rows.items():
+        several = sorted(attempts[group])
+        row["failed_per_million"] = 1_000_000 * row["failed"] // (row["acked"] + row["failed"])
+        row["max_attempts"] = several[-1] if several else None
+        for percent in (50, 95, 99):
+            row[f"p{percent}_attempts"] = nearest_rank(several, percent) if several else None
+    return rows
+
+
 def errors(events: list[Line], end: int) -> Rows:
     rows: Rows = {}
     for event in events:
@@ -253,6 +277,36 @@ def unavailability(events: list[Line], end: int) -> Rows:
                 windows.append((begin, finish, {why}))
         for begin, finish, reasons in windows:
             rows[*where, begin] = {"to_us": finish, "lasts_us": finish - begin, "why": ", ".join(sorted(reasons))}
+    return rows
+
+
+def degraded(events: list[Line], end: int) -> Rows:
+    spells: dict[Any, list[tuple[int, int, Any]]] = defaultdict(list)
+    names = {"under_replicated": "under-replicated", "at_min": "at min", "under_min": "under min", "offline": "offline"}
+    for state in states(events, end):
+        if state["from"] == state["until"]:
+            continue
+        subjects = [("topic", state["where"][0]), *{("broker", f"b{broker}") for broker in state["replicas"]}]
+        for name, word in names.items():
+            if state[name]:
+                for subject in subjects:
+                    spells[*subject, word].append((state["from"], state["until"], state["where"]))
+    rows: Rows = {}
+    for key, several in spells.items():
+        moments = sorted({moment for begin, finish, _ in several for moment in (begin, finish)})
+        lengths = [0]
+        for begin, finish in itertools.pairwise(moments):
+            if any(start <= begin and finish <= stop for start, stop, _ in several):
+                lengths[-1] += finish - begin
+            elif lengths[-1]:
+                lengths.append(0)
+        rows[key] = {
+            "windows": len(lengths),
+            "some_us": sum(lengths),
+            "longest_us": max(lengths),
+            "partitions_us": sum(finish - begin for begin, finish, _ in several),
+            "partitions": len({where for _, _, where in several}),
+        }
     return rows
 
 
@@ -467,6 +521,7 @@ ALL = {
     "idle": idle,
     "leadership": leadership,
     "min_isr": min_isr,
+    "degraded": degraded,
     "unavailability": unavailability,
     "lag": lag,
     "settings": settings,
@@ -477,6 +532,7 @@ ALL = {
     "availability": availability,
     "records": records,
     "produce_latency": produce_latency,
+    "produce_errors": produce_errors,
     "errors": errors,
 }
 """Every question by the summary's name."""

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.spark
 Table = list[dict[str, Any]]
 
 A = {"topic": "a", "partition": 0}
+A1 = {"topic": "a", "partition": 1}
 B = {"topic": "b", "partition": 3}
 
 
@@ -213,6 +214,31 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         ],
         19_999_999,
     ),
+    "produce-errors": (
+        [
+            event(1, "produce-failed", **A, acks=-1, records=10, attempt=1, error="REQUEST_TIMED_OUT", retry=True),
+            event(2, "produce-acked", **A, acks=-1, records=10, attempt=2),
+            *[event(3, "produce-acked", **A, acks=-1, records=10, attempt=1)] * 3,
+            event(4, "produce-failed", **A, acks=-1, records=4, attempt=1, error="MESSAGE_TOO_LARGE", retry=False),
+            event(5, "produce-failed", **B, acks=1, records=1, attempt=1, error="NOT_LEADER_OR_FOLLOWER", retry=True),
+        ],
+        10,
+    ),
+    "degraded": (
+        [
+            changed(0, 1, [1, 2, 3]),
+            changed(0, 2, [2, 3], replicas=(2, 3), **A1),
+            changed(1_000, 1, [1, 2]),
+            changed(2_000, 1, [1]),
+            changed(4_000, -1, [1]),
+            changed(4_000, 2, [2], replicas=(2, 3), **A1),
+            changed(5_000, 1, [1, 2, 3]),
+            changed(6_000, 2, [2, 3], replicas=(2, 3), **A1),
+            changed(8_000, 2, [2], replicas=(2, 3), **A1),
+            changed(10_000, 2, [2, 3], replicas=(2, 3), **A1),
+        ],
+        10_000,
+    ),
     "nothing": ([], 0),
 }  # fmt: skip
 
@@ -271,6 +297,34 @@ def test_min_isr(tables: dict[str, Table]) -> None:
     # a-0: at min 2 1,000–3,000, under it until 4,000, when the topic's own 1 makes it at min again, until 7,500. Then 9 counts as 3 (4.1
     # caps it at the number of replicas): under min until 9,000. b-3 has two replicas, both in sync: never under-replicated.
     assert of(tables["min_isr"], "min-isr") == [("a", 0, 3, 1, 5_500, 2, 2_500, 2), ("b", 3, 2, 2, 0, 0, 0, 0)]
+
+
+def test_degraded(tables: dict[str, Table]) -> None:
+    # state, windows, some, longest, partitions' time, partitions. Topic a is under-replicated 1,000–4,000 (a-0), 4,000–6,000 and
+    # 8,000–10,000 (a-1): two windows. At min 1,000–2,000, under min 2,000–6,000 and 8,000–10,000; a-0 is offline 4,000–5,000.
+    both = [
+        ("at min", 1, 1_000, 1_000, 1_000, 1),
+        ("offline", 1, 1_000, 1_000, 1_000, 1),
+        ("under min", 2, 6_000, 4_000, 6_000, 2),
+        ("under-replicated", 2, 7_000, 5_000, 7_000, 2),
+    ]
+    # Broker 1 has a replica of a-0 only.
+    one = [
+        ("at min", 1, 1_000, 1_000, 1_000, 1),
+        ("offline", 1, 1_000, 1_000, 1_000, 1),
+        ("under min", 1, 2_000, 2_000, 2_000, 1),
+        ("under-replicated", 1, 3_000, 3_000, 3_000, 1),
+    ]
+    rows = {("broker", "b1"): one, ("broker", "b2"): both, ("broker", "b3"): both, ("topic", "a"): both}
+    assert of(tables["degraded"], "degraded") == [(*whose, *row) for whose, several in rows.items() for row in several]
+
+
+def test_produce_errors(tables: dict[str, Table]) -> None:
+    # topic, acks, acked, failed, per million, given up, its records, attempts: p50, p95, p99, max (of 1 1 1 1 2; of none)
+    assert of(tables["produce_errors"], "produce-errors") == [
+        ("a", -1, 4, 2, 333_333, 1, 4, 1, 2, 2, 2),
+        ("b", 1, 0, 1, 1_000_000, 0, 0, None, None, None, None),
+    ]
 
 
 def test_unavailability(tables: dict[str, Table]) -> None:
@@ -361,4 +415,4 @@ def test_rows_are_sorted_by_session_first(tables: dict[str, Table]) -> None:
     for table in tables.values():
         sessions = [row["session"] for row in table]
         assert sessions == sorted(sessions)
-    assert len({row["session"] for row in tables["availability"]}) == 6
+    assert len({row["session"] for row in tables["availability"]}) == 7
