@@ -65,7 +65,12 @@ def spark_settings(master: str) -> dict[str, str]:
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     }
     if is_local(master):
-        chosen["spark.sql.adaptive.enabled"] = "false"
+        chosen |= {
+            "spark.sql.adaptive.enabled": "false",
+            # What is shuffled stays on this machine; windows of more rows than 4,096 would be kept in a form that is slower to go through.
+            "spark.shuffle.compress": "false",
+            "spark.sql.windowExec.buffer.in.memory.threshold": "200000",
+        }
     return chosen
 
 

@@ -8,12 +8,13 @@ nesting without end, bytes that are no text.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import yaml
 
-from scenarios.errors import Place, ScriptError, did_you_mean
+from scenarios.errors import InputError, Place, ScriptError, did_you_mean
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Largest script: room for a cluster of some hundred thousand partitions."""
@@ -113,6 +114,21 @@ def shortened(text: str, limit: int = 40) -> str:
     """A text made fit for a one-line message."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def read_file(path: str | Path, remedy: str) -> str:
+    """The text in a file; `remedy` says what should have been named.
+
+    Raises:
+        InputError: it cannot be read, or is no text.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as wrong:
+        raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}; {remedy}") from None
+    except ValueError:
+        raise InputError(f"{shortened(str(path))!r}: is no file name; {remedy}") from None
+    return decode(data, str(path))
 
 
 def decode(data: bytes, source: str) -> str:

@@ -49,7 +49,7 @@ from core.release import CURRENT, Release
 from core.spec import ClusterSpec, Pace
 from core.units import SECOND
 from scenarios.conditions import Condition, Names
-from scenarios.errors import InputError, Place, did_you_mean
+from scenarios.errors import Place, did_you_mean
 from scenarios.language.acts import read_acts
 from scenarios.language.cluster import read_cluster
 from scenarios.language.expectations import (
@@ -62,7 +62,7 @@ from scenarios.language.expectations import (
     read_release,
     read_under,
 )
-from scenarios.language.nodes import Fields, Items, Node, decode, parse, shortened
+from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened
 from scenarios.language.values import as_duration, as_fields, as_int, as_items, as_text
 from scenarios.releases import release_named
 
@@ -142,13 +142,7 @@ def load_script(path: str | Path) -> Scenario:
     Raises:
         InputError: the file cannot be read, or the script is wrong.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as wrong:
-        raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}; name a script file or a scenario of the library") from None
-    except ValueError:
-        raise InputError(f"{shortened(str(path))!r}: is no file name; name a script file or a scenario of the library") from None
-    return read_script(decode(data, str(path)), str(path))
+    return read_script(read_file(path, "name a script file or a scenario of the library"), str(path))
 
 
 def read_script(text: str, source: str) -> Scenario:

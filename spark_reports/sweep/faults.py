@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from core.acts import Act, Cut, Heal, Isolate, Kill, Pause, PowerLoss, Resume, Shutdown, SlowDisk, Start
+from core.acts import Act, Cut, Heal, Isolate, Kill, KillController, Pause, PowerLoss, Resume, Shutdown, SlowDisk, Start, StartController
 from core.ids import CONTROLLER, broker_address
 from core.spec import ClusterSpec
 from spark_reports.sweep.grid import Fault, FaultKind, exponential
@@ -60,6 +60,7 @@ class _Model:
     down: dict[int, list[_Down]] = attrs.field(factory=dict)
     stalled: dict[int, int] = attrs.field(factory=dict)
     slow: dict[int, int] = attrs.field(factory=dict)
+    controllers: dict[str, int] = attrs.field(factory=dict)
     cut_until: dict[tuple[str, str], int] = attrs.field(factory=dict)
     others: list[Drawn] = attrs.field(factory=list)
 
@@ -110,6 +111,11 @@ def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon
     return sorted(found, key=lambda drawn: (drawn.start, drawn.end, str(drawn.deeds)))
 
 
+def dedicated_controllers(spec: ClusterSpec) -> list[str]:
+    """Voters of the metadata quorum with a process of their own; the others die with their brokers."""
+    return [name for name in spec.controllers if name.startswith("c")]
+
+
 def _moments(fault: Fault, number: int, spec: ClusterSpec, seed: int, horizon: int) -> list[_Moment]:
     """When faults of one kind come, over the cluster or for each broker."""
     found = []
@@ -149,6 +155,12 @@ def _happen(model: _Model, moment: _Moment) -> None:
             if not model.is_down(broker, time) and model.stalled.get(broker, -1) < time:
                 model.stalled[broker] = end
                 model.others.append(Drawn(fault.kind, time, end, ((time, Pause(broker)), (end, Resume(broker)))))
+        case FaultKind.CONTROLLER_CRASH:
+            dedicated = dedicated_controllers(model.spec)
+            name = dedicated[int(moment.whom * len(dedicated))]
+            if model.controllers.get(name, -1) < time:
+                model.controllers[name] = end
+                model.others.append(Drawn(fault.kind, time, end, ((time, KillController(name)), (end, StartController(name)))))
         case FaultKind.SLOW_DISK:
             if model.slow.get(broker, -1) < time:
                 model.slow[broker] = end

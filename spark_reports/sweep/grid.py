@@ -30,6 +30,8 @@ class FaultKind(enum.StrEnum):
     """A broker is cut off from everybody."""
     RACK_OUTAGE = "rack-outage"
     """Every broker of a rack loses power (or crashes) at once."""
+    CONTROLLER_CRASH = "controller-crash"
+    """The process of a dedicated controller of a quorum dies and is started again after a while."""
     ROLLING_RESTART = "rolling-restart"
     """Broker after broker is shut down in good order and started again."""
 

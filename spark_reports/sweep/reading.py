@@ -19,10 +19,10 @@ from core.settings import SETTINGS, render_value, setting_named
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace
 from core.units import SECOND, US_PER_MS
-from scenarios.errors import InputError, did_you_mean
+from scenarios.errors import did_you_mean
 from scenarios.language.cluster import MAX_BROKERS, MAX_PARTITIONS, read_cluster
 from scenarios.language.expectations import read_guards, read_release
-from scenarios.language.nodes import Fields, Items, Node, Text, decode, parse, shortened
+from scenarios.language.nodes import Fields, Items, Node, Text, parse, read_file, shortened
 from scenarios.language.script import release_without
 from scenarios.language.values import (
     as_bool,
@@ -36,6 +36,7 @@ from scenarios.language.values import (
     each,
 )
 from spark_reports.sweep.episodes import episodes_of
+from spark_reports.sweep.faults import dedicated_controllers
 from spark_reports.sweep.grid import MAX_CELLS, Around, Cell, Fault, FaultKind, Grid, Producing, Span
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
@@ -59,13 +60,7 @@ def load_grid(path: str | Path) -> Grid:
     Raises:
         InputError: the file cannot be read, or the grid is wrong.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as wrong:
-        raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}; name a grid's file") from None
-    except ValueError:
-        raise InputError(f"{shortened(str(path))!r}: is no file name; name a grid's file") from None
-    return read_grid(decode(data, str(path)), str(path))
+    return read_grid(read_file(path, "name a grid's file"), str(path))
 
 
 def read_grid(text: str, source: str) -> Grid:
@@ -185,7 +180,7 @@ def _read_fault(kind: FaultKind, fields: Fields) -> Fault:
         FaultKind.RACK_OUTAGE: ("how",),
         FaultKind.ROLLING_RESTART: ("gap",),
     }.get(kind, ())
-    whole = kind in (FaultKind.RACK_OUTAGE, FaultKind.ROLLING_RESTART)
+    whole = kind in (FaultKind.RACK_OUTAGE, FaultKind.ROLLING_RESTART, FaultKind.CONTROLLER_CRASH)
     fields.only(*(word for word in _FAULT if not (whole and word == "each")), *own)
     per, delay, between, how, gap = (fields.get(word) for word in ("each", "delay", "between", "how", "gap"))
     if kind is FaultKind.SLOW_DISK and (delay is None or not US_PER_MS <= as_duration(delay) <= MAX_SLOW):
@@ -425,6 +420,12 @@ def _check_racks(root: Fields, grid: Grid) -> None:
                     fault.kind,
                     f"cell {cell.number} ({cell.name}) has brokers without a rack",
                     "give the brokers racks, or write 'vary: {racks: [3]}'",
+                )
+            if fault.kind is FaultKind.CONTROLLER_CRASH and not dedicated_controllers(cell.spec):
+                raise faults.key_error(
+                    fault.kind,
+                    f"cell {cell.number} ({cell.name}) has no dedicated controllers",
+                    "give the cluster some, for example 'controllers: [c1, c2, c3]'; a combined one dies with its broker ('crash')",
                 )
             if fault.kind is FaultKind.CUT and fault.brokers and not fault.controller and len(brokers) < 2:
                 raise faults.key_error(fault.kind, f"cell {cell.number} has one broker only", "write 'between: controller'")

@@ -25,6 +25,7 @@ from spark_reports.sweep import outcome as outcomes
 from spark_reports.sweep import runs as run_rows
 from spark_reports.sweep.grid import Cell, Grid
 from spark_reports.sweep.outcome import Outcome
+from spark_reports.sweep.parquet import write_parquet
 from spark_reports.sweep.reading import load_grid
 from spark_reports.sweep.rounds import sweep_runs
 from spark_reports.sweep.runs import Run
@@ -218,7 +219,7 @@ class _Progress:
 # --- files ---------------------------------------------------------------------------------------------------------
 
 
-def write_results(out: Path, outcome: Outcome, runs: Iterable[Run], say: Callable[[str], None] = lambda _: None) -> None:
+def write_results(out: Path, outcome: Outcome, runs: Sequence[Run], say: Callable[[str], None] = lambda _: None) -> None:
     """Write every file of a finished sweep.
 
     Raises:
@@ -228,12 +229,14 @@ def write_results(out: Path, outcome: Outcome, runs: Iterable[Run], say: Callabl
         write_whole(out / "runs.csv", runs_csv(runs))
         write_whole(out / "cells.csv", cells_csv(outcome))
         write_whole(out / "cells.json", json_of(outcome))
+        tables = write_parquet(out, outcome, runs)
         _write_html(out / "sweep.html", outcome)
         scripts = _write_scripts(out / "losses", outcome)
     except OSError as failure:
         raise ReportError(f"{out}: results cannot be written there: {failure.strerror or failure}") from failure
     say(
-        f"written to {out}: runs.csv, cells.csv, cells.json, sweep.html" + (f", losses/ ({_count(scripts, 'scenario')})" if scripts else "")
+        f"written to {out}: runs.csv, cells.csv, cells.json, sweep.html{', runs.parquet, cells.parquet' if tables else ''}"
+        + (f", losses/ ({_count(scripts, 'scenario')})" if scripts else "")
     )
 
 

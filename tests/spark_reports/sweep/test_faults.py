@@ -6,7 +6,7 @@ import itertools
 
 import attrs
 
-from core.acts import Kill, Load, PowerLoss, Start, StopLoad
+from core.acts import Kill, KillController, Load, PowerLoss, Start, StartController, StopLoad
 from core.spec import BrokerSpec
 from spark_reports.sweep.episodes import SOON_EVERY, START_GRAIN, episodes_of
 from spark_reports.sweep.faults import Rejoin, draw_faults
@@ -111,11 +111,25 @@ def test_loads_are_fine_near_faults_and_keep_their_rate() -> None:
 def test_every_fault_ends_again() -> None:
     grid = read_grid(EVERY_FAULT, "g.yaml")
     drawn = draw_faults(grid.faults, grid.cells[0].spec, 5, 60 * grid.horizon)
-    assert {one.kind for one in drawn} == set(FaultKind)
+    # Controllers that fail need a quorum, where no link to the controller can be cut.
+    assert {one.kind for one in drawn} == set(FaultKind) - {FaultKind.CONTROLLER_CRASH}
     for one in drawn:
         assert one.start < one.end
         assert any(time == one.end for time, _ in one.deeds)
     assert any(isinstance(deed, Rejoin) for one in drawn for _, deed in one.deeds)
+
+
+def test_controllers_crash_one_by_one_and_start_again() -> None:
+    spec = attrs.evolve(small().cells[0].spec, controllers=("c1", "b1", "c2", "c3"))
+    fault = Fault(FaultKind.CONTROLLER_CRASH, 3_600_000_000, Span(mean=3_600_000_000))
+    drawn = draw_faults((fault,), spec, 1, 20 * DAY)
+    up = {"c1": True, "c2": True, "c3": True}
+    for _, act in sorted((deed for one in drawn for deed in one.deeds), key=lambda deed: deed[0]):
+        assert isinstance(act, (KillController, StartController))
+        assert up[act.node] is isinstance(act, KillController)
+        up[act.node] = not up[act.node]
+    assert all(up.values())
+    assert len(drawn) > 200
 
 
 def test_without_around_a_run_is_one_episode_with_the_runs_own_seed() -> None:

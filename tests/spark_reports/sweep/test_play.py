@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core.acts import Kill, Load, Start, StopLoad
+from core.acts import Kill, KillController, Load, Start, StartController, StopLoad
 from core.units import SECOND
 from scenarios.language.script import read_script
 from scenarios.runner import Run as ScenarioRun
@@ -106,6 +106,24 @@ def test_every_kind_of_fault_under_old_and_new_releases_ends_in_order() -> None:
         assert sum(one.events for one in played) == run.events
         assert sum(one.lost for one in played) == run.lost
         assert any(act.word == "heal" for one in played for _, act in one.acts)
+
+
+def test_a_quorum_of_controllers_crashes_and_recovers() -> None:
+    """With two of three controllers away there is no majority: a leader that dies then is not replaced before one is back."""
+    text = TEXT.replace("brokers: 3", "brokers: 3\n  controllers: [c1, c2, c3]").replace("  crash: {", "  controller-crash: {")
+    grid = read_grid(text, "quorum.yaml")
+    assert run_one(grid, grid.cells[1], 1).faults > 2
+    load = Load("orders", 100, "all", 100_000, 100, "app1")
+    away = ((10 * SECOND, KillController("c1")), (10 * SECOND, KillController("c2")), (11 * SECOND, Kill(1)))
+    back = (
+        (60 * SECOND, StartController("c1")),
+        (60 * SECOND, StartController("c2")),
+        (70 * SECOND, Start(1)),
+        (90 * SECOND, StopLoad("app1")),
+    )
+    played = play(grid, grid.cells[1], Episode(1, 0, 0, 100 * SECOND, ((0, load), *away, *back), 3))
+    assert (played.whole, played.lost) == (True, 0)
+    assert played.meter.read_down > 49 * SECOND
 
 
 def test_a_whole_horizon_is_one_cluster_and_its_own_seed() -> None:

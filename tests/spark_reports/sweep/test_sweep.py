@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from pyarrow import parquet
 
 from scenarios import catalogue
 from scenarios.runner import Run as ScenarioRun
@@ -125,6 +126,13 @@ def test_what_is_written_says_the_same_everywhere(grid: Grid, alone: Path) -> No
     assert len(rows) == 1 + 2 * RUNS
     lost = sum(int(row.split(",")[9]) > 0 for row in rows[1:])
     assert lost == sum(cell["losing_runs"] for cell in data["cells"]) > 0
+    stored = parquet.read_table(alone / "runs.parquet").to_pylist()
+    assert [(str(row["cell"]), str(row["seed"]), str(row["lost"])) for row in stored] == [
+        tuple(row.split(",")[column] for column in (0, 1, 9)) for row in rows[1:]
+    ]
+    assert all(sum(one["count"] for one in row["latencies"]) == row["acked"] for row in stored)
+    tabled = parquet.read_table(alone / "cells.parquet").to_pylist()
+    assert [{name: cell[name] for name in row} for row, cell in zip(tabled, data["cells"], strict=True)] == tabled
     html = (alone / "sweep.html").read_text()
     assert "<script" not in html
     assert "&lt;script&gt;alert(1)" in html

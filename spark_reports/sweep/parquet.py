@@ -1,0 +1,58 @@
+"""The rows of a sweep as Parquet: the columns of `runs.csv` and `cells.csv`, typed, with lists as lists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_reports.sweep import outcome as outcomes
+from spark_reports.sweep import runs as run_rows
+from spark_reports.sweep.outcome import Outcome
+from spark_reports.sweep.runs import Run
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def write_parquet(out: Path, outcome: Outcome, runs: Sequence[Run]) -> bool:
+    """Write `runs.parquet` and `cells.parquet`, each as a whole or not at all; False without pyarrow."""
+    if find_spec("pyarrow") is None:
+        return False
+    _write(out / "runs.parquet", runs_table(runs))
+    _write(out / "cells.parquet", cells_table(outcome))
+    return True
+
+
+def runs_table(runs: Sequence[Run]) -> pyarrow.Table:
+    """A row a run; latencies are a list of `bucket` (`histogram`) and `count`."""
+    import pyarrow as pa
+
+    bucket = pa.struct([("bucket", pa.int64()), ("count", pa.int64())])
+    types = {"losing": pa.list_(pa.int64()), "latencies": pa.list_(bucket)}
+    schema = pa.schema([(name, types.get(name, pa.int64())) for name in run_rows.FIELDS])
+    rows = [dict(zip(run_rows.FIELDS, run_rows.as_row(run), strict=True)) for run in runs]
+    for row in rows:
+        row["latencies"] = [{"bucket": at, "count": count} for at, count in row["latencies"]]
+    return pa.Table.from_pylist(rows, schema)
+
+
+def cells_table(outcome: Outcome) -> pyarrow.Table:
+    """A row a cell; `losing_seeds` is a list."""
+    import pyarrow as pa
+
+    types = {"name": pa.string(), "release": pa.string(), "settled": pa.bool_(), "losing_seeds": pa.list_(pa.int64())}
+    shares = ("loss", "loss_low", "loss_high", "lost", "lost_low", "lost_high")
+    schema = pa.schema([(name, types.get(name, pa.float64() if name in shares else pa.int64())) for name in outcomes.COLUMNS])
+    rows = [dict(zip(outcomes.COLUMNS, outcomes.as_row(cell), strict=True)) | {"losing_seeds": cell.losing} for cell in outcome.cells]
+    return pa.Table.from_pylist(rows, schema)
+
+
+def _write(path: Path, table: pyarrow.Table) -> None:
+    from pyarrow import parquet
+
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    parquet.write_table(table, part, compression="zstd")
+    part.replace(path)
