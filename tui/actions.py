@@ -251,7 +251,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("bookmark", ("B",), "bookmark", "Mark this moment with a note.", TIME, call="bookmark", footer=35),
     Action("until", ("w",), "stop when", "Play on until a condition becomes true, for example lost > 0 or isr(orders-0) < 2.", TIME, call="until", footer=36),
     Action("back-until", ("W",), "back to when", "Back to the last moment at which a condition became true.", TIME, _nothing_before, call="back_until", footer=37),
-    Action("diff", ("D",), "difference", "What differs between this moment and a bookmark, or where you were before a jump; the compare screen is for branches.", TIME, call="diff", footer=38),
+    Action("diff", ("D",), "difference", "What differs between this moment and another: a bookmark, where you were before a jump, any time or event; the compare screen is for branches.", TIME, call="diff", footer=38),
     Action("faster", ("plus", "equals_sign"), "faster", "The next higher speed, up to 1000×.", TIME, _fastest, call="faster", shown="+", footer=4),
     Action("slower", ("minus", "underscore"), "slower", "The next lower speed, down to 0.1×.", TIME, _slowest, call="slower", shown="-", footer=5),
     Action("full-speed", ("x",), "full speed", "As fast as it can; again: back to the speed before.", TIME, call="full_speed", footer=30),
@@ -300,9 +300,9 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("colours", ("C",), "colours", "Choose the palette (colour-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN, call="colours"),
     Action("help", ("question_mark", "f1"), "help", "This page.", SCREEN, call="show_help", shown="?", footer=16),
     Action("palette", ("colon",), "palette", "Every action by name (Ctrl+P does the same).", SCREEN, call="palette", shown=":", footer=17),
-    Action("copy", ("y",), "copy", "Copy the selected event, or the selected partition as kafka-topics --describe prints it, to the clipboard.", SCREEN, call="copy", footer=40),
-    Action("save", ("S",), "save", "Save the session as a scenario script; isrlab run replays it to the same events.", SCREEN, call="save", footer=39),
-    Action("picture", ("P",), "picture", "Save the screen as an SVG picture in the working directory.", SCREEN, call="picture"),
+    Action("copy", ("y",), "copy", "Copy the selected event, or the selected partition as kafka-topics --describe prints it, to the clipboard; from a closer look all that stands there.", SCREEN, call="copy", footer=40),
+    Action("save", ("S",), "save", "Save the session: as a scenario script that isrlab run replays to the same events, or as an event log (.jsonl, .jsonl.zst).", SCREEN, call="save", footer=39),
+    Action("picture", ("P",), "picture", "Save the screen, a dialog included, as an SVG picture in the working directory.", SCREEN, call="picture"),
     Action("quit", ("q", "ctrl+c"), "quit", "Leave; the event log, if one is written, is closed properly.", SCREEN, call="leave", footer=50),
 )  # fmt: skip
 """Every action, in the order of the help screen."""

@@ -20,7 +20,7 @@ from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
 from tui.actions import ACTIONS, Action
 from tui.board import Board
-from tui.dialogs import Answered
+from tui.dialogs import Answered, Closer
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
 from tui.palette import PALETTES, palette_of, theme_of
@@ -183,6 +183,16 @@ class Playground(App[int]):
             gc.collect()
             gc.freeze()
             gc.disable()
+
+    def action_picture(self) -> None:
+        """A picture, from a dialog and with it."""
+        self.board.action_do("picture")
+
+    def action_copy_shown(self) -> None:
+        """What a closer look shows, to the clipboard."""
+        if isinstance(self.screen, Closer):
+            self.copy_to_clipboard(self.screen.text)
+            self.board.say("copied what stands here")
 
     def action_leave(self) -> None:
         """Leave, from a dialog."""

@@ -264,6 +264,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
                     self._title,
                     session.course.finished,
                     progress=session.progress,
+                    doing=session.doing,
                     branch=session.branch.name if len(session.branches) > 1 else "",
                     past=session.end.time - view.now if session.in_the_past else -1,
                     events_past=session.end.seq - view.seq,

@@ -22,9 +22,13 @@ from tui.panels.states import LEGEND
 from tui.rows import wrap
 from tui.situation import Option, Question
 
+PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
+"""As on the main screen, with the dialog in it."""
+
 CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
     Binding("escape,q,enter", "dismiss", "close", show=False),
     Binding("ctrl+c", "app.leave", show=False),
+    PICTURE,
 ]
 
 
@@ -66,6 +70,7 @@ class Ask(Answered[Option | None]):
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         Binding("escape", "dismiss(None)", "never mind", show=False),
         Binding("ctrl+c", "app.leave", show=False),
+        PICTURE,
     ]
 
     def __init__(self, question: Question, paint: Palette) -> None:
@@ -190,7 +195,7 @@ class Write(Answered[str | None]):
 class Closer(ModalScreen[None]):
     """The selected thing in full, scrollable."""
 
-    BINDINGS: ClassVar = CLOSE
+    BINDINGS: ClassVar = [*CLOSE, Binding("y", "app.copy_shown", show=False, id="copy")]
 
     def __init__(self, title: str, lines: Sequence[Strip]) -> None:
         super().__init__()
@@ -205,6 +210,11 @@ class Closer(ModalScreen[None]):
             box.border_title = self._heading
             box.border_subtitle = "Esc: back"
             yield Static(text)
+
+    @property
+    def text(self) -> str:
+        """All of it without its colours."""
+        return "\n".join(line.text.rstrip() for line in self._lines)
 
 
 class Help(ModalScreen[None]):

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from core.units import format_clock
 from scenarios.describe.described import DescribedTopic
 from scenarios.describe.render import from_view, partition_row
 from scenarios.errors import InputError
+from tui import dialogs
+from tui.rewriting import LOG_NAMES, is_log_name
 from tui.ring import sentence
 from tui.screen import MainScreen
+from tui.situation import Option, Question
+
+SCRIPT_NAMES: Final = (".yaml", ".yml")
+"""How the name of a script ends."""
 
 
 class Keeping(MainScreen):
@@ -17,12 +24,49 @@ class Keeping(MainScreen):
 
     def _save(self) -> None:
         default = self.stage.record or Path("session.yaml")
-        self.write(
-            "Save the session", "As a scenario script; isrlab run replays it to the same events.", str(default), _no_file, self._save_as
+        about = (
+            "NAME.yaml: a scenario script, isrlab run replays it to the same events. NAME.jsonl or, packed, NAME.jsonl.zst: "
+            "the event log, isrlab replay checks it, isrlab play opens it."
         )
+        self.write("Save the session", about, str(default), self._no_file, self._save_as)
+
+    def _no_file(self, text: str) -> str | None:
+        own = self.stage.log
+        if text and own is not None and Path(text).absolute() == own.absolute():
+            return f"{text} is this session's own log; it is complete when the session ends"
+        return no_file(text)
 
     def _save_as(self, name: str) -> None:
         path = Path(name)
+        save = self._save_log if is_log_name(name) else self._save_script
+        if not path.exists():
+            save(path)
+            return
+        options = (
+            Option("o", "overwrite it", (), f"{path.stat().st_size:,} bytes stand there"),
+            Option("n", "another name", (), ""),
+        )
+
+        def chosen(option: Option | None) -> None:
+            if option is options[0]:
+                save(path)
+            elif option is options[1]:
+                self._save()
+
+        self.app.push_screen(dialogs.Ask(Question(f"{path} exists", "Nothing is overwritten unasked.", options), self.paint), chosen)
+
+    def _save_log(self, path: Path) -> None:
+        def written(failed: str) -> None:
+            told = f"saved as {path}: {self.session.end.seq:,} events; isrlab replay {path} checks it"
+            self.say(failed or told, refused=bool(failed))
+
+        try:
+            self.session.write_log(path, self.stage.header(), written)
+        except InputError as wrong:
+            self.say(str(wrong), refused=True)
+        self.refresh_view()
+
+    def _save_script(self, path: Path) -> None:
         try:
             self.stage.save(path)
         except InputError as wrong:
@@ -62,10 +106,12 @@ class Keeping(MainScreen):
             self.say(f"picture saved as {name}")
 
 
-def _no_file(text: str) -> str | None:
-    """What is wrong with a file's name."""
+def no_file(text: str) -> str | None:
+    """What is wrong with the name of a file to save as."""
     if not text:
         return "write a file's name, for example session.yaml"
+    if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):
+        return "a script's name ends in .yaml, an event log's in .jsonl or .jsonl.zst"
     path = Path(text)
     if path.is_dir():
         return f"{text} is a directory"

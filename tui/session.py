@@ -9,6 +9,7 @@ repeats what people did; acting there instead begins a new branch, and the old f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, Protocol
 
 from core.acts import Act
@@ -17,12 +18,14 @@ from core.journal.events import DETAIL, NOTABLE, EventTuple
 from core.sim.cluster import Cluster
 from core.sim.glance import Glance
 from core.view import ClusterView
+from scenarios.eventlog import Header
 from scenarios.recording import OldSession
 from tui.branches import FIRST_NAME, Bookmark, Branch, Keeper
 from tui.course import Outlet, Position, Start, Tape
 from tui.motion import FRAME_BUDGET, MAX_FRAME, Motion
 from tui.opening import Opening
 from tui.replay import Goal, Replay
+from tui.rewriting import Rewriting
 from tui.ring import Rings, sentence
 from tui.watching import Watch
 
@@ -62,7 +65,7 @@ class Session(Motion):
         self.branches = [self.branch]
         self.bookmarks: list[Bookmark] = []
         self._lived = Position(0, 0, 0)
-        self._replay: Replay | Opening | None = None
+        self._replay: Replay | Opening | Rewriting | None = None
         self._arrived: Callable[[Any], None] | None = None
         self._eye: Glance | None = None
         self.keeper = Keeper()
@@ -103,11 +106,11 @@ class Session(Motion):
     def _stop_seeking(self) -> None:
         """Look no further; a way into the past that has not arrived is given up, and nothing has changed."""
         super()._stop_seeking()
-        opening, arrived = self._replay, self._arrived
+        under_way, arrived = self._replay, self._arrived
         self._replay = self._arrived = None
-        if isinstance(opening, Opening) and arrived is not None:
-            opening.give_up()
-            arrived(opening)
+        if isinstance(under_way, (Opening, Rewriting)) and arrived is not None:
+            under_way.give_up()
+            arrived(under_way)
 
     # --- the past ----------------------------------------------------------------------------------------------
 
@@ -158,10 +161,39 @@ class Session(Motion):
         self._arrived = arrived
         self._go_on()
 
+    def look_at(self, goal: Goal, then: Callable[[ClusterView], None]) -> None:
+        """Begin to look at another moment of this branch, past or lived already, and stay at this one; `then` gets its view."""
+        self.pause()
+        self.mark_end()
+        self.seeking = goal.what
+        self._replay = Replay(self._start, self.branch.acts, goal, self.keeper, self.course, self.rings)
+        self._arrived = lambda replay: then(replay.tape.cluster.view())
+        self._go_on()
+
+    def write_log(self, path: Path, header: Header, then: Callable[[str], None]) -> None:
+        """Begin to write this branch, up to its end, as an event log; `then` is told what went wrong, '' for nothing.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        self.pause()
+        self.mark_end()
+        writing = Rewriting(self._start, self.branch, path, header)
+        self.seeking, self._replay = path.name, writing
+        self._arrived = lambda _: then(writing.failed)
+        self._go_on()
+
     @property
     def progress(self) -> float | None:
         """How much of the way back is done, 0 to 1; None when none is under way."""
         return None if self._replay is None else self._replay.progress
+
+    @property
+    def doing(self) -> str:
+        """What it is about while `seeking` says with what."""
+        if self._replay is None:
+            return "looking for"
+        return "writing" if isinstance(self._replay, Rewriting) else "going to"
 
     def _go_on(self) -> None:
         replay, arrived = self._replay, self._arrived

@@ -15,7 +15,7 @@ from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
 from scenarios.errors import InputError
-from scenarios.eventlog import LogWriter, make_header
+from scenarios.eventlog import Header, LogWriter, make_header
 from scenarios.play_target import PlayTarget
 from scenarios.recording import session_script
 from scenarios.runner import Run, State
@@ -56,6 +56,8 @@ class Stage:
         own_process: whether the process is the playground's alone, so that it may tune the garbage collector.
         record: where the session is saved as a script when it ends; None: nowhere.
         read_only: whether nobody may act.
+        log: where its event log is written as it goes; None: nowhere.
+        header: the first line of its event log.
         under: starts the same anew under a release.
         history: how the metrics went so far.
     """
@@ -70,6 +72,8 @@ class Stage:
     own_process: bool = False
     record: Path | None = None
     read_only: bool = False
+    log: Path | None = None
+    header: Callable[[], Header] = attrs.field(kw_only=True)
     under: Callable[[Release], Start] = attrs.field(kw_only=True)
     history: History = attrs.field(factory=History)
 
@@ -178,17 +182,12 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
     spec = DEFAULT_SPEC if target is None or target.spec is None else target.spec
     chosen = target if target is not None else PlayTarget(None, None, CURRENT)
     scenario = chosen.scenario
-    writer = None
-    if chosen.log is not None:
-        writer = LogWriter(
-            chosen.log,
-            make_header(
-                spec,
-                chosen.release,
-                chosen.seed,
-                script_name(chosen.record) if chosen.record is not None else None if scenario is None else scenario.name,
-            ),
-        )
+    name = script_name(chosen.record) if chosen.record is not None else None if scenario is None else scenario.name
+
+    def header() -> Header:
+        return make_header(spec, chosen.release, chosen.seed, name)
+
+    writer = None if chosen.log is None else LogWriter(chosen.log, header())
 
     def under(release: Release) -> Start:
         def start(sink: Callable[[EventTuple], None]) -> Course:
@@ -216,5 +215,6 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
 
     title = chosen.title or (DEFAULT_TITLE if free else "")
     return Stage(
-        session, title, chosen.seed, spec, chosen.release, state, chosen.notes, own_process, chosen.record, chosen.read_only, under=under
-    )
+        session, title, chosen.seed, spec, chosen.release, state, chosen.notes, own_process, chosen.record, chosen.read_only, chosen.log,
+        header=header, under=under,
+    )  # fmt: skip

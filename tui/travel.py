@@ -67,14 +67,18 @@ class Travel(MainScreen):
     # --- to a moment -----------------------------------------------------------------------------------------------
 
     def _go_to(self) -> None:
+        self._ask_moment("Go to", self._no_moment, lambda text: self._travel(self._moment_of(text)))
+
+    def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
+        """Ask for a time or an event."""
         end, selected = self.session.end, self.situation().event
         self.write(
-            "Go to",
+            title,
             f"A virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
             f"This branch was lived up to {format_clock(end.time)}, event #{end.seq}.",
             "" if selected is None else f"#{selected[0]}",
-            self._no_moment,
-            lambda text: self._travel(self._moment_of(text)),
+            wrong,
+            then,
             travels=True,
         )
 
@@ -239,7 +243,7 @@ class Travel(MainScreen):
 
     def _diff(self) -> None:
         if not self.left:
-            self.say(f"nothing to compare with yet; bookmark a moment with {self.key('bookmark')}, or go back in time", refused=True)
+            self._diff_with_any()
             return
         moments = list(reversed(self.left))
         options = tuple(
@@ -247,17 +251,38 @@ class Travel(MainScreen):
             for number, (words, view) in enumerate(moments, start=1)
         )
 
+        options += (Option("a", "any other moment …", (), "a time, or an event by its number"),)
+
         def chosen(option: Option | None) -> None:
-            if option is not None:
+            if option is options[-1]:
+                self._diff_with_any()
+            elif option is not None:
                 words, view = moments[options.index(option)]
                 self._show_diff(words, view)
 
-        if len(moments) == 1:
-            self._show_diff(*moments[0])
-        else:
-            self.app.push_screen(
-                dialogs.Ask(Question("Compare with", "What differs between then and this moment.", options), self.paint), chosen
-            )
+        self.app.push_screen(
+            dialogs.Ask(Question("Compare with", "What differs between then and this moment.", options), self.paint), chosen
+        )
+
+    def _diff_with_any(self) -> None:
+        """Ask for the other moment, look at it, and show what differs."""
+        end = self.session.end
+
+        def wrong(text: str) -> str | None:
+            if (refused := self._no_moment(text)) is not None:
+                return refused
+            late = self._moment_of(text).time > end.time
+            return f"this branch was lived up to {format_clock(end.time)}" if late else None
+
+        def look(text: str) -> None:
+            def seen(view: ClusterView) -> None:
+                self.refresh_view()
+                self._show_diff(f"at {format_clock(view.now)} after event {view.seq}", view)
+
+            self.session.look_at(self._moment_of(text), seen)
+            self.refresh_view()
+
+        self._ask_moment("Compare with", wrong, look)
 
     def _show_diff(self, words: str, view: ClusterView) -> None:
         lines = paint_diff(view, self.view, words, self.paint, self.room)

@@ -18,6 +18,7 @@ from core.units import SECOND
 from scenarios.eventlog import read_events
 from scenarios.play_target import PlayTarget
 from scenarios.recording import read_session
+from scenarios.replay import replay
 from tests.tui.test_app import done, playing, said, screen_text
 from tests.tui.test_history import SMALL, an_act, arrive, events, stage_of
 from tui.cli import main
@@ -250,6 +251,11 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
         (["LOG", "--at", "3h"], "--at: 3h is past the end of LOG, which is "),
         (["LOG", "--at", "soon"], "--at: "),
         (["LOG", "--log", "LOG"], "--log: LOG is the session that is opened; name another file"),
+        (["LOG", "--record", "LOG"], "--record: LOG is the session that is opened; name another file"),
+        (
+            ["--record", "a.jsonl.zst", "--log", "b.jsonl"],
+            "--record: a.jsonl.zst is an event log, and --log names one, too; one of them is enough",
+        ),
         (["--read-only"], "--read-only: is for an old session's event log; name one"),
         (["e1-data-loss", "--at", "2s"], "--at: is for an old session's event log; name one"),
     ],
@@ -261,3 +267,17 @@ def test_wrong_options_are_told(given: list[str], told: str, tmp_path: Path, cap
     assert main(["play", *(one.replace("LOG", str(log)) for one in given)]) == 2
     assert capsys.readouterr().err.startswith(f"isrlab: {told.replace('LOG', str(log))}")
     assert log.read_bytes() == before
+
+
+def test_a_session_is_recorded_as_the_log_that_its_file_name_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tmp_path / "x.jsonl.zst"
+    opened_with = []
+    monkeypatch.setattr("tui.app.run_app", lambda target, display: opened_with.append(target) or 0)
+    monkeypatch.setenv("TEXTUAL_DRIVER", "none")
+    assert main(["play", "--record", str(packed)]) == 0
+    (target,) = opened_with
+    assert (target.log, target.record) == (packed, None)
+    stage = set_stage(target)
+    stage.session.course.advance_to(SECOND)
+    stage.session.close()
+    assert replay(packed).same

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -19,19 +21,22 @@ import pytest
 
 from scenarios.eventlog import read_events
 
+ROOT = Path(__file__).resolve().parents[2]
 PLAY = "import sys; from tui.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
 class Terminal:
     """A pty with a playground in it."""
 
-    def __init__(self, *arguments: str, columns: int = 120, rows: int = 40, **environ: str) -> None:
+    def __init__(self, *arguments: str, columns: int = 120, rows: int = 40, cwd: Path | None = None, **environ: str) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONIOENCODING": "utf-8", **environ}
-        self.process = subprocess.Popen([sys.executable, "-c", PLAY, "play", *arguments], stdin=slave, stdout=slave, stderr=slave, env=env)
+        env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])])
+        command = [sys.executable, "-c", PLAY, "play", *arguments]
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd)
         self.output = b""
 
     def read(self, seconds: float) -> bytes:
@@ -119,6 +124,34 @@ def test_however_it_ends_log_and_terminal_are_sane(
     assert reader.end is not None
     assert reader.end.events == len(events)
     assert any(event[3] == "broker-stopped" for event in events)
+
+
+def copied(terminal: Terminal) -> str:
+    """What was last handed to the terminal's clipboard (OSC 52)."""
+    found = re.findall(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)", terminal.output)
+    return base64.b64decode(found[-1]).decode()
+
+
+def test_copies_and_pictures_leave_the_terminal_also_from_a_dialog(terminals: list[Terminal], tmp_path: Path) -> None:
+    terminal = Terminal(cwd=tmp_path)
+    terminals.append(terminal)
+    terminal.read_until("Partitions")
+    terminal.press(" y")
+    terminal.read_until("copied the describe row")
+    assert copied(terminal).startswith("Topic: orders\tPartition: 0\tLeader: ")
+    terminal.press("\r")
+    terminal.read_until("Esc: back")
+    terminal.press("y")
+    terminal.read_until("copied what stands here")
+    assert "partition epoch 0" in copied(terminal)
+    terminal.press("P")
+    terminal.read_until("picture saved as isrlab-")
+    (picture,) = tmp_path.glob("isrlab-*.svg")
+    assert "Esc:" in picture.read_text(encoding="utf-8"), "the dialog is in it"
+    terminal.press("q")
+    terminal.read(0.5)
+    terminal.press("q")
+    assert terminal.wait() == 0
 
 
 def test_no_color_writes_no_colour(terminals: list[Terminal]) -> None:

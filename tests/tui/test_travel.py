@@ -160,14 +160,18 @@ async def test_acting_in_the_past_says_so_and_jump_goes_to_the_old_future() -> N
 async def test_bookmark_jump_and_difference() -> None:
     async with playing() as (app, board, pilot):
         await pilot.press("D")
-        assert "nothing to compare" in said(app, board)
-        await pilot.press("B")
+        await pilot.pause()
+        assert isinstance(app.screen, Write), "nothing was left or marked yet, so any moment is asked for"
+        await pilot.press("escape", "B")
         await write(app, pilot, "all is well")
         marked = board.session.view()
         await pilot.press("right", "k")
         board.session.course.advance_to(20 * SECOND)
         board.refresh_view()
         await pilot.press("D")
+        await pilot.pause()
+        assert "1 bookmark all is well, at 00:01.000" in screen_text(app)
+        await pilot.press("1")
         await pilot.pause()
         assert isinstance(app.screen, Closer)
         text = screen_text(app)
@@ -232,3 +236,25 @@ async def test_a_way_back_shows_how_far_it_is_and_space_gives_it_up() -> None:
         await pilot.pause()
         assert board.session.progress is None
         assert board.session.view() == before
+
+
+@pytest.mark.parametrize(("moment", "then"), [("1s", "at 00:01.000"), ("#30", "after event"), ("21s", "at 00:21.000")])
+async def test_any_moment_can_be_compared_with(moment: str, then: str) -> None:
+    async with killed() as (app, board, pilot):
+        await pilot.press("g")
+        await write(app, pilot, "5s")
+        await settled(board, pilot)
+        here = board.session.view()
+        await pilot.press("D", "a")
+        await write(app, pilot, moment)
+        for _ in range(100):
+            if isinstance(app.screen, Closer):
+                break
+            await pilot.pause(0.02)
+        assert isinstance(app.screen, Closer)
+        assert then in screen_text(app)
+        assert "running → stopped" in screen_text(app) or "stopped, fenced → stopped" in screen_text(app)
+        assert board.session.view() == here, "looking elsewhere moved nothing"
+        await pilot.press("escape", "D", "a")
+        await write(app, pilot, "9h")
+        assert "this branch was lived up to 00:22.000" in screen_text(app)

@@ -23,7 +23,11 @@ def add_commands(commands: Any) -> None:
     )
     add_target_options(play)
     play.add_argument("--log", metavar="FILE", help="write the session's event log there")
-    play.add_argument("--record", metavar="FILE", help="save the session as a scenario script there when it ends")
+    play.add_argument(
+        "--record",
+        metavar="FILE",
+        help="save the session there when it ends: as a scenario script; FILE.jsonl or FILE.jsonl.zst: as --log does",
+    )
     add_display_options(play)
     play.set_defaults(command=_play)
 
@@ -92,10 +96,14 @@ def _play(arguments: argparse.Namespace) -> int:
     from scenarios.errors import InputError
 
     target = target_of(arguments)
-    log = None if arguments.log is None else Path(arguments.log)
-    if log is not None and target.old is not None and log.exists() and log.samefile(arguments.target):
-        raise InputError(f"--log: {log} is the session that is opened; name another file")
+    option, log = "--log", None if arguments.log is None else Path(arguments.log)
     record = None if arguments.record is None else Path(arguments.record)
+    if record is not None and record.name.endswith((".jsonl", ".jsonl.zst")):
+        if log is not None:
+            raise InputError(f"--record: {record} is an event log, and --log names one, too; one of them is enough")
+        option, log, record = "--record", record, None
+    if log is not None and target.old is not None and log.exists() and log.samefile(arguments.target):
+        raise InputError(f"{option}: {log} is the session that is opened; name another file")
     if record is not None and not record.parent.is_dir():
         raise InputError(f"--record: there is no directory {record.parent}")
     target = attrs.evolve(target, log=log, record=record)

@@ -29,6 +29,8 @@ class Clock:
     """A scenario has come to its end."""
     progress: float | None = None
     """How much of a way into the past is done, 0 to 1."""
+    doing: str = "looking for"
+    """What is being done about what is sought."""
     branch: str = ""
     """The branch, when there are several."""
     past: int = -1
@@ -71,8 +73,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add("‖  ", paint.warn)
     row.add(format_clock(clock.now)[: -2 if clock.coarse and clock.playing else None], paint.strong).add("  ", paint.text)
     if clock.seeking is not None:
-        word = "looking for" if clock.progress is None else "going to"
-        row.add(f"{word} {clock.seeking}", paint.warn)
+        row.add(f"{clock.doing} {clock.seeking}", paint.warn)
         if clock.progress is not None:
             row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
         row.add(f"  {clock.play_key} gives up", paint.muted)

@@ -1,0 +1,86 @@
+"""Writes the event log of a session that is being played: its branch is gone through once more, and every event written as it comes.
+
+What is in memory would not do: only the last events are kept there. Until the file is complete it has another name; so a
+way that is given up, or a full disk, leaves whatever stood there before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import Final
+
+from scenarios.errors import InputError
+from scenarios.eventlog import Header, LogWriter
+from tui.branches import Branch
+from tui.course import Outlet, Start, Tape
+
+LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
+"""How the name of an event log ends; the second is packed."""
+
+_LOOK_AT_THE_CLOCK: Final = 64
+"""Steps between two looks at the wall clock."""
+
+
+def is_log_name(name: str) -> bool:
+    """Whether a file of that name is to be an event log."""
+    return name.endswith(LOG_NAMES)
+
+
+class Rewriting:
+    """On the way through a branch, from its start to its end. `failed` says what went wrong, '' while nothing has."""
+
+    def __init__(self, start: Start, branch: Branch, path: Path, header: Header) -> None:
+        """Begin.
+
+        Args:
+            start: makes the course anew.
+            branch: with its end as it is known now.
+            path: the file; whether it is packed is in its name.
+            header: its first line.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        self.path = path
+        self.failed = ""
+        self._partial = path.with_name(f".partial-{path.name}")
+        self._end = branch.end
+        self._log = LogWriter(self._partial, header)
+        outlet = Outlet(self._log)
+        self.tape = Tape(start(outlet), outlet, branch.acts)
+
+    @property
+    def progress(self) -> float:
+        """How much of it is written, 0 to 1."""
+        whole = self._end.steps + self._end.acts
+        return min(1.0, (self.tape.steps + self.tape.done) / whole) if whole else 1.0
+
+    def work(self, seconds: float) -> bool:
+        """Go on for so much wall time; True when the file is complete, or cannot be."""
+        until = time.perf_counter() + seconds
+        tape, end = self.tape, (self._end.steps, self._end.acts)
+        count = 0
+        while (tape.steps, tape.done) < end and tape.step():
+            count += 1
+            if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > until:
+                return False
+        tape.move_clock(self._end.time)
+        try:
+            self._log.close(self._end.time)
+            self._partial.replace(self.path)
+        except InputError as wrong:
+            self.failed = str(wrong)
+        except OSError as wrong:
+            self.failed = f"{self.path}: cannot be written: {wrong.strerror or wrong}"
+        if self.failed:
+            self._partial.unlink(missing_ok=True)
+        return True
+
+    def give_up(self) -> None:
+        """Leave no part of it behind."""
+        self.failed = f"{self.path}: given up, nothing is written"
+        with contextlib.suppress(InputError):
+            self._log.close()
+        self._partial.unlink(missing_ok=True)
