@@ -18,6 +18,7 @@ from core.errors import ActRefused, KafkaError
 from core.ids import TopicPartition
 from core.release import Release
 from core.sim.cluster import Cluster
+from core.sim.keyframe import Keyframe
 from core.units import format_duration
 from core.view import ClusterView, PartitionView
 from scenarios.conditions import kinds_of
@@ -133,6 +134,25 @@ class LiveMoment:
         return self._recorded.get(kind, [])
 
 
+@attrs.frozen
+class Standing:
+    """Where a run stands, beside its cluster. Lists that only grow are shared, with how much of them counts.
+
+    Attributes:
+        index, entered, seen: the step that is next, since when, and what its condition was last asked about.
+        notes: as `Run.notes`.
+        recorded: the events that conditions look at, by kind.
+        checks: `Run.expectations` as copies, each with its number among those planned; -1: a failure that nobody planned.
+    """
+
+    index: int
+    entered: int
+    seen: tuple[int, int] | None
+    notes: tuple[list[tuple[int, str]], int]
+    recorded: tuple[tuple[str, list[tuple[Any, ...]], int], ...]
+    checks: tuple[tuple[int, Check], ...]
+
+
 class Run:
     """One run of a scenario.
 
@@ -143,8 +163,16 @@ class Run:
         notes: the notes of the steps carried out, as (time, note).
     """
 
-    def __init__(self, scenario: Scenario, release: Release, seed: int | None = None, sink: Sink | None = None) -> None:
-        """Build the cluster.
+    def __init__(
+        self,
+        scenario: Scenario,
+        release: Release,
+        seed: int | None = None,
+        sink: Sink | None = None,
+        *,
+        resumed: tuple[Keyframe, Standing] | None = None,
+    ) -> None:
+        """Build the cluster, or go on from where a run of the same script stood, byte for byte.
 
         Raises:
             ScriptError: the cluster cannot be built; the message says what Kafka refuses.
@@ -173,14 +201,46 @@ class Run:
                 self.expectations.append(self._until[id(step)])
             self.expectations.extend(check for _, check in self._checks[id(step)])
         self.expectations.extend(check for _, check in self._finals)
+        self._planned = tuple(self.expectations)
         self._index = 0
         self._entered = 0
         self._seen: tuple[int, int] | None = None
         try:
-            self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink))
+            if resumed is None:
+                self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink))
+            else:
+                self._stand(resumed[1])
+                self.cluster = Cluster.restore(resumed[0], self._sink(sink))
         except (ValueError, KafkaError) as wrong:
             raise ScriptError(scenario.cluster_place, "cluster", " ".join(str(wrong).split())) from None
         self._moment = LiveMoment(self.cluster, self._recorded)
+
+    def standing(self) -> Standing:
+        """Where it stands now; with a keyframe of its cluster another run goes on from here."""
+        number = {id(check): at for at, check in enumerate(self._planned)}
+        return Standing(
+            self._index,
+            self._entered,
+            self._seen,
+            (self.notes, len(self.notes)),
+            tuple((kind, events, len(events)) for kind, events in self._recorded.items()),
+            tuple((number.get(id(check), -1), attrs.evolve(check)) for check in self.expectations),
+        )
+
+    def _stand(self, at: Standing) -> None:
+        """Stand where another run stood."""
+        self._index, self._entered, self._seen = at.index, at.entered, at.seen
+        self.notes = at.notes[0][: at.notes[1]]
+        for kind, events, count in at.recorded:
+            self._recorded[kind][:] = events[:count]
+        self.expectations = []
+        for number, kept in at.checks:
+            if number < 0:
+                self.expectations.append(attrs.evolve(kept))
+                continue
+            check = self._planned[number]
+            check.state, check.expected, check.got, check.time = kept.state, kept.expected, kept.got, kept.time
+            self.expectations.append(check)
 
     def _sink(self, sink: Sink | None) -> Sink | None:
         """Where events go: to whoever asked for them, and to the lists that conditions look at."""

@@ -12,9 +12,8 @@ import attrs
 from core.journal.events import NOTABLE, EventTuple
 from core.recorded_acts import recorded_act
 from core.sim.cluster import Cluster
-from core.sim.keyframe import Keyframe
 from scenarios.recording import Timed
-from tui.course import FreeCourse, Outlet, Played, Position, Tape
+from tui.course import ClusterLike, KeptCourse, Outlet, Played, Position, Tape
 from tui.ring import LEVEL
 
 FIRST_NAME: Final = "main"
@@ -33,7 +32,14 @@ KEEP_OBJECTS: Final = 500_000
 """Objects in all keyframes together, at most; some 150 bytes each."""
 
 KEEP_REPLICAS: Final = 3_000
-"""A cluster with more replicas is not kept: one keyframe would take longer than a few frames."""
+"""A cluster with more replicas is large: one keyframe takes longer than a few frames, so it is kept only where nobody sees it
+move, on a way through time."""
+
+KEEP_LARGE: Final = 4
+"""Keyframes of a large cluster, at most; of 30,000 replicas one takes some 40 MB."""
+
+KEEP_SHARE_LARGE: Final = 0.2
+"""The share of a way through time that may be spent on keeping a large cluster."""
 
 
 @attrs.frozen
@@ -105,11 +111,11 @@ class Branch:
 
 @attrs.frozen
 class Kept:
-    """A keyframe of a cluster, and where it stands in its session: the `acts` before it, and the first `written` of `ends`."""
+    """A course that is kept, and where it stands in its session: the `acts` before it, and the first `written` of `ends`."""
 
     position: Position
     acts: tuple[Played, ...]
-    keyframe: Keyframe
+    course: KeptCourse
     ends: array[int]
     written: int
     acted: tuple[int, int]
@@ -136,30 +142,50 @@ class Keeper:
         self._due = 0.0  # of the process's CPU time
         self._off = False
 
-    def offer(self, tape: Tape) -> None:
-        """Keep the cluster if the nearest keyframe is far enough."""
-        cluster = tape.cluster
-        if self._off or not isinstance(tape.course, FreeCourse) or not isinstance(cluster, Cluster):
+    def offer(self, tape: Tape, *, seen: bool = True) -> None:
+        """Keep the cluster if the nearest keyframe is far enough. `seen`: somebody sees it move, so it must be quick."""
+        if self._off:
             return
         started = time.process_time()
         if started < self._due or any(abs(tape.steps - kept.position.steps) < self._every for kept in self.kept):
             return
-        if sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics) > KEEP_REPLICAS:
+        large = _replicas(tape.cluster) > KEEP_REPLICAS
+        if large and seen:
+            return
+        course = tape.course.keep()
+        if course is None:
             self._off = True
             return
-        keyframe = cluster.snapshot()
         ended = time.process_time()
-        self._due = ended + min(ended - started, KEEP_COST * len(keyframe)) / KEEP_SHARE  # the first one takes longer
-        self.kept.append(Kept(tape.position, tuple(tape.acts[: tape.done]), keyframe, tape.ends, len(tape.ends), tape.acted))
-        self._objects += len(keyframe)
-        if self._objects > KEEP_OBJECTS and len(self.kept) > 1:
+        share = KEEP_SHARE_LARGE if large else KEEP_SHARE
+        self._due = ended + min(ended - started, KEEP_COST * course.size) / share  # the first one takes longer
+        self.kept.append(Kept(tape.position, tuple(tape.acts[: tape.done]), course, tape.ends, len(tape.ends), tape.acted))
+        self._objects += course.size
+        if large:
+            self._thin_out_far_ones()
+        elif self._objects > KEEP_OBJECTS and len(self.kept) > 1:
             self._every *= 2
             self.kept = sorted(self.kept, key=lambda kept: kept.position.steps)[::2]
-            self._objects = sum(len(kept.keyframe) for kept in self.kept)
+        self._objects = sum(kept.course.size for kept in self.kept)
+
+    def _thin_out_far_ones(self) -> None:
+        """Of a large cluster those go that matter least: the further back, the further apart they may be."""
+        while len(self.kept) > KEEP_LARGE:
+            self.kept.sort(key=lambda kept: kept.position.steps)
+            at = [kept.position.steps for kept in self.kept]
+            inner = range(1, len(at) - 1)
+            self.kept.pop(min(inner, key=lambda n: (at[n + 1] - at[n - 1]) / (at[-1] - at[n - 1])))
+
+
+def _replicas(cluster: ClusterLike) -> int:
+    """About how many replicas a cluster was built with; 0 for one that is only like one."""
+    if not isinstance(cluster, Cluster):
+        return 0
+    return sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics)
 
 
 def bring_back(kept: Kept, acts: Sequence[Played], outlet: Outlet) -> Tape:
     """A tape that stands where a keyframe was taken."""
-    tape = Tape(FreeCourse(Cluster.restore(kept.keyframe, outlet)), outlet, acts)
+    tape = Tape(kept.course.bring_back(outlet), outlet, acts)
     tape.resume(kept.position, kept.ends[: kept.written], kept.acted)
     return tape

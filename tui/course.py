@@ -19,6 +19,8 @@ from core.detail import Harm, PartitionDetail
 from core.ids import TopicPartition
 from core.journal.events import EventTuple
 from core.settings import Settings
+from core.sim.cluster import Cluster
+from core.sim.keyframe import Keyframe
 from core.view import ClusterView
 
 
@@ -36,6 +38,17 @@ class ClusterLike(Protocol):
     def view(self) -> ClusterView: ...
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
     def harm(self) -> Harm: ...
+
+
+class KeptCourse(Protocol):
+    """A course as it stood at a moment, as a value."""
+
+    @property
+    def size(self) -> int:
+        """How many objects it is made of."""
+
+    def bring_back(self, sink: Callable[[EventTuple], None]) -> Course:
+        """A course that goes on from there byte for byte, its events going to `sink`."""
 
 
 class Course(Protocol):
@@ -61,6 +74,25 @@ class Course(Protocol):
     def finished(self) -> bool:
         """Whether what was planned has come to its end."""
 
+    def keep(self) -> KeptCourse | None:
+        """It as it stands now, as a value; None when that cannot be made."""
+
+
+@attrs.frozen
+class KeptFree:
+    """A free course as it stood."""
+
+    keyframe: Keyframe
+
+    @property
+    def size(self) -> int:
+        """How many objects it is made of."""
+        return len(self.keyframe)
+
+    def bring_back(self, sink: Callable[[EventTuple], None]) -> FreeCourse:
+        """A course that goes on from there."""
+        return FreeCourse(Cluster.restore(self.keyframe, sink))
+
 
 @attrs.define
 class FreeCourse:
@@ -81,6 +113,10 @@ class FreeCourse:
     def advance_to(self, time_us: int) -> None:
         """Run the cluster up to that time."""
         self.cluster.run_until(time_us)
+
+    def keep(self) -> KeptFree | None:
+        """It as it stands now; None for a cluster that is only like one."""
+        return KeptFree(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
 
 class Outlet:

@@ -139,7 +139,7 @@ class Replay:
                 break
             count += 1
             if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
-                self._keeper.offer(tape)
+                self._keeper.offer(tape, seen=False)
                 return False
         if goal.position is not None:
             tape.move_clock(goal.position.time)

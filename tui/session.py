@@ -202,6 +202,8 @@ class Session(Motion):
             self._replay = self._arrived = self.seeking = None
             if arrived is not None:
                 arrived(replay)
+        elif isinstance(replay, Opening):
+            self.keeper.offer(self.course, seen=False)
 
     def open_old(self, old: OldSession, *, read_only: bool = False, at: int = -1) -> None:
         """Begin to play an old session up to its end, and then go to virtual µs `at`, if that is not negative; frames carry it on."""

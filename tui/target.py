@@ -13,12 +13,14 @@ from core.acts import Act, Consume, Load
 from core.journal.events import EventTuple
 from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
+from core.sim.keyframe import Keyframe
 from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
 from scenarios.errors import InputError
 from scenarios.eventlog import Header, LogWriter, make_header
+from scenarios.language.script import Scenario
 from scenarios.play_target import PlayTarget
 from scenarios.recording import session_script
-from scenarios.runner import Run, State
+from scenarios.runner import Run, Standing, State
 from tui.course import Course, FreeCourse, Start
 from tui.metrics_history import History
 from tui.panels.scenario import Expected, ScenarioState, Verdict
@@ -107,6 +109,26 @@ def script_name(path: Path) -> str:
     return kept[:80] or "session"
 
 
+@attrs.frozen
+class KeptRun:
+    """A scenario's run as it stood."""
+
+    scenario: Scenario
+    release: Release
+    seed: int
+    keyframe: Keyframe
+    standing: Standing
+
+    @property
+    def size(self) -> int:
+        """How many objects it is made of."""
+        return len(self.keyframe)
+
+    def bring_back(self, sink: Callable[[EventTuple], None]) -> ScenarioCourse:
+        """A course that goes on from there."""
+        return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing)))
+
+
 class ScenarioCourse:
     """A scenario's run as a course: its steps come when they are due, exactly as they do headless."""
 
@@ -142,6 +164,11 @@ class ScenarioCourse:
     def advance_to(self, time_us: int) -> None:
         """Run up to that time."""
         self.run.advance_to(time_us)
+
+    def keep(self) -> KeptRun:
+        """It as it stands now."""
+        run = self.run
+        return KeptRun(run.scenario, run.release, run.seed, self.cluster.snapshot(), run.standing())
 
     def after_act(self) -> None:
         """Somebody acted: what the script waits for may hold now."""

@@ -15,21 +15,23 @@ from core import acts
 from core.errors import ActRefused, KafkaError
 from core.journal.events import DETAIL
 from core.release import CURRENT, Release
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
 from core.units import SECOND
 from core.view import ClusterView
 from scenarios import catalogue
 from scenarios.eventlog import read_events
 from scenarios.language.script import load_script, read_script
 from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
 from scenarios.runner import Run
 from tests.tui.fake_cluster import FakeCluster
 from tui import branches
 from tui.cli import main
 from tui.course import Position
+from tui.panels.scenario import ScenarioState
 from tui.replay import Goal
 from tui.session import Session
-from tui.target import Stage, set_stage
+from tui.target import KeptRun, ScenarioCourse, Stage, scenario_state, set_stage
 from tui.watching import BecomesTrue
 
 SMALL = ClusterSpec(
@@ -169,6 +171,74 @@ def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, r
     assert again == whole
 
 
+@pytest.mark.parametrize(
+    ("name", "release", "seed"),
+    [
+        ("e1-data-loss", "0.10.2", 1),
+        ("c1-paused-follower", "4.1", 2),
+        ("d6-unclean-election-on", "4.1", 3),
+        ("f2-min-isr-2-two-down", "4.1", 4),
+        ("e1-data-loss", "4.1 without fetch-epoch-fencing", 5),
+    ],
+)
+def test_a_kept_scenario_goes_on_byte_for_byte(name: str, release: str, seed: int) -> None:
+    dice = random.Random(seed)
+    scenario = catalogue.load(name)
+    taken: list[tuple[Any, ...]] = []
+    first = ScenarioCourse(Run(scenario, release_named(release), scenario.seed, taken.append))
+    kept: list[tuple[KeptRun, int, ScenarioState]] = []
+    due = dice.randint(3, 9)
+    while not first.finished and first.step():
+        due -= 1
+        if due == 0:
+            due = dice.randint(3, 9) if scenario.spec.pace is Pace.BY_HAND else dice.randint(200, 3_000)
+            kept.append((first.keep(), len(taken), scenario_state(first.run)))
+    result = first.run.result()
+    assert kept, "otherwise this shows nothing"
+    for moment, seen, state in kept:
+        again: list[tuple[Any, ...]] = taken[:seen]
+        course = moment.bring_back(again.append)
+        assert scenario_state(course.run) == state
+        while not course.finished and course.step():
+            pass
+        assert again == taken
+        assert course.run.result() == result, "checks, times and what was got"
+        assert course.run.notes == first.run.notes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
+    monkeypatch.setattr(branches, "KEEP_EVERY", 40)
+    dice = random.Random(seed)
+    scenario = catalogue.load("c1-paused-follower")
+    stage = set_stage(PlayTarget(scenario, scenario.spec, Release.named("4.1"), scenario.seed))
+    session = stage.session
+    session.pause()
+    session._budget = 60.0
+    seen: dict[Position, tuple[ClusterView, ScenarioState | None]] = {}
+    for _ in range(12):
+        for _ in range(dice.randint(1, 120)):
+            session.course.step()
+        session.keeper.offer(session.course)
+        if dice.random() < 0.3:
+            with contextlib.suppress(ActRefused, KafkaError):
+                session.do(an_act(dice))
+        session.mark_end()
+        seen[session.course.position] = (session.view(), stage.scenario())
+    assert len(session.keeper.kept) > 2
+    whole, end = events(session), session.course.position
+    for position in dice.sample(list(seen), 6):
+        nearest = Goal("there", position=position).nearest(session.keeper, session.branch.acts, session.course)
+        session.go_to(Goal("there", position=position))
+        arrive(session)
+        assert (session.view(), stage.scenario()) == seen[position]
+        assert nearest is None or nearest.position.place <= position.place
+        session.go_to_end()
+        arrive(session)
+        assert (session.course.position, events(session)) == (end, whole)
+
+
 def test_acting_in_the_past_keeps_the_old_future(tmp_path: Path) -> None:
     log = tmp_path / "s.jsonl"
     session = stage_of(log=log).session
@@ -230,6 +300,27 @@ def test_kept_clusters_make_going_back_short(monkeypatch: pytest.MonkeyPatch) ->
     session._budget = 60.0
     session.step_back()
     assert session.course.steps - max(k.position.steps for k in session.keeper.kept) <= session.keeper._every
+
+
+def test_a_large_cluster_is_kept_where_nobody_sees_it_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branches, "KEEP_REPLICAS", 2)
+    monkeypatch.setattr(branches, "KEEP_SHARE_LARGE", 1e9)
+    session = stage_of().session
+    session.do(acts.Load("orders", 200))
+    for second in range(1, 12):
+        session.course.advance_to(second * SECOND)
+        session.keeper.offer(session.course)
+    assert not session.keeper.kept
+    view, position = session.view(), session.course.position
+    session.step_back()
+    arrive(session)
+    steps = [kept.position.steps for kept in session.keeper.kept]
+    assert 2 <= len(steps) <= branches.KEEP_LARGE
+    session.go_to_end()
+    arrive(session)
+    assert (session.view(), session.course.position) == (view, position)
+    session.step_back()
+    assert session._replay is None or session._replay.tape.steps >= min(steps), "the next way back begins at a keyframe"
 
 
 def test_forward_and_back_to_when_a_condition_holds() -> None:
