@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core.sim.cluster import MAX_TIME
+from core.spec import Pace
 from core.units import format_clock, parse_duration
 from core.view import ClusterView
 from tui import dialogs
@@ -174,12 +175,15 @@ class Travel(MainScreen):
     def _show_timeline(self) -> None:
         session = self.session
         branch = session.branch
-        marks = [(mark.position.time, mark.note) for mark in session.bookmarks if mark.branch == branch.name]
+        by_events = self.stage.pace is Pace.BY_HAND  # its steps take no time
+        here = [mark for mark in session.bookmarks if mark.branch == branch.name]
+        marks = [(mark.position.seq if by_events else mark.position.time, mark.note) for mark in here]
         chosen = self.timeline.mark
         told = (
             "" if chosen is None else f"{format_clock(chosen.time)} #{chosen.seq} {session.tell(chosen.seq) or chosen.kind}  ⏎ goes there"
         )
-        self.timeline.update(branch.marks, marks, self.view.now, session.end.time, told)
+        now, end = (self.view.seq, session.end.seq) if by_events else (self.view.now, session.end.time)
+        self.timeline.update(branch.marks, marks, now, end, told, by_events=by_events)
 
     def _go_to_mark(self) -> None:
         mark = self.timeline.mark

@@ -95,3 +95,18 @@ async def test_a_click_goes_to_its_time() -> None:
         while board.session.moving:
             await pilot.pause(0.05)
         assert abs(board.view.now - 5 * SECOND) < SECOND // 5
+
+
+def test_where_steps_take_no_time_the_axis_counts_events() -> None:
+    assert [span_for(end, True) for end in (0, 20, 21, 51, 101)] == [20, 20, 50, 100, 200]
+    buckets = Buckets()
+    size = (111, 1)
+    _, cells = axis_of(size)
+    marks = [Mark(4, 0, "act"), Mark(26, 0, "truncated"), Mark(33, 0, "records-lost")]
+    buckets.take(marks, cells, span_for(37, True), True)
+    (line,) = paint_timeline(buckets, [(10, "m1 is committed")], 37, 37, COLOUR, size, focused=False, told="")
+    assert line.text.startswith(" #37 ")
+    assert line.text.rstrip().endswith(" #50")
+    glyphs = [(glyph, at) for at, glyph in enumerate(line.text) if glyph in "▸◆◄✖│"]
+    assert [glyph for glyph, _ in glyphs] == ["▸", "◆", "◄", "✖", "│"], "each in a cell of its own"
+    assert line.cell_length == 111

@@ -252,6 +252,7 @@ async def test_any_moment_can_be_compared_with(moment: str, then: str) -> None:
                 break
             await pilot.pause(0.02)
         assert isinstance(app.screen, Closer)
+        await pilot.pause(0.1)
         assert then in screen_text(app)
         assert "running → stopped" in screen_text(app) or "stopped, fenced → stopped" in screen_text(app)
         assert board.session.view() == here, "looking elsewhere moved nothing"

@@ -90,15 +90,19 @@ LANES: Final[Mapping[int, tuple[tuple[str, frozenset[str]], ...]]] = {
 
 LEAST_SPAN: Final[int] = 10 * SECOND
 
+LEAST_EVENTS: Final = 20
+"""The least span of an axis of events."""
+
 
 def height_for(height: int) -> int:
     """Lines the timeline takes of a screen of that height: its axis, and its lanes."""
     return 1 if height < 36 else 3 if height < 50 else 5
 
 
-def span_for(end: int) -> int:
-    """The span of the axis, µs: 1, 2 or 5 times a power of ten seconds that is not less."""
-    power: int = LEAST_SPAN
+def span_for(end: int, by_events: bool = False) -> int:
+    """The span of the axis: 1, 2 or 5 times a power of ten seconds (µs), or of ten events, that is not less."""
+    power: int = LEAST_EVENTS // 2 if by_events else LEAST_SPAN
+    end = max(end, LEAST_EVENTS) if by_events else end
     while True:
         for step in (1, 2, 5):
             if step * power >= end:
@@ -111,18 +115,20 @@ class Buckets:
     """Marks by cell, taken in once each; all anew when the scale changes or the branch is another one.
 
     Attributes:
-        cells, span: the scale.
+        cells, span, by_events: the scale; by events where virtual time does not move.
         sorts: of each cell, the sorts in it, as a set of ranks, with the last mark of each.
     """
 
     cells: int = 0
     span: int = 0
+    by_events: bool = False
     _source: Sequence[Mark] | None = None
     _taken: int = 0
     sorts: list[dict[str, Mark]] = attrs.field(factory=list)
 
-    def take(self, marks: Sequence[Mark], cells: int, span: int) -> None:
+    def take(self, marks: Sequence[Mark], cells: int, span: int, by_events: bool = False) -> None:
         """Bring up to date."""
+        self.by_events = by_events
         if (cells, span) != (self.cells, self.span) or marks is not self._source or len(marks) < self._taken:
             self.cells, self.span, self._source, self._taken = cells, span, marks, 0
             self.sorts = [{} for _ in range(cells)]
@@ -131,7 +137,7 @@ class Buckets:
         for mark in marks[self._taken :]:
             sort = KINDS_OF.get(mark.kind)
             if sort is not None:
-                self.sorts[min(cells - 1, mark.time * cells // span)][sort] = mark
+                self.sorts[min(cells - 1, (mark.seq if by_events else mark.time) * cells // span)][sort] = mark
         self._taken = len(marks)
 
 
@@ -151,7 +157,7 @@ def paint_timeline(
     Args:
         buckets: the marks, brought up to date for `axis_of(size)`.
         bookmarks: time and note of each.
-        now, end: where one is, and how far the branch was lived, µs.
+        now, end: where one is, and how far the branch was lived; like the bookmarks' times µs, or events where the buckets go by these.
         paint, size, focused: as for every panel.
         told: what the selected mark says; empty when none is.
     """
@@ -164,9 +170,10 @@ def paint_timeline(
     noted = {min(cells - 1, time * cells // span) for time, _ in bookmarks} if cells > 0 else set()
     lines: list[Strip] = []
     if height >= 3:
-        lines.append(_axis(span, cells, left, now, paint, width, focused, told))
+        lines.append(_axis(span, cells, left, buckets.by_events, paint, width, focused, told))
     for name, sorts in lanes:
-        row = Row().add(f" {name}".ljust(left) if height >= 3 else (f" {format_clock(now)}" if not told else " ").ljust(left), paint.muted)
+        here_is = f" #{now:,}" if buckets.by_events else f" {format_clock(now)}"
+        row = Row().add(f" {name}".ljust(left) if height >= 3 else (here_is if not told else " ").ljust(left), paint.muted)
         marked = {cell for cell, here in enumerate(buckets.sorts[:cells]) if not sorts.isdisjoint(here)} | {at}
         if "bookmark" in sorts:
             marked |= noted
@@ -186,7 +193,7 @@ def paint_timeline(
                 style = style + paint.cursor
             row.add(glyph, style)
         _line(row, begin, cells, lived, paint)
-        row.add(f" {format_clock(span)}" if height < 3 else " ", paint.faint)
+        row.add((f" #{span:,}" if buckets.by_events else f" {format_clock(span)}") if height < 3 else " ", paint.faint)
         lines.append(row.strip(width))
     while len(lines) < height:
         lines.append(blank(width))
@@ -206,18 +213,22 @@ def axis_of(size: tuple[int, int]) -> tuple[int, int]:
     return left, max(1, width - left - (1 if height >= 3 else 11))
 
 
-def _axis(span: int, cells: int, left: int, now: int, paint: Palette, width: int, focused: bool, told: str) -> Strip:
+def _axis(span: int, cells: int, left: int, by_events: bool, paint: Palette, width: int, focused: bool, told: str) -> Strip:
     """The headline: name, times along the axis, and what the marks mean or what the selected one says."""
     row = Row().add(" Timeline".ljust(left), paint.title_focused if focused else paint.title)
     if told:
         return row.add(" " + told, paint.text).strip(width)
     marks = 10 if cells >= 150 else 5
+
+    def said(at: int) -> str:
+        return f"#{at:,}" if by_events else format_clock(at)[:-4]
+
     for number in range(marks):
         at = left + number * cells // marks
-        row.pad(at).add(format_clock(number * span // marks)[:-4] + " ", paint.muted)
+        row.pad(at).add(said(number * span // marks) + " ", paint.muted)
         stop = left + (number + 1) * cells // marks
         row.add("─" * max(0, stop - row.width - (0 if number < marks - 1 else 10)), paint.faint)
-    return row.pad(width - 10).add(" " + format_clock(span)[:-4], paint.muted).strip(width)
+    return row.pad(width - 10).add(" " + said(span), paint.muted).strip(width)
 
 
 class Timeline(Lines, can_focus=True):
@@ -257,16 +268,18 @@ class Timeline(Lines, can_focus=True):
         if 0 <= at < len(self.marks):
             self.chosen = at
 
-    def update(self, marks: Sequence[Mark], bookmarks: Sequence[tuple[int, str]], now: int, end: int, told: str) -> None:
-        """Show a new state."""
+    def update(
+        self, marks: Sequence[Mark], bookmarks: Sequence[tuple[int, str]], now: int, end: int, told: str, *, by_events: bool = False
+    ) -> None:
+        """Show a new state; `by_events`: all these places are events' numbers, as virtual time does not move."""
         size = (self.box.width, self.box.height)
         self.marks, self._end = marks, end
         if self.chosen is not None and (self.chosen >= len(marks) or not self.has_focus):
             self.chosen = None
         _, cells = axis_of(size)
-        span = span_for(max(end, now))
-        self.buckets.take(marks, cells, span)
-        clock = format_clock(now) if size[1] < 3 else ""
+        span = span_for(max(end, now), by_events)
+        self.buckets.take(marks, cells, span, by_events)
+        clock = "" if size[1] >= 3 else str(now) if by_events else format_clock(now)
         scale = (now * cells // span, end * cells // span, self.buckets.span, len(marks), self.buckets.sorts is self._sorts)
         painted = (size, scale, tuple(bookmarks), clock, told, self.has_focus, id(self.paint))
         if painted == self._painted:
@@ -289,5 +302,5 @@ class Timeline(Lines, can_focus=True):
             mark = here[min(sorts, key=_RANK.__getitem__)]
             self.post_message(self.Wanted(mark.time, mark.seq))
         else:
-            time = (2 * cell + 1) * self.buckets.span // (2 * cells)
-            self.post_message(self.Wanted(min(time, self._end)))
+            place = min((2 * cell + 1) * self.buckets.span // (2 * cells), self._end)
+            self.post_message(self.Wanted(0, max(1, place)) if self.buckets.by_events else self.Wanted(place))
