@@ -316,5 +316,6 @@ MOVES: Final = (
     ("Tab", "go from panel to panel: brokers, partitions, events, timeline"),
     ("← → Enter", "on the timeline: choose a mark, go there"),
     ("PgUp PgDn Home", "go further"),
+    ("right click", "what can be done to a broker, or to a partition"),
 )
 """Keys that only move about, for the help screen."""

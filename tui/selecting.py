@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from tui import dialogs
+from tui.actions import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
 from tui.panels.footer import Footer
 from tui.panels.grid import Grid
 from tui.screen import MainScreen
+from tui.situation import Option, Question
 
 
 class Selecting(MainScreen):
@@ -46,6 +49,8 @@ class Selecting(MainScreen):
         """A broker was clicked."""
         self._broker = message.broker
         self.show_now()
+        if message.menu:
+            self._menu(f"b{message.broker}", (BROKER, NETWORK))
 
     def on_grid_picked(self, message: Grid.Picked) -> None:
         """A cell was clicked."""
@@ -53,6 +58,30 @@ class Selecting(MainScreen):
         if message.broker is not None:
             self._broker = message.broker
         self.show_now()
+        if message.menu:
+            self._menu(f"{message.partition}", (CLUSTER, CLIENTS))
+
+    def _menu(self, title: str, groups: tuple[str, ...]) -> None:
+        """What can be done to the selected thing, by mouse: what each would do now, and why not where it is impossible."""
+        situation = self.situation()
+        chosen = [action for action in ACTIONS if action.acts and action.group in groups]
+        keys = [self.key(action.id) for action in chosen]
+        options = tuple(
+            Option(
+                key if len(key) == 1 else "",
+                action.label,
+                (),
+                action.help if action.effect is None or action.refuse(situation) is not None else action.effect(situation),
+                action.refuse(situation),
+            )
+            for key, action in zip(keys, chosen, strict=True)
+        )
+
+        def done(option: Option | None) -> None:
+            if option is not None:
+                self.action_do(chosen[options.index(option)].id)
+
+        self.app.push_screen(dialogs.Ask(Question(title, "The keys do the same without this menu.", options), self.paint), done)
 
     def on_event_log_picked(self, message: EventLog.Picked) -> None:
         """Another event is selected: what it is about is selected too."""

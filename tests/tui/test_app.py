@@ -400,3 +400,28 @@ def test_the_same_picture_for_the_same_arguments(tmp_path: Path) -> None:
     assert one.read_text() == two.read_text()
     assert "http" not in re.sub(r'xmlns[^"]*"[^"]*"', "", one.read_text())
     assert main([str(one), "--scenario", "no-such-scenario"]) == 2
+
+
+async def test_the_right_button_asks_what_to_do_with_what_is_under_it() -> None:
+    async with playing(size=(200, 60)) as (app, board, pilot):
+        await pilot.click("#brokers", offset=(40, 2), button=3)
+        await pilot.pause()
+        assert isinstance(app.screen, Ask)
+        said = {option.label: option for option in app.screen.question.options}
+        assert app.screen.question.title == "b2"
+        assert "leads" in said["kill"].note
+        assert said["kill"].refused is None
+        assert said["start"].refused == "b2 already runs"
+        assert said["heal all"].refused == "no link is cut"
+        assert "b2 already runs" in screen_text(app)
+        await pilot.press("k")
+        await pilot.pause()
+        assert done(board) == ["kill b2"]
+        await pilot.click("#grid", offset=(5, 4), button=3)
+        await pilot.pause()
+        assert isinstance(app.screen, Ask)
+        assert app.screen.question.title == "orders-2"
+        await pilot.press("p")
+        await pilot.pause()
+        assert isinstance(app.screen, Ask)
+        assert "orders-2" in app.screen.question.title

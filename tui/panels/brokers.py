@@ -13,7 +13,7 @@ from core.ids import CONTROLLER, broker_address
 from core.units import format_duration
 from core.view import BrokerState, BrokerView, ClusterView
 from tui.palette import Palette
-from tui.panels.lines import Lines
+from tui.panels.lines import RIGHT, Lines
 from tui.panels.states import broker_state, short_state
 from tui.rows import Row, blank, clip, rule
 
@@ -183,14 +183,15 @@ def _chips(view: ClusterView, paint: Palette, width: int, height: int, selected:
 
 
 class Brokers(Lines, can_focus=True):
-    """The panel as a widget; a click selects a broker."""
+    """The panel as a widget; a click selects a broker, with the right button it also asks what to do."""
 
     class Picked(Message):
-        """A broker was clicked."""
+        """A broker was clicked; `menu`: with the right button."""
 
-        def __init__(self, broker: int) -> None:
+        def __init__(self, broker: int, menu: bool = False) -> None:
             super().__init__()
             self.broker = broker
+            self.menu = menu
 
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)
@@ -219,4 +220,4 @@ class Brokers(Lines, can_focus=True):
             per_line = max(1, min(width // CHIP, len(self._ids) + 1))
             place = (event.y - 1) * per_line + event.x // (width // per_line)
         if 0 <= place < len(self._ids):
-            self.post_message(self.Picked(self._ids[place]))
+            self.post_message(self.Picked(self._ids[place], event.button == RIGHT))

@@ -19,7 +19,7 @@ from core.ids import TopicPartition
 from core.view import ClusterView, PartitionView, ReplicaView
 from tui.palette import Palette
 from tui.panels.bars import Window, bar
-from tui.panels.lines import Lines
+from tui.panels.lines import RIGHT, Lines
 from tui.panels.states import COMMITTED, LEGEND, MISSING, PENDING, broker_state, partition_status, replica_marks, short_state
 from tui.rows import Row, blank, clip, fit, rule
 
@@ -254,15 +254,16 @@ class GridPainter:
 
 
 class Grid(Lines, can_focus=True):
-    """The grid as a widget: scrolls to the selected partition; a click selects a cell."""
+    """The grid as a widget: scrolls to the selected partition; a click selects a cell, with the right button it also asks what to do."""
 
     class Picked(Message):
-        """A cell was clicked."""
+        """A cell was clicked; `menu`: with the right button."""
 
-        def __init__(self, partition: TopicPartition, broker: int | None) -> None:
+        def __init__(self, partition: TopicPartition, broker: int | None, menu: bool = False) -> None:
             super().__init__()
             self.partition = partition
             self.broker = broker
+            self.menu = menu
 
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)
@@ -324,4 +325,4 @@ class Grid(Lines, can_focus=True):
                 broker = columns.brokers[place]
             elif place < len(partition.copies):
                 broker = partition.copies[place].broker
-        self.post_message(self.Picked(partition.tp, broker))
+        self.post_message(self.Picked(partition.tp, broker, event.button == RIGHT))

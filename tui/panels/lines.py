@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from textual.geometry import Region, Size
 from textual.strip import Strip
@@ -10,6 +11,9 @@ from textual.widget import Widget
 
 from tui.palette import Palette
 from tui.rows import blank, over
+
+RIGHT: Final = 3
+"""The right mouse button, as Textual numbers them."""
 
 
 class Lines(Widget):
