@@ -149,7 +149,7 @@ class Write(Answered[str | None]):
 
     def take_key(self, event: events.Key) -> bool:
         """Enter takes the line. A character was typed before the line had the keys; what came since stands behind it."""
-        if event.key == "enter":
+        if event.key in ("enter", "ctrl+j"):  # the second is what a terminal makes of Enter before the application has begun
             self._submit()
             return True
         if not event.is_printable or event.character is None:

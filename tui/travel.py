@@ -250,10 +250,7 @@ class Travel(MainScreen):
             self._diff_with_any()
             return
         moments = list(reversed(self.left))
-        options = tuple(
-            Option(str(number) if number < 10 else "", words, (), f"event {view.seq}")
-            for number, (words, view) in enumerate(moments, start=1)
-        )
+        options = tuple(Option(str(number) if number < 10 else "", words, ()) for number, (words, _) in enumerate(moments, start=1))
 
         options += (Option("a", "any other moment …", (), "a time, or an event by its number"),)
 
