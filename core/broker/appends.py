@@ -63,6 +63,8 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         journal.cause = seq
     for entry in partition.sessions.values():
         session = entry.session
+        if session.quiet is not None:
+            session.quiet.end(at_once=True)
         session.dirty[tp] = entry
         if session.parked is not None:
             broker.complete_fetch_if_enough(session)

@@ -123,6 +123,7 @@ class Broker(Node):
         self._registration = 0
         self.started_clean = True
         self._correlation = 0
+        self.fetch_timeout = 0
         self.voter: Voter | None = None
         self.quiet_rounds: QuietRounds | None = None
         self.channel = ControllerChannel(self, controllers)
@@ -176,7 +177,10 @@ class Broker(Node):
         self.fetch_partition_bytes = settings.integer("replica.fetch.max.bytes", broker=me)
         self.fetch_response_bytes = settings.integer("replica.fetch.response.max.bytes", broker=me)
         self.fetch_backoff = settings.us("replica.fetch.backoff.ms", broker=me)
-        self.fetch_timeout = settings.us("replica.socket.timeout.ms", broker=me)
+        timeout, self.fetch_timeout = self.fetch_timeout, settings.us("replica.socket.timeout.ms", broker=me)
+        if timeout != self.fetch_timeout:
+            for fetcher in self.fetcher_manager.fetchers.values():
+                fetcher.timeout_changed()
         self.fetchers_per_leader = settings.integer("num.replica.fetchers", broker=me)
         self.heartbeat_interval = settings.us("broker.heartbeat.interval.ms", broker=me)
         self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)

@@ -30,7 +30,7 @@ class FetchManager:
     """The fetch sessions of one broker's followers.
 
     Attributes:
-        sessions: by (follower, fetcher).
+        sessions: by (follower, fetcher); played: those whose rounds are not quiet.
         partitions, behind: of the replica manager.
         pushes_high_watermark: a fetch is answered when its follower was not sent the newest high watermark (2.4; by hand nothing answers itself).
     """
@@ -42,12 +42,14 @@ class FetchManager:
         self.behind = replicas.behind
         self.pushes_high_watermark = broker.release.hw_completes_fetch and not broker.by_hand
         self.sessions: dict[tuple[int, int], FetchSession] = {}
+        self.played: dict[tuple[int, int], FetchSession] = {}
         broker.handlers |= {FetchRequest: self._fetch}
         broker.timers |= {"fetch-expiry": self._fetch_expired}
 
     def reset(self) -> None:
         """The process ended: no session outlives it."""
         self.sessions.clear()
+        self.played.clear()
 
     def disconnected(self, node: str) -> None:
         """A peer's process is gone: its parked fetches with it."""
@@ -62,7 +64,7 @@ class FetchManager:
         if request.full:
             if session is not None:
                 self._close(session)
-            session = self.sessions[key] = FetchSession(
+            session = self.sessions[key] = self.played[key] = FetchSession(
                 sender, request.follower, request.fetcher, round_order(request.follower, self.broker.id, request.fetcher)
             )
         elif session is None:
@@ -82,6 +84,7 @@ class FetchManager:
             self._answer(session, request, news)
             return
         session.parked = request
+        session.cause = self.broker.journal.cause
         if self.pushes_high_watermark and any(
             not is_high_watermark_sent(entry.partition, session.follower) for entry in session.dirty.values() if entry.partition is not None
         ):
@@ -89,7 +92,7 @@ class FetchManager:
             return
         if request.max_wait < FOREVER:
             session.deadline = self.broker.journal.now + request.max_wait
-            if session.timer_due < 0:
+            if session.timer_due < 0 or session.timer_due > session.deadline:
                 session.timer_due = session.deadline
                 self._arm_expiry(session)
 
@@ -264,10 +267,15 @@ class FetchManager:
         session.timer_due = -1
         if session.parked is None or session.parked.max_wait >= FOREVER:
             return
+        self.broker.journal.cause = session.cause
         if session.deadline > now:
             session.timer_due = session.deadline
             self._arm_expiry(session)
-        elif session.dirty or self.broker.quiet_rounds is None or not self.broker.quiet_rounds.begin(self.broker, session, session.parked):
+        elif (
+            session.dirty
+            or self.broker.quiet_rounds is None
+            or not self.broker.quiet_rounds.begin_expired(self.broker, session, session.parked)
+        ):
             self.complete_fetch(session)
 
     def _arm_expiry(self, session: FetchSession) -> None:
@@ -275,7 +283,7 @@ class FetchManager:
         broker = self.broker
         expiry = Timer("fetch-expiry", (session.follower, session.fetcher))
         broker.network.scheduler.add_in_order(
-            session.timer_due, session.order, broker.address, broker.address, broker.incarnation, expiry, broker.journal.cause
+            session.timer_due, session.order, broker.address, broker.address, broker.incarnation, expiry, session.cause
         )
 
     def _close(self, session: FetchSession) -> None:

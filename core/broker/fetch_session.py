@@ -81,13 +81,14 @@ class FetchSession:
         partitions: all of the session, in the order they came.
         dirty: those with news, in order.
         last_fetch_time: when the last fetch arrived, µs.
-        parked: the fetch that waits in the purgatory; `deadline` when it is answered at the latest.
+        parked: the fetch that waits in the purgatory; `deadline` when it is answered at the latest; `cause` of what comes of that.
         timer_due: when the armed expiry timer fires; -1 if none is armed.
         order: of the entries of its empty rounds; quiet: set while they are not played (`core.sim.quiet`).
     """
 
     __slots__ = (
-        "address", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions", "quiet", "timer_due",
+        "address", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions", "quiet",
+        "timer_due",
     )  # fmt: skip
 
     def __init__(self, address: str, follower: int, fetcher: int, order: int) -> None:
@@ -100,6 +101,7 @@ class FetchSession:
         self.last_fetch_time = -(2**62)
         self.parked: FetchRequest | None = None
         self.deadline = 0
+        self.cause = 0
         self.timer_due = -1
         self.quiet: QuietRound | None = None
 

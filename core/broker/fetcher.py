@@ -23,9 +23,10 @@ from core.messages import (
     FetchResponse,
     OffsetsRequest,
     OffsetsResponse,
+    Timer,
 )
 from core.release import Truncation
-from core.sim.quiet import round_order
+from core.sim.quiet import WATCHES, round_order
 
 if TYPE_CHECKING:
     from core.broker.broker import Broker
@@ -87,7 +88,8 @@ class Fetcher:
     Attributes:
         leader, number: from whom, which of num.replica.fetchers.
         states: its partitions.
-        in_flight: correlation of the request under way, 0 if none.
+        in_flight: correlation of the request under way, 0 if none; sent at `sent_at` because of `sent_cause`.
+        watch_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as in a quiet round.
         preparing: partitions that must find their truncation point or the leader's log bounds first (ordered set).
         waking_at: when the armed timer ends a back-off, -1 if none is armed.
         unsent: partitions whose state the leader's session does not know yet, in order, each with what is to be asked of it if
@@ -103,7 +105,8 @@ class Fetcher:
         self.states: dict[TopicPartition, PartitionFetchState] = {}
         self.in_flight = 0
         self.sent_at = 0
-        self.watching = False
+        self.sent_cause = 0
+        self.watch_at = -1
         self.waking_at = -1
         self.preparing: dict[TopicPartition, None] = {}
         self.unsent: dict[TopicPartition, AskedPartition | None] = {}
@@ -273,7 +276,8 @@ class Fetcher:
         )  # fmt: skip
         if not changed and not forgotten and not self.full:
             journal = broker.journal
-            broker.network.send_in_order(self.order, broker.address, self.address, request, journal.now, journal.cause)
+            if broker.quiet_rounds is None or not broker.quiet_rounds.begin_sent(self):
+                broker.network.send_in_order(self.order, broker.address, self.address, request, journal.now, journal.cause)
             return
         self.full = False
         self.unsent.clear()
@@ -293,9 +297,9 @@ class Fetcher:
         broker = self.broker
         self.in_flight = broker.next_correlation()
         self.sent_at = broker.journal.now
-        if not self.watching and not broker.by_hand:
-            self.watching = True
-            broker.timer(broker.fetch_timeout, "fetcher-watch", (self.leader, self.number))
+        self.sent_cause = broker.journal.cause
+        if self.watch_at < 0 and not broker.by_hand:
+            self.keep_watch()
         return self.in_flight
 
     def woken(self) -> None:
@@ -325,22 +329,44 @@ class Fetcher:
             self.waking_at = time
             self.broker.timer(time - self.broker.journal.now, "fetcher-wake", (self.leader, self.number))
 
+    def keep_watch(self) -> None:
+        """Look when the request under way has been out for replica.socket.timeout.ms.
+
+        The timer has an order of its own, before all else at that time, so that it does not matter since when it is armed: in a
+        quiet round, whose fetches are always answered in time, none is.
+        """
+        broker = self.broker
+        self.watch_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
+        timer = Timer("fetcher-watch", (self.leader, self.number))
+        broker.network.scheduler.add_in_order(
+            due, WATCHES + self.order, broker.address, broker.address, broker.incarnation, timer, self.sent_cause
+        )
+
+    def timeout_changed(self) -> None:
+        """Another replica.socket.timeout.ms holds, for the request under way too."""
+        self.watch_at = -1
+        if self.in_flight and not self.broker.by_hand:
+            self.keep_watch()
+
     def watch(self) -> None:
         """The request under way may have been out for too long (replica.socket.timeout.ms)."""
-        self.watching = False
-        if not self.in_flight:
+        broker = self.broker
+        now, due = broker.journal.now, self.watch_at
+        if not 0 <= due <= now:
+            return  # the timer of a former fetcher, or timeout
+        self.watch_at = -1
+        if not self.in_flight or self.quiet is not None:
             return
-        now, timeout = self.broker.journal.now, self.broker.fetch_timeout
-        sent_at = self.sent_at if self.quiet is None else self.quiet.sent_at()
-        if now - sent_at >= timeout:
-            self.broker.network.disconnect(self.broker.address, self.address)
+        if now == due >= self.sent_at + broker.fetch_timeout:  # a process that stood still first takes what has come
+            broker.journal.cause = self.sent_cause
+            broker.network.disconnect(broker.address, self.address)
             self.disconnected(errors.REQUEST_TIMED_OUT)
         else:
-            self.watching = True
-            self.broker.timer(sent_at + timeout - now, "fetcher-watch", (self.leader, self.number))
+            self.keep_watch()
 
     def disconnected(self, error: str) -> None:
         """The connection to the leader broke: all partitions back off, the session begins anew."""
+        self._be_heard()
         if not self.in_flight:
             self.full = True
             return

@@ -249,7 +249,7 @@ class ReplicaManager:
         A follower that is at the LEO in a session through which it still fetches is in sync: partitions where that is so of
         all of them are not looked at.
         """
-        broker, sessions = self.broker, self.fetch_manager.sessions
+        broker = self.broker
         oldest = broker.journal.now - broker.lag_max
         late: dict[TopicPartition, Partition] = {}
         for tp in list(self.behind):
@@ -258,8 +258,8 @@ class ReplicaManager:
                 del self.behind[tp]
             elif partition.out_of_sync_replicas():
                 late[tp] = partition
-        for session in sessions.values():
-            if session.fetched_at() < oldest:
+        for session in self.fetch_manager.played.values():  # in a quiet round no fetch is that old
+            if session.last_fetch_time < oldest:
                 for tp in session.partitions:
                     partition = self.partitions.get(tp)
                     if partition is not None and partition.is_leader and partition.out_of_sync_replicas():

@@ -71,7 +71,7 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
             "tp", "topic", "number", "asked", "told_high_watermark", "told_log_start", "sent_end", "sent_total",
         }
     ),
-    FetchSession: frozenset({"address", "follower", "fetcher", "order", "last_fetch_time", "deadline", "timer_due"}),
+    FetchSession: frozenset({"address", "cause", "follower", "fetcher", "order", "last_fetch_time", "deadline", "timer_due"}),
     PartitionFetchState: frozenset(
         {"leader_epoch", "state", "asked_epoch", "sent_epoch", "delayed_until", "out_of_range", "checked", "topic", "number", "steady"}
     ),

@@ -3,7 +3,8 @@
 An idle fetcher and its leader go round and round: the fetch waits `replica.fetch.wait.max.ms` in the purgatory, is answered
 with nothing, and is sent again. Nothing comes of it but the time of the last fetch. So when a fetch expires without news, and
 nothing can disturb the two, the round begins to be *quiet*: it has no entry in the agenda; where its one message would be
-now, and when the last fetch arrived, is computed from the time at which the quiet began. Whatever touches the two ends it
+now, and when the last fetch arrived, is computed from the time at which the quiet began. It begins already with the sending of
+a fetch that carries nothing to a leader that has nothing to tell. Whatever touches the two ends it
 first: news for the follower (`QuietDirty`), a partition more or less to fetch, another setting, a stop, a pause, a link that
 changes. Then the one entry that would be under way is put into the agenda, and all goes on as if the rounds had been played.
 
@@ -14,7 +15,7 @@ others, sorted by who fetches from whom (`round_order`), whether they are played
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from core.broker.fetch_session import FetchSession
     from core.broker.fetcher import Fetcher
     from core.sim.cluster import Cluster
+
+
+WATCHES: Final = -(1 << 96)
+"""Added to the order of a round: the order of the timer that looks whether its fetch has been out for too long."""
 
 
 class QuietDirty(dict[Any, Any]):
@@ -50,7 +55,7 @@ class QuietRound:
     Attributes:
         session, fetcher: what leader and follower know of each other.
         leader: the broker that leads.
-        began: when the last played fetch expired, µs.
+        began: when the last played fetch expired, or would have to have for the next one to be sent when it was, µs.
         there, back: µs from the leader to the follower, and from the follower to the leader.
         wait: µs that each fetch waits in the purgatory.
         cause: of every entry of the rounds.
@@ -93,13 +98,24 @@ class QuietRound:
         arrived = self.there + self.back
         return expiry + arrived + self.wait if since >= arrived else -1
 
-    def end(self) -> None:
-        """Put the one entry that is under way into the agenda, and let the rounds be played."""
+    def end(self, *, at_once: bool = False) -> None:
+        """Put the one entry that is under way into the agenda, and let the rounds be played.
+
+        `at_once`: records were appended; a fetch that waits is about to be answered and needs no timer, if one byte is enough for it.
+        """
         session, fetcher, leader = self.session, self.fetcher, self.leader
-        session.last_fetch_time, fetcher.sent_at = self.fetched_at(), self.sent_at()
+        fetched_at, sent_at = self.fetched_at(), self.sent_at()
+        if sent_at != fetcher.sent_at:
+            fetcher.sent_at, fetcher.sent_cause = sent_at, self.cause
+        session.last_fetch_time = fetched_at
         expiry, since = self._stands()
         session.quiet = fetcher.quiet = None
         session.dirty = {}
+        key = (session.follower, session.fetcher)
+        if leader.fetch_manager.sessions.get(key) is session:
+            leader.fetch_manager.played[key] = session
+        if fetcher.watch_at < 0:
+            fetcher.keep_watch()
         network = leader.network
         here, there = leader.address, session.address
         add = network.scheduler.add_in_order
@@ -113,8 +129,11 @@ class QuietRound:
             ticket = network.ticket(there, here, reply=False)
             add(expiry + self.there + self.back, session.order, here, there, ticket, request, self.cause)
             return
-        session.parked = request
-        session.deadline = session.timer_due = due = expiry + self.there + self.back + self.wait
+        session.parked, session.cause = request, self.cause
+        session.deadline = due = expiry + self.there + self.back + self.wait
+        if at_once and request.min_bytes <= 1:
+            return
+        session.timer_due = due
         expired = Timer("fetch-expiry", (session.follower, session.fetcher))
         add(due, session.order, here, here, leader.incarnation, expired, self.cause)
 
@@ -126,24 +145,39 @@ class QuietRounds:
         self._cluster = cluster
         cluster.network.disturbed = self.disturb
 
-    def begin(self, leader: Broker, session: FetchSession, request: FetchRequest) -> bool:
+    def begin_expired(self, leader: Broker, session: FetchSession, request: FetchRequest) -> bool:
         """A fetch expires now with nothing to tell: whether the round is quiet from here on."""
-        cluster = self._cluster
-        follower = cluster.brokers.get(session.follower)
-        network = cluster.network
-        if follower is None or session.address in cluster.paused or leader.address in cluster.paused:
+        follower = self._cluster.brokers.get(session.follower)
+        fetcher = None if follower is None else follower.fetcher_manager.fetchers.get((leader.id, session.fetcher))
+        if fetcher is None or fetcher.in_flight != request.correlation or not fetcher.is_idle():
             return False
-        fetcher = follower.fetcher_manager.fetchers.get((leader.id, session.fetcher))
+        return self.begin(leader, session, fetcher, sent=False)
+
+    def begin_sent(self, fetcher: Fetcher) -> bool:
+        """A fetch that carries nothing is sent now: whether the round is quiet from here on, because the leader has nothing to tell."""
+        leader = self._cluster.brokers[fetcher.leader]
+        session = leader.fetch_manager.sessions.get((fetcher.broker.id, fetcher.number))
+        if session is None or session.dirty or session.quiet is not None or session.parked is not None or not fetcher.is_idle():
+            return False
+        return self.begin(leader, session, fetcher, sent=True)
+
+    def begin(self, leader: Broker, session: FetchSession, fetcher: Fetcher, *, sent: bool) -> bool:
+        """Whether the round of the two can be quiet from here on: the fetch was `sent` just now, or else expires."""
+        cluster, follower = self._cluster, fetcher.broker
+        network = cluster.network
         there = network.steady_latency(leader.address, session.address)
         back = network.steady_latency(session.address, leader.address)
+        whole = there + back + follower.fetch_wait
         if (
-            fetcher is None
-            or there <= 0
+            there <= 0
             or back <= 0
             or follower.fetch_wait <= 0
             or follower.fetch_min_bytes <= 0
-            or fetcher.in_flight != request.correlation
-            or not fetcher.is_idle()
+            or whole >= follower.fetch_timeout
+            or whole > leader.lag_max
+            or session.address in cluster.paused
+            or leader.address in cluster.paused
+            or not network.alive.get(leader.address, False)
             or leader.leader_quota is not None
             or follower.follower_quota is not None
             or follower.directories.slow
@@ -151,10 +185,12 @@ class QuietRounds:
         ):
             return False
         journal = leader.journal
-        quiet = QuietRound(session, fetcher, leader, journal.now, there, back, follower.fetch_wait, journal.cause)
+        began = journal.now - there if sent else journal.now
+        quiet = QuietRound(session, fetcher, leader, began, there, back, follower.fetch_wait, journal.cause)
         session.quiet = fetcher.quiet = quiet
         session.dirty = QuietDirty(quiet)
         session.parked = None
+        del leader.fetch_manager.played[session.follower, session.fetcher]
         return True
 
     def disturb(self, node: str, other: str | None = None) -> None:

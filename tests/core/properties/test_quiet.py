@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import attrs
 import pytest
@@ -12,6 +13,7 @@ from core.broker.fetch_session import FetchSession
 from core.broker.partition import Partition
 from core.broker.replica_manager import ReplicaManager
 from core.ids import TopicPartition
+from core.messages import Timer
 from core.release import Release
 from core.settings import MAX_LONG
 from core.sim.cluster import Cluster
@@ -76,8 +78,8 @@ def test_rounds_not_played_leave_no_trace(name: str, monkeypatch: pytest.MonkeyP
     begun = [0]
     begin = QuietRounds.begin
 
-    def counted(self: QuietRounds, *args: object) -> bool:
-        begun[0] += (quiet := begin(self, *args))  # type: ignore[arg-type]
+    def counted(self: QuietRounds, *args: Any, sent: bool) -> bool:
+        begun[0] += (quiet := begin(self, *args, sent=sent))
         return quiet
 
     monkeypatch.setattr(QuietRounds, "begin", counted)
@@ -90,6 +92,14 @@ def test_rounds_not_played_leave_no_trace(name: str, monkeypatch: pytest.MonkeyP
                 assert one == other, seed
             assert played[0] == quiet[0], seed
     assert begun[0] > 100
+
+
+@pytest.mark.parametrize(("name", "seed"), [("3.3", 40), ("4.1", 62)])
+def test_lives_in_which_a_timer_of_a_round_mattered(name: str, seed: int) -> None:
+    """40: replica.fetch.wait.max.ms falls while a fetch waits. 62: a follower stands still while its request is out for too long."""
+    release = release_named(name)
+    timeline = lives(seed)
+    assert play(timeline, release, ControlPlane.BY_RELEASE, elide=False) == play(timeline, release, ControlPlane.BY_RELEASE, elide=True)
 
 
 def test_a_check_of_the_isr_finds_what_a_look_at_all_partitions_would(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,8 +125,10 @@ def test_an_idle_cluster_has_next_to_nothing_to_do() -> None:
     sessions = [session for broker in cluster.brokers.values() for session in broker.fetch_manager.sessions.values()]
     assert sessions
     assert all(session.quiet is not None for session in sessions)
+    cluster.run_until(32 * SECOND)
+    assert not any(type(entry.message) is Timer and entry.message.name == "fetcher-watch" for entry in cluster.scheduler.entries)
     steps = 0
-    while (due := cluster.next_time()) is not None and due <= 12 * SECOND:
+    while (due := cluster.next_time()) is not None and due <= 42 * SECOND:
         cluster.step()
         steps += 1
     assert steps < 40 * len(cluster.brokers)
