@@ -7,6 +7,7 @@ value, then the release's default. Unknown names and values out of range are ref
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,8 +22,8 @@ MAX_LONG: Final = 2**63 - 1
 MAX_INT: Final = 2**31 - 1
 """Kafka's `Integer.MAX_VALUE`, the bound of its int settings."""
 
-Value = int | bool
-"""A setting's value: an int in the unit of its name (ms, bytes), or a bool."""
+Value = int | bool | str
+"""A setting's value: an int in the unit of its name (ms, bytes), a bool, or a list as Kafka writes it."""
 
 
 @attrs.frozen
@@ -31,9 +32,9 @@ class Setting:
 
     Attributes:
         name: Kafka's name.
-        type: `int`, `long` or `boolean`.
+        type: `int`, `long`, `boolean` or `list`, which is one of replicas (`parse_throttled_replicas`).
         default: value in the newest release.
-        scope: where it can be set beside the whole cluster: `broker`, `topic` or `controller`.
+        scope: where it can be set beside the whole cluster: `broker`, `topic` or `controller`; a `list` only for a topic.
         dynamic: whether Kafka takes a change while it runs.
         meaning: one sentence for the people who turn it.
         least, most: inclusive bounds of an int.
@@ -81,6 +82,8 @@ class Setting:
         Raises:
             ValueError: not of the setting's type, or out of its bounds.
         """
+        if self.type == "list":
+            return _throttled_replicas(self.name, str(raw))
         if self.type == "boolean":
             text = str(raw).strip().lower()
             if text in ("true", "false"):
@@ -95,6 +98,36 @@ class Setting:
             raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {value}")
         return value
 
+    def scope_error(self, *, broker: bool, topic: bool) -> str:
+        """Why it cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
+        if topic and self.scope != "topic":
+            return f"{self.name} is no topic setting; set it for a broker or for the whole cluster"
+        if broker and self.scope == "controller":
+            return f"{self.name} is a setting of the controller; set it for the whole cluster"
+        if self.type == "list" and not topic:
+            return f"{self.name} is a setting of topics only; set it for a topic"
+        return ""
+
+
+def _throttled_replicas(name: str, text: str) -> str:
+    """A list of replicas, blanks left out (`ThrottledReplicaListValidator`)."""
+    entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
+    if entries == ["*"] or all(re.fullmatch("[0-9]{1,9}:[0-9]{1,9}", entry) for entry in entries):
+        return ",".join(entries)
+    raise ValueError(f"{name} takes '*' or replicas as partition:broker,partition:broker, not '{text}'; '' is none of them")
+
+
+ALL_REPLICAS: Final = frozenset((-1,))
+"""Every partition of a topic is throttled (`Constants.AllReplicas`)."""
+
+
+def throttled_partitions(value: str, broker: int) -> frozenset[int]:
+    """The partitions whose replicas on a broker are in a list (`TopicConfigHandler#parseThrottledPartitions`)."""
+    if value == "*":
+        return ALL_REPLICAS
+    replicas = (entry.split(":") for entry in value.split(",") if entry)
+    return frozenset(int(partition) for partition, of in replicas if int(of) == broker)
+
 
 _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "replica.lag.max.messages": ("", "0.8.2"),
@@ -105,6 +138,8 @@ _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "controller.quorum.election.timeout.ms": ("2.8", ""),
     "leader.replication.throttled.rate": ("0.10.2", ""),
     "follower.replication.throttled.rate": ("0.10.2", ""),
+    "leader.replication.throttled.replicas": ("0.10.2", ""),
+    "follower.replication.throttled.replicas": ("0.10.2", ""),
     "replica.fetch.response.max.bytes": ("0.10.2", ""),
     "log.flush.start.offset.checkpoint.interval.ms": ("0.11", ""),
     "log.dir.failure.timeout.ms": ("3.7", ""),
@@ -267,11 +302,19 @@ _ALL: Final = (
     Setting("num.io.threads", "int", 8, "broker", True, "Threads that work requests off (RequestHandlerAvgIdlePercent).", least=1),
     Setting(
         "leader.replication.throttled.rate", "long", MAX_LONG, "broker", True,
-        "Bytes a second that a leader hands to replicas which a reassignment adds.", least=1, most=MAX_LONG,
+        "Bytes a second that a leader hands out of throttled partitions.", least=1, most=MAX_LONG,
     ),
     Setting(
         "follower.replication.throttled.rate", "long", MAX_LONG, "broker", True,
-        "Bytes a second that a broker copies to replicas which a reassignment adds.", least=1, most=MAX_LONG,
+        "Bytes a second that a broker copies of throttled partitions.", least=1, most=MAX_LONG,
+    ),
+    Setting(
+        "leader.replication.throttled.replicas", "list", "", "topic", True,
+        "Leaders whose partitions are throttled, as partition:broker,…, or *; where a topic says nothing, those of partitions that are reassigned.",
+    ),
+    Setting(
+        "follower.replication.throttled.replicas", "list", "", "topic", True,
+        "Followers that are throttled, as partition:broker,…, or *; where a topic says nothing, those that a reassignment adds.",
     ),
     Setting(
         "message.max.bytes", "int", 1_048_588, "broker", True, "Largest record a broker takes from a producer.", older_defaults=(("2.4", 1_000_012),)
@@ -449,10 +492,9 @@ class Settings:
         """
         setting = setting_named(name)
         value = setting.parse(raw)
-        if topic is not None and setting.scope != "topic":
-            raise ValueError(f"{name} is no topic setting; set it for a broker or for the whole cluster")
-        if broker is not None and setting.scope == "controller":
-            raise ValueError(f"{name} is a setting of the controller; set it for the whole cluster")
+        misplaced = setting.scope_error(broker=broker is not None, topic=topic is not None)
+        if misplaced:
+            raise ValueError(misplaced)
         if setting.synonym and topic is None:
             setting = SETTINGS[setting.synonym]
             name = setting.name
@@ -493,6 +535,10 @@ class Settings:
         """As `get`, for a setting that is a number."""
         return int(self.get(name, broker=broker, topic=topic))
 
+    def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:
+        """By topic that has such a list of its own: the partitions that it names for a broker (`throttled_partitions`)."""
+        return {topic: throttled_partitions(str(own[name]), broker) for topic, own in self._topic.items() if name in own}
+
     def flag(self, name: str, *, broker: int | None = None, topic: str | None = None) -> bool:
         """As `get`, for a setting that is true or false."""
         return bool(self.get(name, broker=broker, topic=topic))
@@ -504,5 +550,5 @@ class Settings:
 
 
 def render_value(value: Value) -> str:
-    """A value as Kafka prints it: `true`, `2`."""
+    """A value as Kafka prints it: `true`, `2`, `0:1,0:2`."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -63,14 +63,15 @@ SHUTDOWN_TIMEOUT: Final = 300 * SECOND
 """µs after which a broker ends without the controller's consent (`BrokerServer#shutdown`)."""
 
 
-def _quota(known: ReplicationQuota | None, rate: int) -> ReplicationQuota | None:
-    """The quota for a rate; none when it is unlimited, so that nobody asks for it."""
+def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
+    """A broker's quota as `leader` or `follower` by its settings; none when the rate is unlimited, so that nobody asks for it."""
+    rate = settings.integer(f"{side}.replication.throttled.rate", broker=broker)
     if rate == MAX_LONG:
         return None
-    if known is None:
-        return ReplicationQuota(rate)
-    known.rate = rate
-    return known
+    quota = known or ReplicationQuota(rate)
+    quota.rate = rate
+    quota.listed = settings.topic_lists(f"{side}.replication.throttled.replicas", broker)
+    return quota
 
 
 class Broker(Node):
@@ -184,8 +185,8 @@ class Broker(Node):
         self.fetchers_per_leader = settings.integer("num.replica.fetchers", broker=me)
         self.heartbeat_interval = settings.us("broker.heartbeat.interval.ms", broker=me)
         self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)
-        self.leader_quota = _quota(self.leader_quota, settings.integer("leader.replication.throttled.rate", broker=me))
-        self.follower_quota = _quota(self.follower_quota, settings.integer("follower.replication.throttled.rate", broker=me))
+        self.leader_quota = _quota(self.leader_quota, "leader", settings, me)
+        self.follower_quota = _quota(self.follower_quota, "follower", settings, me)
         self.quorum_fetch_timeout = settings.us("controller.quorum.fetch.timeout.ms")
         self.request_timeout = self.fetch_timeout
         self.consumer_fetch_bytes = 1_048_576
@@ -458,11 +459,6 @@ class Broker(Node):
         journal.cause = arrived
         self.fetcher_manager.shut_down_idle_fetchers()
         self.directories.tell_assignments()
-
-    def adds(self, tp: TopicPartition, broker: int) -> bool:
-        """Whether a reassignment is adding a broker to a partition, as far as this broker's metadata reach."""
-        registration = self.metadata.partition(tp, self.metadata_offset)
-        return registration is not None and broker in registration.adding and broker not in registration.isr
 
     def knows(self, tp: TopicPartition) -> bool:
         """Whether this broker's metadata have a partition (`MetadataCache#contains`)."""

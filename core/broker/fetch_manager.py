@@ -181,7 +181,8 @@ class FetchManager:
         quota = self.broker.leader_quota
         if quota is not None:
             for part in response.parts():
-                if part.records and self.broker.adds(part.tp, session.follower):
+                partition = self.partitions.get(part.tp)
+                if part.records and partition is not None and quota.is_throttled(part.tp, reassigned=bool(partition.adding)):
                     quota.record(self.broker.journal.now, sum(stretch.bytes for stretch in part.records))
         if news:
             self.broker.reply(session.address, response)
@@ -201,7 +202,7 @@ class FetchManager:
         through = []
         for tp, entry in list(session.dirty.items()):
             partition = self.partitions.get(tp)
-            if partition is None or not broker.adds(tp, follower):
+            if partition is None or follower in partition.isr or not quota.is_throttled(tp, reassigned=bool(partition.adding)):
                 through.append(entry)
             elif request is not None:
                 part = read_for_follower(partition, entry, request, 0)

@@ -417,17 +417,19 @@ class Fetcher:
                 state.steady = state.state is FETCHING and not state.out_of_range and not self.broker.by_hand
 
     def _throttle(self, response: FetchResponse) -> None:
-        """Leave partitions that are being added out of the next fetches while they use more than their rate (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
+        """Leave throttled partitions that lag out of the next fetches while more than the rate is used (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
         broker = self.broker
         quota, now = broker.follower_quota, broker.journal.now
         assert quota is not None, "only a throttled follower comes here"
-        added = [part for part in response.parts() if part.records and broker.adds(part.tp, broker.id)]
-        for part in added:
-            quota.record(now, sum(stretch.bytes for stretch in part.records))
+        throttled = []
+        for part in response.parts():
+            state = self.states.get(part.tp)
+            if part.records and state is not None and quota.is_throttled(part.tp, reassigned=broker.id in state.partition.adding):
+                quota.record(now, sum(stretch.bytes for stretch in part.records))
+                throttled.append((state, part.high_watermark))
         if quota.is_exceeded(now):
-            for part in added:
-                state = self.states.get(part.tp)
-                if state is not None and not state.delayed_until:
+            for state, high_watermark in throttled:
+                if state.partition.log.leo < high_watermark and not state.delayed_until:
                     self.delay(state)
 
     def _process(self, state: PartitionFetchState, part: FetchedPartition) -> None:

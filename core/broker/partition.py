@@ -51,6 +51,7 @@ class Partition:
         isr: the committed ISR (of a follower: empty).
         maximal_isr: with a pending expansion its candidate too; never without those of a pending shrink.
         pending: "", EXPAND or SHRINK while a change is at the controller; proposal is that change.
+        adding: the replicas that a reassignment adds, as far as this broker has been told.
         remotes: the leader's view of the followers.
         leader_epoch_start_offset: the LEO when it became leader in this epoch.
         under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
@@ -66,7 +67,7 @@ class Partition:
     """
 
     __slots__ = (
-        "account", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "isr",
+        "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
         "maximal_isr", "may_be_behind", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal", "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp",
         "under_min_isr",
@@ -81,6 +82,7 @@ class Partition:
         self.leader_epoch = NO_EPOCH
         self.partition_epoch = -1
         self.replicas: tuple[int, ...] = ()
+        self.adding: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
         self.maximal_isr: tuple[int, ...] = ()
         self.pending = ""

@@ -1,7 +1,10 @@
-"""The throttle of a reassignment (Kafka: `ReplicationQuotaManager`): how many bytes a second the replicas being added may copy.
+"""The throttle of replication (Kafka: `ReplicationQuotaManager`): how many bytes a second of throttled partitions go over the wire.
 
-Throttled are the replicas that a running reassignment adds, as `kafka-reassign-partitions --throttle` lists them; members of the
-ISR are never held back. The rate is measured over eleven one-second samples, so a copy comes in bursts around the rate.
+Throttled is what a topic's lists say: `leader.replication.throttled.replicas` at the leader, `follower.replication.throttled.replicas`
+at the follower. For a topic without a list it is what `kafka-reassign-partitions --throttle` would write for the running
+reassignment: at the leader the partition that moves, at the follower the replica that is added. All bytes of throttled
+partitions count, but only those who are not in sync are held back. The rate is measured over eleven one-second samples, so a
+copy comes in bursts around the rate.
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from core.ids import TopicPartition
+from core.settings import ALL_REPLICAS
 from core.units import SECOND
 
 SAMPLES: Final = 11
@@ -16,13 +21,26 @@ SAMPLES: Final = 11
 
 
 class ReplicationQuota:
-    """One broker's quota as leader or as follower; `rate` in bytes a second."""
+    """One broker's quota as leader or as follower.
 
-    __slots__ = ("_samples", "rate")
+    Attributes:
+        rate: bytes a second.
+        listed: the throttled partitions of topics that have a list (`Settings.topic_lists`).
+    """
+
+    __slots__ = ("_samples", "listed", "rate")
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
+        self.listed: dict[str, frozenset[int]] = {}
         self._samples: deque[tuple[int, int]] = deque()
+
+    def is_throttled(self, tp: TopicPartition, *, reassigned: bool) -> bool:
+        """Whether a partition's bytes count here (`ReplicationQuotaManager#isThrottled`); `reassigned` decides where the topic has no list."""
+        partitions = self.listed.get(tp.topic)
+        if partitions is None:
+            return reassigned
+        return tp.partition in partitions or partitions == ALL_REPLICAS
 
     def record(self, now: int, size: int) -> None:
         """That many throttled bytes went over the wire now."""

@@ -98,6 +98,7 @@ def _adopt(partition: Partition, registration: PartitionRegistration) -> None:
     partition.leader_epoch = registration.leader_epoch
     partition.partition_epoch = registration.partition_epoch
     partition.replicas = registration.replicas
+    partition.adding = registration.adding
 
 
 def _leadership_lost(partition: Partition) -> None:

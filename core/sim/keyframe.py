@@ -56,7 +56,7 @@ CONSTANT: Final[frozenset[type]] = frozenset(
 PLAIN: Final[dict[type, frozenset[str]]] = {
     Partition: frozenset(
         {
-            "tp", "topic", "number", "has_quiet_followers", "isr", "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "maximal_isr",
+            "tp", "topic", "number", "adding", "has_quiet_followers", "isr", "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "maximal_isr",
             "may_be_behind", "min_isr", "partition_epoch", "pending", "produce_timer_due", "proposal", "replicas", "steady_epoch",
             "under_min_isr",
         }

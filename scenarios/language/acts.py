@@ -30,6 +30,7 @@ from scenarios.language.values import (
     as_node_name,
     as_partition,
     as_ppm,
+    as_setting,
     as_signed,
     as_text,
     as_word,
@@ -151,11 +152,10 @@ def _settings(node: Fields) -> tuple[Act, ...]:
 
 def _checked(name: str, node: Node, of_topic: bool, of_broker: bool) -> str:
     setting = setting_named(name)
-    if of_topic and setting.scope != "topic":
-        raise node.error(f"{name} is no topic setting", "set it for a broker or for the whole cluster")
-    if of_broker and setting.scope == "controller":
-        raise node.error(f"{name} is a setting of the controller", "set it for the whole cluster")
-    text = as_text(node, "write its value")
+    misplaced, _, remedy = setting.scope_error(broker=of_broker, topic=of_topic).partition("; ")
+    if misplaced:
+        raise node.error(misplaced, remedy)
+    text = as_setting(node, setting)
     try:
         setting.parse(text)
     except ValueError as wrong:
@@ -189,6 +189,8 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
                 f"unknown setting '{shortened(text)}'", did_you_mean(text, SETTINGS, "see Kafka's documentation for the names")
             )
         return text
+    if act is Set and name == "value" and isinstance(node, Text) and not node.empty:
+        return node.text.strip()
     if act is CreateTopic and name == "config":
         return read_topic_config(node)
     return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), MAX_RECORD_BYTES if name == "bytes" else 10**9)

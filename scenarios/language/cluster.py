@@ -25,6 +25,7 @@ from scenarios.language.values import (
     as_leader,
     as_node_name,
     as_ppm,
+    as_setting,
     as_text,
     as_word,
     check_topic_name,
@@ -191,9 +192,10 @@ def _read_setting(fields: Fields, name: str, scope: str) -> Value:
             name, f"unknown setting '{shortened(name)}'", did_you_mean(name, SETTINGS, "see Kafka's documentation for the names")
         )
     setting = setting_named(name)
-    if scope == "broker" and setting.scope == "controller":
-        raise fields.key_error(name, f"{name} is a setting of the controller", "set it under 'cluster.settings'")
-    text = as_text(fields.values[name], "write its value")
+    misplaced, _, remedy = setting.scope_error(broker=scope == "broker", topic=scope == "topic").partition("; ")
+    if misplaced:
+        raise fields.key_error(name, misplaced, "set it under 'cluster.settings'" if setting.scope == "controller" else remedy)
+    text = as_setting(fields.values[name], setting)
     try:
         return setting.parse(text)
     except ValueError as wrong:

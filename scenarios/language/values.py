@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 import attrs
 
 from core.ids import TopicPartition, node_address
+from core.settings import Setting
 from core.spec import MAX_BROKER_ID
 from core.units import SECOND, US_PER_MS, parse_duration
 from scenarios.errors import did_you_mean
@@ -50,6 +51,13 @@ def as_text(node: Node, remedy: str = "write a word") -> str:
     if node.empty or not node.text.strip():
         raise node.error("nothing is written here", remedy)
     return node.text.strip()
+
+
+def as_setting(node: Node, setting: Setting) -> str:
+    """What is written as a setting's value; only a list may be empty, as ''."""
+    if setting.type == "list" and isinstance(node, Text) and not node.empty:
+        return node.text.strip()
+    return as_text(node, "write its value")
 
 
 def as_int(node: Node, least: int = 0, most: int = MAX_COUNT) -> int:

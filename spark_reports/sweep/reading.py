@@ -377,8 +377,12 @@ def _make_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], d
 
 def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:
     """A Kafka setting for the whole cluster; a topic's own value gives way."""
+    setting = setting_named(name)
+    misplaced, _, remedy = setting.scope_error(broker=False, topic=False).partition("; ")
+    if misplaced:
+        raise node.error(misplaced, remedy)
     try:
-        value = setting_named(name).parse(as_text(node, "write its value"))
+        value = setting.parse(as_text(node, "write its value"))
     except ValueError as wrong:
         raise node.error(shortened(str(wrong), 160)) from None
     settings = (*(pair for pair in draft.spec.settings if pair[0] != name), (name, value))

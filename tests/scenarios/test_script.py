@@ -45,6 +45,17 @@ def read_act(text: str) -> tuple[acts.Act, ...]:
             "set: {min.insync.replicas: 2, unclean.leader.election.enable: true, topic: orders}",
             [acts.Set("min.insync.replicas", "2", topic="orders"), acts.Set("unclean.leader.election.enable", "true", topic="orders")],
         ),
+        (
+            "set: {topic: orders, leader.replication.throttled.replicas: '0:1, 0:2', follower.replication.throttled.replicas: ''}",
+            [
+                acts.Set("leader.replication.throttled.replicas", "0:1, 0:2", topic="orders"),
+                acts.Set("follower.replication.throttled.replicas", "", topic="orders"),
+            ],
+        ),
+        (
+            "set: {name: leader.replication.throttled.replicas, value: '', topic: orders}",
+            [acts.Set("leader.replication.throttled.replicas", "", topic="orders")],
+        ),
         ("set: {name: min.insync.replicas, value: 2}", [acts.Set("min.insync.replicas", "2")]),
         ("power-loss: {broker: 1, keep: {orders-0: 5}}", [acts.PowerLoss(1, ((TopicPartition("orders", 0), 5),))]),
         ("create-topic: {topic: t, replicas: [[1, 2], [2, 1]]}", [acts.CreateTopic("t", replicas=((1, 2), (2, 1)))]),

@@ -75,6 +75,18 @@ BAD: list[tuple[str, str, str, str]] = [
         "3:30",
         "unknown word 'record'; did you mean 'records'?",
     ),
+    (
+        "throttled-replicas",
+        CLUSTER + "timeline:\n  - set: {topic: orders, leader.replication.throttled.replicas: none}\n",
+        "3:65",
+        "takes '*' or replicas as partition:broker,partition:broker, not 'none'",
+    ),
+    (
+        "throttled-replicas-of-a-broker",
+        CLUSTER + "timeline:\n  - set: {broker: 1, follower.replication.throttled.replicas: '*'}\n",
+        "3:63",
+        "is a setting of topics only; set it for a topic",
+    ),
     ("missing-field", CLUSTER + "timeline:\n  - produce: {topic: orders}\n", "3:14", "'records' is missing"),
     (
         "unknown-topic",

@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from core import acts
 from core.release import Release
-from core.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, render_value
+from core.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
 from core.view import ClusterView
 from tui.palette import Palette
 from tui.rows import Row, blank, rule, wrap
@@ -63,8 +63,10 @@ def gather(settings: Settings, place: Place, wanted: str = "") -> list[Known]:
     return sorted(found, key=lambda known: (not known.exists, not known.changed, not known.setting.dynamic, known.setting.name))
 
 
-def said(value: int | bool) -> str:
-    """A value as people read it; Kafka's largest numbers by their names."""
+def said(value: Value) -> str:
+    """A value as people read it; Kafka's largest numbers by their names, an empty list as none."""
+    if value == "":
+        return "none"
     if not isinstance(value, bool):
         if value == MAX_LONG:
             return "Long.MAX_VALUE"
@@ -102,7 +104,9 @@ def consequences(known: Known, view: ClusterView, settings: Settings) -> list[st
     if name == "replica.fetch.wait.max.ms":
         return ["Followers of idle partitions fetch this often; a high watermark travels with the next answer, so it may come this late."]
     if name.endswith("throttled.rate"):
-        return ["Only replicas that a reassignment adds are held to it."]
+        return [
+            "Only replicas that are not in sync are held to it: those of the topic's throttled.replicas, else those that a reassignment moves."
+        ]
     return []
 
 
@@ -159,11 +163,10 @@ def _about(known: Known, place: Place, view: ClusterView, settings: Settings, pa
     out = [rule(setting.name, "", width, paint.title, paint.faint, paint.muted)]
     lines = [(setting.meaning, paint.text)]
     lines += [(each, paint.strong) for each in consequences(known, view, settings)]
-    span = f" from {said(setting.least)} to {said(setting.most)}" if setting.type != "boolean" else ""
+    span = f" from {said(setting.least)} to {said(setting.most)}" if setting.type in ("int", "long") else ""
     older = "".join(f", up to {upto} {said(value)}" for upto, value in setting.older_defaults)
-    lines.append(
-        (f"{setting.type}{span}; default {said(setting.default)}{older}; set for a {setting.scope}, or the whole cluster", paint.muted)
-    )
+    scope = f"a {setting.scope}" + ("" if setting.scope_error(broker=False, topic=False) else ", or the whole cluster")
+    lines.append((f"{setting.type}{span}; default {said(setting.default)}{older}; set for {scope}", paint.muted))
     if setting.synonym:
         lines.append((f"where a topic has none of its own, {setting.synonym} holds", paint.muted))
     lines.append((takes_effect(setting), paint.muted))
@@ -183,8 +186,9 @@ def edit_question(setting: Setting, value: str, place: Place) -> Question:
     options = []
     if setting.scope == "topic" and place.topic is not None:
         options.append(Option("t", f"topic {place.topic}", (acts.Set(setting.name, value, topic=place.topic, force=force),)))
-    options.append(Option("c", "the whole cluster", (acts.Set(setting.name, value, force=force),)))
-    if setting.scope != "controller" and place.broker is not None:
+    if not setting.scope_error(broker=False, topic=False):
+        options.append(Option("c", "the whole cluster", (acts.Set(setting.name, value, force=force),)))
+    if place.broker is not None and not setting.scope_error(broker=True, topic=False):
         options.append(Option("b", f"b{place.broker} only", (acts.Set(setting.name, value, broker=place.broker, force=force),)))
     about = (
         "For whom?"

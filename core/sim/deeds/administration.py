@@ -34,16 +34,15 @@ def _set(cluster: Cluster, act: acts.Set) -> find.Doing:
         raise ActRefused(f"set {act.name} for a topic or for a broker, not for both")
     if act.topic is not None:
         find.topic(cluster, act.topic)
-        if setting.scope != "topic":
-            raise ActRefused(f"{act.name} is no topic setting; set it for a broker or for the whole cluster")
     if act.broker is not None:
         find.broker(cluster, act.broker)
-        if setting.scope == "controller":
-            raise ActRefused(f"{act.name} is a setting of the controller; set it for the whole cluster")
         if act.name == "min.insync.replicas" and cluster.release.elr:
             raise ActRefused(
                 "Broker-level min.insync.replicas cannot be altered while ELR is enabled (KIP-966); set it for the whole cluster or a topic"
             )
+    misplaced = setting.scope_error(broker=act.broker is not None, topic=act.topic is not None)
+    if misplaced:
+        raise ActRefused(misplaced)
     find.need_controller(cluster)
     return lambda: cluster.administer(act)
 
