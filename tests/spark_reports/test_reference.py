@@ -18,6 +18,7 @@ from tests.spark_reports.logs import write_log
 
 pytestmark = pytest.mark.spark
 
+Session = tuple[list[dict[str, Any]], int | None]
 EVERY = (*SUMMARIES, *CHARTS)
 BROKERS = st.integers(1, 4)
 WORDS: dict[str, st.SearchStrategy[Any]] = {
@@ -63,7 +64,7 @@ def events_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @st.composite
-def sessions(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int | None]:
+def sessions(draw: st.DrawFn) -> Session:
     """Events with the steps of time between them, and how long the session goes on after the last (None: it is killed)."""
     heavy = (
         "controller-elected",
@@ -89,12 +90,23 @@ def sessions(draw: st.DrawFn) -> tuple[list[dict[str, Any]], int | None]:
     return events, None if after is None else now + after
 
 
-# Each example is several sessions put through Spark together; to shrink one would take minutes, the assertion names table and rows.
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
-@given(st.lists(sessions(), min_size=4, max_size=10))
-def test_spark_and_plain_python_agree(
-    summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]], several: list[tuple[list[dict[str, Any]], int | None]]
-) -> None:
+def drawn() -> list[Session]:
+    """Some fifty sessions."""
+    found: list[Session] = []
+
+    @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
+    @given(st.lists(sessions(), min_size=4, max_size=10))
+    def draw(several: list[Session]) -> None:
+        found.extend(several)
+
+    draw()
+    return found
+
+
+# All sessions go through Spark together: to shrink one would take minutes, the assertion names table and rows.
+def test_spark_and_plain_python_agree(summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]]) -> None:
+    several = drawn()
+    assert len(several) > 30
     with tempfile.TemporaryDirectory() as directory:
         paths = [write_log(Path(directory) / f"s{number}.jsonl", *session) for number, session in enumerate(several)]
         tables = summarise(paths)
