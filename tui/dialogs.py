@@ -32,6 +32,12 @@ CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
 ]
 
 
+FRAME: Final = 10
+"""Cells of a question's width that its border, its margins and a scroll bar take."""
+
+LEAST_ROOM: Final = 20
+"""Cells that the words beside an answer need, to be written on several lines."""
+
 Given = TypeVar("Given")
 
 
@@ -83,13 +89,17 @@ class Ask(Answered[Option | None]):
         paint = self.paint
         options = self.question.options
         widest = max((len(option.label) for option in options), default=0)
+        room = self.app.size.width * 92 // 100 - FRAME - 3 - widest - 2
         rows = []
         for number, option in enumerate(options):
             possible = option.refused is None
             text = Text(no_wrap=True, overflow="ellipsis")
             text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
             text.append(option.label.ljust(widest + 2), paint.text if possible else paint.key_off)
-            text.append(option.refused or option.note, paint.muted if possible else paint.key_off)
+            note = option.refused or option.note
+            # Where it does not fit it goes on below itself; what is said of an answer is never cut.
+            lines = wrap(note, room) if len(note) > room >= LEAST_ROOM else [note]
+            text.append(("\n" + " " * (widest + 5)).join(lines), paint.muted if possible else paint.key_off)
             rows.append(ListOption(text, id=str(number), disabled=not possible))
         with Vertical(id="box"):
             yield Static(self.question.about, id="about")

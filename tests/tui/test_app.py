@@ -425,3 +425,14 @@ async def test_the_right_button_asks_what_to_do_with_what_is_under_it() -> None:
         await pilot.pause()
         assert isinstance(app.screen, Ask)
         assert "orders-2" in app.screen.question.title
+
+
+async def test_what_is_said_of_an_answer_is_never_cut() -> None:
+    async with playing(size=(80, 24)) as (app, _board, pilot):
+        await pilot.click("#brokers", offset=(30, 1), button=3)
+        await pilot.pause()
+        assert isinstance(app.screen, Ask)
+        note = next(option.note for option in app.screen.question.options if option.label == "kill")
+        assert len(note) > 60
+        beside = [line.split("│")[1][19:] if line.count("│") >= 2 else "" for line in screen_text(app).splitlines()]
+        assert note in " ".join(" ".join(beside).split())
