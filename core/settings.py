@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import attrs
@@ -71,10 +72,7 @@ class Setting:
 
     def default_in(self, release: Release) -> Value:
         """The default that a release ships with."""
-        for upto, value in self.older_defaults:
-            if release.order <= Release.named(upto).order:
-                return value
-        return self.default
+        return _default(self.name, release.order) if self.older_defaults else self.default
 
     def parse(self, raw: object) -> Value:
         """The value of what somebody wrote.
@@ -127,6 +125,16 @@ def throttled_partitions(value: str, broker: int) -> frozenset[int]:
         return ALL_REPLICAS
     replicas = (entry.split(":") for entry in value.split(",") if entry)
     return frozenset(int(partition) for partition, of in replicas if int(of) == broker)
+
+
+@lru_cache(maxsize=1_024)
+def _default(name: str, order: int) -> Value:
+    """The default that the release of that order ships with; releases are told by their names in the table, which takes time to read."""
+    setting = SETTINGS[name]
+    for upto, value in setting.older_defaults:
+        if order <= Release.named(upto).order:
+            return value
+    return setting.default
 
 
 _SPANS: Final[Mapping[str, tuple[str, str]]] = {

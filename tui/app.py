@@ -23,6 +23,7 @@ from tui.board import Board
 from tui.dialogs import Answered, Closer
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
+from tui.garbage import SETTLE_SECONDS
 from tui.palette import PALETTES, palette_of, theme_of
 from tui.target import Stage, set_stage
 
@@ -147,9 +148,12 @@ class Playground(App[int]):
         self.switch_mode(name)
         self.remove_mode(over)
         self.call_next(board.forget)
-        if stage.own_process:
-            gc.unfreeze()
-        self.call_after_refresh(self._settle)
+        self.set_timer(SETTLE_SECONDS, self._settle_again)
+
+    def _settle_again(self) -> None:
+        """The session before is garbage by now."""
+        self.board.garbage.abandoned()
+        self.board.garbage.at_rest()
 
     def _end_stage(self) -> None:
         """The session ends: its log gets its last line, and it is saved if that was wished."""
@@ -175,14 +179,7 @@ class Playground(App[int]):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.exit, 128 + number)
-        self.call_after_refresh(self._settle)
-
-    def _settle(self) -> None:
-        """After the first paint: what lives long is not looked at by the garbage collector again."""
-        if self.stage.own_process:
-            gc.collect()
-            gc.freeze()
-            gc.disable()
+        self.set_timer(SETTLE_SECONDS, lambda: self.board.garbage.settle())
 
     def action_picture(self) -> None:
         """A picture, from a dialog and with it."""
@@ -205,14 +202,17 @@ def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B
     Raises:
         InputError: the cluster cannot be built, or the event log not be written.
     """
+    gc.disable()  # Until the first screen stands next to nothing is garbage.
     try:
-        stage = set_stage(target, own_process=True)
-    except (KafkaError, ValueError) as wrong:
-        raise InputError(f"{target.title or 'the cluster'}: {wrong}") from None
-    app = Playground(stage, display)
-    try:
-        code = app.run(mouse=not display.slow_link)
+        try:
+            stage = set_stage(target, own_process=True)
+        except (KafkaError, ValueError) as wrong:
+            raise InputError(f"{target.title or 'the cluster'}: {wrong}") from None
+        app = Playground(stage, display)
+        try:
+            code = app.run(mouse=not display.slow_link)
+        finally:
+            app._end_stage()
     finally:
         gc.enable()
-        app._end_stage()
     return app.return_code or 0 if code is None else code

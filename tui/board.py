@@ -5,7 +5,6 @@ While nothing moves, its timer is stopped and nothing is written to the terminal
 
 from __future__ import annotations
 
-import gc
 import time
 from typing import ClassVar, Final
 
@@ -23,10 +22,12 @@ from tui.acting import Acting
 from tui.actions import ACTIONS
 from tui.causes import Causes
 from tui.display import Display
+from tui.garbage import REST_SECONDS, Garbage
 from tui.hints import hints
 from tui.keeping import Keeping
 from tui.layout import Layout, SizeClass, arrange
 from tui.looking import Looking
+from tui.metrics_history import MANY
 from tui.paging import TABS, Paging
 from tui.palette import Palette
 from tui.panels.account import AccountPanel
@@ -36,7 +37,7 @@ from tui.panels.footer import Footer, Note
 from tui.panels.grid import Grid
 from tui.panels.header import Clock, Header
 from tui.panels.inspector import Inspector
-from tui.panels.lines import Lines
+from tui.panels.lines import Lines, written
 from tui.panels.minimal import Minimal
 from tui.panels.scenario import ScenarioPanel
 from tui.panels.timeline import Timeline
@@ -49,6 +50,12 @@ from tui.travel import Travel
 
 MOST_EXACT: Final = 500
 """Partitions of a cluster that is looked at exactly when nothing moves."""
+
+MOST_AT_ONCE: Final = 150
+"""Partitions of a larger one that are looked at within a frame, besides those that are shown."""
+
+CALM_RATE: Final = 10
+"""How many times a second long texts are told anew while nothing but offsets and time changes."""
 
 NOTE_SECONDS: Final = 5.0
 """How long a message stays in the footer."""
@@ -84,10 +91,15 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._note_number = 0
         self._before_full = 1.0
         self._last_frame = 0.0
-        self._frames = 0
+        self.garbage = Garbage(own_process=stage.own_process)
         self._chosen_in = -1
         self._places: tuple[int, dict[TopicPartition, int]] = (-1, {})
         self._layout_now: Layout | None = None
+        self._shown: list[TopicPartition] = []
+        self._panels: tuple[Lines, ...] = ()
+        self._frames = 0
+        self._beat = -1  # the number of a frame that only offsets and time tell from the one before; -1: everything is shown
+        self._told = -1
         self._pages = {}
         self.page = None
         self.view: ClusterView = session.view()
@@ -109,15 +121,17 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self.timeline = Timeline(paint, id="timeline")
         self.page_panel = PagePanel(paint, id="page")
         self.footer = Footer(paint, id="footer")
-        yield from (
+        self._panels = (
             self.header, self.brokers, self.grid, self.events, self.inspector, self.expected, self.account, self.timeline, self.minimal,
             self.page_panel, self.footer,
         )  # fmt: skip
+        yield from self._panels
 
     def on_mount(self) -> None:
         """Start the frames."""
         self._choose_something()
         self._timer = self.set_interval(1 / self.display_as.frames, self._frame, pause=True)
+        self._rest = self.set_interval(REST_SECONDS, self._rested, pause=True)
         self.grid.focus()
         self._rearrange()
         if self._notes:
@@ -184,22 +198,37 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._use_rings()
         self._choose_something()
         self._tell_notices()
-        self.show_now()
+        calm = self.session.moving and self.view.state == self._told
+        self._told = self.view.state
         self._frames += 1
-        if not gc.isenabled():
-            gc.collect(0 if self._frames % 64 else 1)
+        self._beat = self._frames if calm else -1
+        try:
+            self.show_now()
+        finally:
+            self._beat = -1
+        self.garbage.after_frame()
         if not self.session.moving:
             self._run_or_rest()
 
     def _run_or_rest(self) -> None:
-        """Frames run while something moves, and no longer."""
-        if self.session.moving:
+        """Frames run while something moves, or has not been looked at yet, and no longer."""
+        if self.session.moving or self._is_behind():
             self._last_frame = time.perf_counter()
             self._timer.resume()
+            self._rest.pause()
         else:
             self._timer.pause()
-            if not gc.isenabled():
-                gc.collect(1)
+            self._rest.reset()
+            self._rest.resume()
+
+    def _rested(self) -> None:
+        """Nothing has moved for a while."""
+        self._rest.pause()
+        self.garbage.at_rest()
+
+    def _is_behind(self) -> bool:
+        """Whether a large cluster that rests has not been looked at in full."""
+        return len(self.view.partitions) > MOST_EXACT and self.session.behind()
 
     def refresh_view(self) -> None:
         """Take a new view now and show it."""
@@ -217,10 +246,20 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             self.say(self.session.notices.pop(0), refused=True)
 
     def _look(self, *, exactly: bool) -> ClusterView:
-        """The cluster now. What rests is looked at exactly, what moves at a glance; so is what is too large to be looked at within a frame."""
-        if exactly and len(self.view.partitions) <= MOST_EXACT:
-            return self.session.view()
-        return self.session.glance(() if self._partition is None else (self._partition,))
+        """The cluster now. What rests is looked at exactly, what moves at a glance, its offsets where they are shown.
+
+        So is what is too large to be looked at within a frame: some of it in each, until nothing is behind.
+        """
+        count, session = len(self.view.partitions), self.session
+        if exactly and count <= MOST_EXACT:
+            return session.view()
+        chosen = () if self._partition is None else (self._partition,)
+        if exactly:
+            return session.glance(chosen, most=MOST_AT_ONCE)
+        if count <= MANY and self.stage.history.due(session.cluster.now, session.branch.name, count):
+            return session.glance(chosen)
+        shown = None if self.page is not None and self.page.wide else self._shown
+        return session.glance(chosen, shown=shown, most=None if count <= MOST_EXACT else MOST_AT_ONCE)
 
     def _sample(self) -> None:
         """The metrics of this moment, for their history."""
@@ -232,6 +271,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         ring = self.session.rings.of(self.events.level)
         if self.events.ring is not ring:
             self.events.use(ring, self.events.level)
+            self.garbage.abandoned()
             self._choose_something()
 
     def _choose_something(self) -> None:
@@ -245,62 +285,83 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             self._partition = min((p.tp for p in self.view.partitions), default=None)
 
     def show_now(self) -> None:
-        """Hand every panel that stands somewhere its part of the view."""
-        layout, view = self._layout_now, self.view
+        """Hand every panel that stands somewhere its part of the view, and write what has changed by that."""
+        layout = self._layout_now
         if layout is None:
             return
-        session = self.session
+        if layout.grid is not None:
+            self._look_at_what_is_shown()
+        if not self.is_active or self.app._batch_count or self.app._notifications:
+            with self.app.batch_update():
+                self._show(layout)
+        elif (update := written(self._panels, lambda: self._show(layout))) is not None:
+            self.app._display(self, update)
+
+    def _show(self, layout: Layout) -> None:
+        view, session = self.view, self.session
         state = self._scenario() if layout.scenario is not None else None
-        with self.app.batch_update():
-            self.header.update(
-                Clock(
-                    view.now,
-                    session.playing,
-                    session.speed,
-                    session.reached,
-                    session.seeking,
-                    view.release,
-                    self._seed,
-                    self._title,
-                    session.course.finished,
-                    progress=session.progress,
-                    doing=session.doing,
-                    branch=session.branch.name if len(session.branches) > 1 else "",
-                    past=session.end.time - view.now if session.in_the_past else -1,
-                    events_past=session.end.seq - view.seq,
-                    by_steps=session.course.stepwise,
-                    coarse=self.display_as.slow_link,
-                    play_key=self.key("play"),
-                    end_key=self.key("to-end"),
-                )
+        self.header.update(
+            Clock(
+                view.now,
+                session.playing,
+                session.speed,
+                session.reached,
+                session.seeking,
+                view.release,
+                self._seed,
+                self._title,
+                session.course.finished,
+                progress=session.progress,
+                doing=session.doing,
+                branch=session.branch.name if len(session.branches) > 1 else "",
+                past=session.end.time - view.now if session.in_the_past else -1,
+                events_past=session.end.seq - view.seq,
+                by_steps=session.course.stepwise,
+                coarse=self.display_as.slow_link,
+                play_key=self.key("play"),
+                end_key=self.key("to-end"),
             )
-            self.footer.update(hints(self.situation(), moving=session.moving), self._note)
-            if layout.size is SizeClass.MINIMAL:
-                ring = session.rings.of(NOTABLE)
-                self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, self._broker)
-                return
-            if self.page is not None:
+        )
+        self.footer.update(hints(self.situation(), moving=session.moving), self._note)
+        if layout.size is SizeClass.MINIMAL:
+            ring = session.rings.of(NOTABLE)
+            self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, self._broker)
+            return
+        if self.page is not None:
+            if not self.page.calm or self._is_due(0):
                 self.page_panel.update(self.page, TABS)
-                return
-            self.brokers.update(view, selected=self._broker, note=self._settings_note(), heartbeats=self.pace is not Pace.BY_HAND)
-            self.grid.update(
-                view,
-                worst_first=self._worst_first,
-                which=self._which,
-                partition=self._partition,
-                broker=self._broker,
-                note=self._order_note(),
-            )
-            self.events.update()
-            if layout.inspector is not None:
-                title, content, note = self._selected_in_full(layout.inspector.width)
-                self.inspector.update(title, content, note)
-            if state is not None:
-                self.expected.update(state)
-            if layout.account is not None:
-                self.account.update(view)
-            if layout.timeline is not None:
-                self._show_timeline()
+            return
+        self.brokers.update(view, selected=self._broker, note=self._settings_note(), heartbeats=self.pace is not Pace.BY_HAND)
+        self.grid.update(
+            view,
+            worst_first=self._worst_first,
+            which=self._which,
+            partition=self._partition,
+            broker=self._broker,
+            note=self._order_note(),
+        )
+        self.events.update()
+        if layout.inspector is not None and self._is_due(0):
+            title, content, note = self._selected_in_full(layout.inspector.width)
+            self.inspector.update(title, content, note)
+        if state is not None:
+            self.expected.update(state)
+        if layout.account is not None and self._is_due(1):
+            self.account.update(view)
+        if layout.timeline is not None:
+            self._show_timeline()
+
+    def _is_due(self, turn: int) -> bool:
+        """Whether what tells of one thing at length is told anew: nobody reads thirty numbers a second, so frames take turns with it."""
+        every = max(1, round(self.display_as.frames / CALM_RATE))
+        return self._beat < 0 or self._beat % every == turn % every
+
+    def _look_at_what_is_shown(self) -> None:
+        """Another look, if partitions are to be shown whose offsets were left for later."""
+        shown = self.grid.bring_into_sight(self.view, worst_first=self._worst_first, which=self._which, partition=self._partition)
+        self._shown = [p.tp for p in shown]
+        if self.view.state >= 0 and self.session.behind(self._shown):
+            self.view = self._look(exactly=not self.session.moving)
 
     def _order_note(self) -> str:
         """How the partitions are listed, where that is not all of them by name."""

@@ -6,6 +6,7 @@ events tells (bytes, refused requests, idle threads) is folded by `core.metrics`
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -126,11 +127,10 @@ def _controller(view: ClusterView, value: float) -> Values:
 def _max_lag(view: ClusterView) -> Values:
     found: Values = {b.id: 0.0 for b in view.brokers if b.state is not BrokerState.STOPPED}
     for p in view.partitions:
-        leader = next((copy for copy in p.copies if copy.broker == p.leader), None)
-        if leader is not None:
-            for copy in p.copies:
-                if copy.broker in found and copy is not leader:
-                    found[copy.broker] = max(found[copy.broker], float(leader.hw - copy.leo))
+        high_watermark = p.committed or next((copy.hw for copy in p.copies if copy.broker == p.leader), 0)
+        for copy in p.copies:
+            if copy.leo < high_watermark and high_watermark - copy.leo > found.get(copy.broker, math.inf):
+                found[copy.broker] = float(high_watermark - copy.leo)
     return found
 
 
@@ -266,6 +266,11 @@ class History:
 
     def __init__(self) -> None:
         self._branches: dict[str, Series] = {}
+
+    def due(self, now: int, branch: str, partitions: int) -> bool:
+        """Whether `observe` would take a sample at that time of a cluster with so many partitions."""
+        series = self._branches.get(branch)
+        return series is None or not series.times or now >= series.times[-1] + series.step * (4 if partitions > MANY else 1)
 
     def observe(self, view: ClusterView, branch: str, origin: str) -> None:
         """Take a sample if one is due: at a time for which there is none yet."""

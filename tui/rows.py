@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +13,10 @@ from textual.strip import Strip
 
 ELLIPSIS: Final = "…"
 """What stands where a text was cut."""
+
+
+Part = tuple[tuple[Segment, ...], int]
+"""A finished part of a line, and how many cells it takes."""
 
 
 class Row:
@@ -42,12 +46,27 @@ class Row:
             self.add(text, style)
         return self
 
+    def put(self, segments: Sequence[Segment], width: int) -> Row:
+        """Put finished segments of that many cells in all at the end."""
+        own = self._segments
+        if own and segments and (own[-1].style is segments[0].style or own[-1].style == segments[0].style):
+            own[-1] = Segment(own[-1].text + segments[0].text, own[-1].style)
+            segments = segments[1:]
+        own.extend(segments)
+        self.width += width
+        return self
+
     def pad(self, column: int) -> Row:
         """Blanks up to a column; nothing when the line is already past it."""
         if column > self.width:
             self._segments.append(Segment(" " * (column - self.width)))
             self.width = column
         return self
+
+    @property
+    def part(self) -> Part:
+        """What stands so far, for `put`."""
+        return tuple(self._segments), self.width
 
     def fits(self, text: str, width: int) -> bool:
         """Whether the text still fits into a line of that width."""
@@ -64,22 +83,26 @@ class Row:
         return over(strip, under) if under is not None else strip
 
 
-_over: dict[Style, dict[Style | None, Style]] = {}
+_over: dict[int, tuple[Style, dict[int, tuple[Style | None, Style]]]] = {}
+"""By the identity of the style beneath, and of that above it (both are held, so that no other can take its place): their sum."""
+
+_MOST_PAIRS: Final = 4_096
 
 
 def over(strip: Strip, under: Style) -> Strip:
     """The line with a style beneath everything. As `Strip.apply_style`, but each pair of styles is added once and for all."""
-    known = _over.get(under)
-    if known is None:
-        known = _over[under] = {None: under}
+    found = _over.get(id(under))
+    if found is None or len(found[1]) > _MOST_PAIRS:
+        found = _over[id(under)] = (under, {})
+    known = found[1]
     segments = []
     for text, style, control in strip:
-        added = known.get(style)
-        if added is None:
-            added = under + style
+        pair = known.get(id(style))
+        if pair is None:
+            pair = (style, under if style is None else under + style)
             if style is None or not style.meta:
-                known[style] = added
-        segments.append(Segment(text, added, control))
+                known[id(style)] = pair
+        segments.append(Segment(text, pair[1], control))
     return Strip(segments, strip.cell_length)
 
 

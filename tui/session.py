@@ -8,7 +8,7 @@ repeats what people did; acting there instead begins a new branch, and the old f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -342,14 +342,23 @@ class Session(Motion):
         """The frozen state."""
         return self.cluster.view()
 
-    def glance(self, also: Iterable[TopicPartition] = ()) -> ClusterView:
-        """The state for a frame: what no event has named since the last glance is as it was then; `also` is looked at again."""
+    def glance(
+        self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
+    ) -> ClusterView:
+        """The state for a frame, as `Glance.view` has it: what no event has named since the last glance is as it was then."""
         cluster = self.cluster
         if not isinstance(cluster, Cluster):
             return cluster.view()
         if self._eye is None or self._eye.cluster is not cluster:
             self._eye = Glance(cluster)
-        return self._eye.view(also)
+        return self._eye.view(also, shown=shown, most=most)
+
+    def behind(self, some: Iterable[TopicPartition] | None = None) -> bool:
+        """Whether the last glance left anything for later, or one of these partitions."""
+        eye = self._eye
+        if eye is None or eye.cluster is not self.cluster:
+            return False
+        return eye.behind if some is None else eye.is_behind(some)
 
     def close(self) -> None:
         """End the session; the event log, if there is one, gets its last line."""

@@ -305,6 +305,8 @@ class ReplicaLog:
 
     def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
         """The stretches [start, end) of offsets that both logs hold, but with different records."""
+        if self.starts == other.starts and self.terms == other.terms:
+            return []
         at = max(self.log_start, other.log_start)
         end = min(self.leo, other.leo)
         found: list[tuple[int, int]] = []

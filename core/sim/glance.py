@@ -2,20 +2,22 @@
 
 Every change is an event, so a partition that no event has named since the last look is as it was. What moves without an
 event (how long ago a follower was caught up, what its fetcher is doing) is looked at again for those asked for, and for a
-few others each time, in turn. `cluster.view()` looks at everything and is what anything else should use.
+few others each time, in turn. Whoever shows only some partitions may leave the offsets of the others for later, and whoever
+has little time may ask for a bounded look: what is behind is kept in mind. `cluster.view()` looks at everything and is what
+anything else should use.
 """
 
 from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 from core.ids import TopicPartition
 from core.journal.events import DETAIL, KINDS
 from core.sim import observe
-from core.view import ClusterView, PartitionView
+from core.view import ClusterView, PartitionView, TopicView
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
@@ -37,12 +39,37 @@ _NEVER: Final = frozenset(
     kind for kind, event in KINDS.items() if not _TOPIC_AT[kind] and (event.level == DETAIL or kind.startswith(("controller-", "link-")))
 ) - {"fetcher-disconnected"}
 """Kinds that say nothing about any partition."""
-_OF_A_BROKER: Final = frozenset(kind for kind in KINDS if not _TOPIC_AT[kind] and next(iter(KINDS[kind].columns), "") == "broker")
+_OF_A_BROKER: Final = frozenset(kind for kind in KINDS if not _TOPIC_AT[kind] and next(iter(KINDS[kind].columns), "") == "broker") - _NEVER
 """Kinds that may change every replica of the broker they begin with."""
+
+_TOLD: Final = frozenset(
+    {
+        "kill", "start", "pause", "resume", "shutdown", "power-loss", "isolate", "heal", "cut", "link", "hold", "release", "load", "stop-load",
+        "produce", "consume", "stop-consume",
+    }
+)  # fmt: skip
+"""Acts of which other events tell all that they change."""
+
+_OFFSETS: Final = frozenset(
+    {
+        "append",
+        "follower-fetched",
+        "follower-append",
+        "follower-high-watermark",
+        "high-watermark",
+        "produce-acked",
+        "consumed",
+        "log-flushed",
+    }
+)
+"""Kinds after which nothing but offsets and what is counted by them is different in the partition they name."""
 
 _state_of: Final = operator.attrgetter(
     "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "lost", "diverged", "exposed"
 )  # fmt: skip
+
+Counts = tuple[int, int, int, int]
+"""Accepted, acknowledged, lost and duplicated records."""
 
 
 class Glance:
@@ -57,12 +84,17 @@ class Glance:
         """Begin; the first view looks at everything."""
         self.cluster = cluster
         self.state = next(_states)
-        self._touched: dict[TopicPartition, None] = {}
+        self._news: dict[TopicPartition, None] = {}
+        self._moved: dict[TopicPartition, None] = {}
+        self._count: dict[TopicPartition, None] = {}
         self._brokers: dict[int, None] = {}
         self._everything = True
         self._views: list[PartitionView] = []
         self._index: dict[TopicPartition, int] = {}
         self._hosted: dict[int, dict[TopicPartition, None]] = {}
+        self._counts: dict[TopicPartition, Counts] = {}
+        self._totals: Counts = (0, 0, 0, 0)
+        self._topics: tuple[int, tuple[TopicView, ...]] = (-1, ())
         self._diverged = self._exposed = 0
         self._turn = 0
 
@@ -71,21 +103,51 @@ class Glance:
         kind = event[3]
         at = _TOPIC_AT[kind]
         if at:
-            self._touched[TopicPartition(event[at], event[at + 1])] = None
+            tp = TopicPartition(event[at], event[at + 1])
+            self._count[tp] = None
+            if kind in _OFFSETS:
+                self._moved[tp] = None
+            else:
+                self._news[tp] = None
         elif kind in _OF_A_BROKER:
             self._brokers[event[4]] = None
-        elif kind not in _NEVER:
+        elif kind not in _NEVER and (kind != "act" or event[4] not in _TOLD):
             self._everything = True
 
-    def view(self, also: Iterable[TopicPartition] = ()) -> ClusterView:
-        """The cluster now; `also` names partitions to look at whatever events said."""
+    @property
+    def behind(self) -> bool:
+        """Whether the last view left anything for later, or anything has happened since."""
+        return self._everything or bool(self._news or self._moved or self._brokers)
+
+    def is_behind(self, some: Iterable[TopicPartition]) -> bool:
+        """Whether one of these partitions is not as the last view has it."""
+        return self.behind and any(tp in self._moved or tp in self._news for tp in some)
+
+    def view(
+        self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
+    ) -> ClusterView:
+        """The cluster now.
+
+        Args:
+            also: partitions to look at whatever events said.
+            shown: the partitions whose offsets matter now; None: all. Those of the others are what they were when last looked at.
+            most: how many partitions besides those are looked at; the rest is looked at next time. None: as many as need it.
+        """
         partitions = self.cluster.controller.replication.partitions
-        if self._everything or len(partitions) != len(self._views) or not all(tp in self._index for tp in self._touched):
+        known = len(partitions) == len(self._views) and all(tp in self._index for tp in self._news)
+        if not known or not self._views or (self._everything and most is None):
             self._look_at_everything()
         else:
-            self._look_at_touched(also)
-        self._touched, self._brokers, self._everything = {}, {}, False
-        return observe.cluster_view(self.cluster, tuple(self._views), self._diverged, self._exposed, self.state)
+            if self._everything:
+                self._news = dict.fromkeys(self._index)
+                self.state = next(_states)
+            self._look_at_some(also, shown, most)
+        self._everything = False
+        if self._topics[0] != self.state:
+            self._topics = (self.state, observe.topic_views(self.cluster))
+        return observe.cluster_view(
+            self.cluster, observe.Seen(tuple(self._views), self._topics[1], self._sums(), self._diverged, self._exposed, self.state)
+        )
 
     def _look_at_everything(self) -> None:
         self._views = [observe.partition_view(self.cluster, tp) for tp in self.cluster.controller.replication.partitions]
@@ -97,26 +159,58 @@ class Glance:
         self._diverged = sum(view.diverged for view in self._views)
         self._exposed = sum(view.exposed for view in self._views)
         self.state = next(_states)
+        self._news, self._moved, self._brokers = {}, {}, {}
+        self._count, self._counts, self._totals = dict.fromkeys(self.cluster.account.partitions), {}, (0, 0, 0, 0)
 
-    def _look_at_touched(self, also: Iterable[TopicPartition]) -> None:
-        wanted = dict(self._touched)
+    def _look_at_some(self, also: Iterable[TopicPartition], shown: Collection[TopicPartition] | None, most: int | None) -> None:
+        index, views, news, moved = self._index, self._views, self._news, self._moved
         for broker in self._brokers:
-            wanted.update(self._hosted.get(broker, {}))
-        index, views = self._index, self._views
-        wanted.update((tp, None) for tp in also if tp in index)
+            news.update(self._hosted.get(broker, {}))
+        if self._brokers:
+            self._brokers = {}
+            self.state = next(_states)
+        wanted = {tp: None for tp in also if tp in index}
         for _ in range(min(IN_TURN, len(views))):
             self._turn = (self._turn + 1) % len(views)
             wanted[views[self._turn].tp] = None
-        if self._brokers:
-            self.state = next(_states)
+        if shown is not None:
+            news.update((tp, None) for tp in self.cluster.exposure.lacking if tp in moved)  # how much they lack moves with offsets
+            wanted.update((tp, None) for tp in shown if tp in news or tp in moved)
+        rest = itertools.chain(news, moved) if shown is None else iter(news)
+        wanted.update((tp, None) for tp in (rest if most is None else list(itertools.islice(rest, most))))
         for tp in wanted:
-            at = index[tp]
-            before, now = views[at], observe.partition_view(self.cluster, tp)
-            views[at] = now
-            if _state_of(before) != _state_of(now):
-                self.state = next(_states)
-                self._diverged += now.diverged - before.diverged
-                self._exposed += now.exposed - before.exposed
-                if before.replicas != now.replicas:
-                    for broker in now.replicas:
-                        self._hosted.setdefault(broker, {})[tp] = None
+            self._look_at(tp)
+            news.pop(tp, None)
+            moved.pop(tp, None)
+
+    def _look_at(self, tp: TopicPartition) -> None:
+        at = self._index[tp]
+        before = self._views[at]
+        now = self._views[at] = observe.partition_view(self.cluster, tp)
+        if _state_of(before) != _state_of(now):
+            self.state = next(_states)
+            self._diverged += now.diverged - before.diverged
+            self._exposed += now.exposed - before.exposed
+            if before.replicas != now.replicas:
+                for broker in now.replicas:
+                    self._hosted.setdefault(broker, {})[tp] = None
+
+    def _sums(self) -> Counts:
+        """The account's totals: only of partitions that events have named is anything different."""
+        if self._count:
+            totals, counts, accounts = list(self._totals), self._counts, self.cluster.account.partitions
+            for tp in self._count:
+                account = accounts.get(tp)
+                if account is not None:
+                    now = (account.accepted, account.acked_count, account.lost_count, account.duplicated)
+                    before = counts.get(tp, _NOTHING)
+                    if now != before:
+                        counts[tp] = now
+                        for each in range(4):
+                            totals[each] += now[each] - before[each]
+            self._count = {}
+            self._totals = (totals[0], totals[1], totals[2], totals[3])
+        return self._totals
+
+
+_NOTHING: Final[Counts] = (0, 0, 0, 0)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from core.broker.broker import Broker
+from core.broker.partition import Partition
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.controller.registration import PartitionRegistration
@@ -60,75 +63,75 @@ def broker_view(cluster: Cluster, broker: Broker) -> BrokerView:
     )
 
 
-def _replica_view(cluster: Cluster, broker: Broker, tp: TopicPartition, registration: PartitionRegistration) -> ReplicaView:
+def _replica_view(
+    cluster: Cluster, broker: Broker, tp: TopicPartition, registration: PartitionRegistration, leading: Partition | None
+) -> ReplicaView:
     disk = broker.disk
     log = disk.logs.get(tp) or disk.offline.get(tp)
     partition = broker.partitions.get(tp)
-    future = disk.futures.get(tp)
-    alive = broker.state is not BrokerState.STOPPED
+    future = disk.futures.get(tp) if disk.futures else None
     caught_up = -1
-    leads = cluster.brokers.get(registration.leader)
-    if leads is not None:
-        leading = leads.partitions.get(tp)
-        replica = None if leading is None else leading.remotes.get(broker.id)
-        if replica is not None and replica.caught_up_time() >= 0:
-            caught_up = cluster.now - replica.caught_up_time()
+    if leading is not None:
+        replica = leading.remotes.get(broker.id)
+        if replica is not None and (seen := replica.caught_up_time()) >= 0:
+            caught_up = cluster.now - seen
     if partition is None:
         role = "offline"
     else:
         role = "leader" if partition.is_leader else "follower"
+    directory = disk.dir_of(tp)
     return ReplicaView(
-        broker=broker.id,
-        role=role,
-        leo=0 if log is None else log.leo,
-        hw=0 if log is None else log.high_watermark,
-        log_start=0 if log is None else log.log_start,
-        in_isr=broker.id in registration.isr,
-        alive=alive,
-        fetch_state=broker.fetcher_manager.fetch_state(tp) if role == "follower" else "idle",
-        caught_up_us=caught_up,
-        epochs=() if log is None else log.epochs.entries(),
-        believes_leader=NO_LEADER if partition is None else partition.leader,
-        believes_epoch=-1 if partition is None else partition.leader_epoch,
-        dir=disk.dir_of(tp),
-        dir_online=disk.dirs[disk.dir_of(tp) - 1].online,
-        moving_to=0 if future is None else future.dir,
-        future_leo=-1 if future is None else future.leo,
+        broker.id,
+        role,
+        0 if log is None else log.leo,
+        0 if log is None else log.high_watermark,
+        0 if log is None else log.log_start,
+        broker.id in registration.isr,
+        broker.state is not BrokerState.STOPPED,
+        broker.fetcher_manager.fetch_state(tp) if role == "follower" else "idle",
+        caught_up,
+        () if log is None else log.epochs.entries(),
+        NO_LEADER if partition is None else partition.leader,
+        -1 if partition is None else partition.leader_epoch,
+        directory,
+        disk.dirs[directory - 1].online,
+        0 if future is None else future.dir,
+        -1 if future is None else future.leo,
     )
 
 
 def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
     """One partition with all its replicas."""
-    replication = cluster.controller.replication
+    replication, brokers = cluster.controller.replication, cluster.brokers
     registration = replication.partitions[tp]
-    min_isr = replication.min_isr(tp)
     account = cluster.account.of(tp)
-    leads = cluster.brokers.get(registration.leader)
+    leads = brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
     counts = None if leads is None else leads.disk.logs.get(tp)
+    min_isr = replication.min_isr(tp)
     return PartitionView(
-        tp=tp,
-        leader=registration.leader,
-        leader_epoch=registration.leader_epoch,
-        partition_epoch=registration.partition_epoch,
-        replicas=registration.replicas,
-        isr=registration.isr,
-        elr=registration.elr,
-        last_known_elr=registration.last_known_elr,
-        adding=registration.adding,
-        removing=registration.removing,
-        recovering=registration.recovering,
-        min_isr=min_isr,
-        status=status_of(registration, min_isr),
-        copies=tuple(_replica_view(cluster, cluster.brokers[b], tp, registration) for b in registration.replicas if b in cluster.brokers),
-        held_by=leading.least_leo()[1] if leading is not None and leading.is_leader else NO_LEADER,
-        accepted=account.accepted,
-        acked=account.acked_count,
-        committed=0 if counts is None else counts.high_watermark,
-        lost=account.lost_count,
-        duplicated=account.duplicated,
-        diverged=diverged(cluster, tp, registration),
-        exposed=cluster.exposure.of(tp).count(),
+        tp,
+        registration.leader,
+        registration.leader_epoch,
+        registration.partition_epoch,
+        registration.replicas,
+        registration.isr,
+        registration.elr,
+        registration.last_known_elr,
+        registration.adding,
+        registration.removing,
+        registration.recovering,
+        min_isr,
+        status_of(registration, min_isr),
+        tuple([_replica_view(cluster, brokers[b], tp, registration, leading) for b in registration.replicas if b in brokers]),
+        leading.least_leo()[1] if leading is not None and leading.is_leader else NO_LEADER,
+        account.accepted,
+        account.acked_count,
+        0 if counts is None else counts.high_watermark,
+        account.lost_count,
+        account.duplicated,
+        diverged(cluster, tp, registration),
+        cluster.exposure.of(tp).count(),
     )
 
 
@@ -147,26 +150,45 @@ def diverged(cluster: Cluster, tp: TopicPartition, registration: PartitionRegist
         assert broker is not None
         if broker.fetcher_manager.fetch_state(tp) != "fetching":
             continue
+        if not (differences := partition.log.differences(leading.log)):
+            continue
         bound = min(partition.log.high_watermark, leading.log.high_watermark)
-        total += sum(max(0, min(end, bound) - start) for start, end in partition.log.differences(leading.log))
+        total += sum(max(0, min(end, bound) - start) for start, end in differences)
     return total
 
 
-def cluster_view(
-    cluster: Cluster,
-    partitions: tuple[PartitionView, ...] | None = None,
-    diverged_in_all: int = 0,
-    exposed_in_all: int = 0,
-    state: int = -1,
-) -> ClusterView:
-    """Everything; with `partitions` whoever asks has looked at those already, and knows the sums and the state (`core.sim.glance`)."""
+@attrs.frozen
+class Seen:
+    """What somebody has looked at already (`core.sim.glance`); `counts` are accepted, acked, lost and duplicated records."""
+
+    partitions: tuple[PartitionView, ...]
+    topics: tuple[TopicView, ...]
+    counts: tuple[int, int, int, int]
+    diverged: int
+    exposed: int
+    state: int
+
+
+def _everything(cluster: Cluster) -> Seen:
+    account = cluster.account
+    partitions = tuple(partition_view(cluster, tp) for tp in cluster.controller.replication.partitions)
+    return Seen(
+        partitions,
+        topic_views(cluster),
+        (account.accepted, account.acked, account.lost, account.duplicated),
+        sum(view.diverged for view in partitions),
+        sum(view.exposed for view in partitions),
+        -1,
+    )
+
+
+def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
+    """Everything; with `seen` whoever asks has looked at the partitions and topics already."""
     account, network = cluster.account, cluster.network
-    replication = cluster.controller.replication
+    if seen is None:
+        seen = _everything(cluster)
+    accepted, acked, lost, duplicated = seen.counts
     quorum = cluster.quorum
-    if partitions is None:
-        partitions = tuple(partition_view(cluster, tp) for tp in replication.partitions)
-        diverged_in_all = sum(view.diverged for view in partitions)
-        exposed_in_all = sum(view.exposed for view in partitions)
     producers = [client for client in cluster.clients.values() if isinstance(client, Producer)]
     consumers = [client for client in cluster.clients.values() if isinstance(client, Consumer)]
     return ClusterView(
@@ -175,8 +197,8 @@ def cluster_view(
         release=cluster.release.name,
         controller=cluster.controller_address,
         brokers=tuple(broker_view(cluster, broker) for broker in cluster.brokers.values()),
-        topics=tuple(_topic_view(cluster, name) for name in replication.topics),
-        partitions=partitions,
+        topics=seen.topics,
+        partitions=seen.partitions,
         producers=tuple(
             ProducerView(
                 name=producer.name,
@@ -203,20 +225,20 @@ def cluster_view(
         ),
         cut_links=tuple(sorted(direction for direction, link in network.links.items() if link.cut)),
         held_links=tuple(sorted(direction for direction, link in network.links.items() if link.held)),
-        accepted=account.accepted,
-        acked=account.acked,
-        lost=account.lost,
-        duplicated=account.duplicated,
-        diverged=diverged_in_all,
+        accepted=accepted,
+        acked=acked,
+        lost=lost,
+        duplicated=duplicated,
+        diverged=seen.diverged,
         unclean_elections=account.elections.get("unclean", 0) + account.elections.get("last-known", 0),
         isr_shrinks=sum(account.shrinks.values()),
         isr_expands=sum(account.expands.values()),
-        exposed=exposed_in_all,
+        exposed=seen.exposed,
         controller_epoch=_controller_epoch(cluster),
         active_controllers=cluster.controller.active_count if quorum is None else quorum.active_count(),
         majority=quorum is None or quorum.has_majority(list(cluster.paused)),
         voters=() if quorum is None else quorum.views(),
-        state=state,
+        state=seen.state,
     )
 
 
@@ -227,6 +249,11 @@ def _controller_epoch(cluster: Cluster) -> int:
         return cluster.controller.controller_epoch
     active = quorum.active()
     return max(voter.epoch for voter in quorum.voters.values()) if active is None else active.epoch
+
+
+def topic_views(cluster: Cluster) -> tuple[TopicView, ...]:
+    """The headlines of all topics."""
+    return tuple(_topic_view(cluster, name) for name in cluster.controller.replication.topics)
 
 
 def _topic_view(cluster: Cluster, name: str) -> TopicView:

@@ -19,6 +19,9 @@ from tui.rows import Row, blank, clip, rule
 
 CARD: Final = 25
 """Columns of a card, gap included, at least."""
+_LATE: Final = 3_000_000
+"""µs without a heartbeat that are told."""
+
 WIDEST_CARD: Final = 36
 """Columns of a card at most."""
 CHIP: Final = 19
@@ -104,7 +107,7 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
         under = (paint.cursor if focused else paint.row) if chosen else None
         behind = newest - broker.metadata_offset
         stale = behind > 0 and broker.state is not BrokerState.STOPPED
-        silent = heartbeats and broker.silent_us > 3_000_000 and not (broker.state is BrokerState.STOPPED and broker.fenced)
+        silent = heartbeats and broker.silent_us > _LATE and not (broker.state is BrokerState.STOPPED and broker.fenced)
         cut = links_of(view, broker_address(broker.id))
         third: list[tuple[str, Style]]
         if cut:
@@ -182,6 +185,17 @@ def _chips(view: ClusterView, paint: Palette, width: int, height: int, selected:
     return lines
 
 
+def _shown(view: ClusterView) -> tuple[object, ...]:
+    """All that the panel shows of a view: heartbeats matter once they are late."""
+    return (
+        [
+            (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0)
+            for b in view.brokers
+        ],
+        view.cut_links, view.held_links, view.controller, view.controller_epoch, view.majority, view.voters,
+    )  # fmt: skip
+
+
 class Brokers(Lines, can_focus=True):
     """The panel as a widget; a click selects a broker, with the right button it also asks what to do."""
 
@@ -197,15 +211,18 @@ class Brokers(Lines, can_focus=True):
         super().__init__(paint, id=id)
         self.cards = True
         self._ids: list[int] = []
+        self._painted: object = None
 
     def update(self, view: ClusterView, *, selected: int | None, note: str = "", heartbeats: bool = True) -> None:
         """Show a new state."""
         self._ids = [broker.id for broker in view.brokers]
-        size = (self.box.width, self.box.height)
+        size, focused = (self.box.width, self.box.height), self.has_focus
+        painted = (size, id(self.paint), selected, focused, self.cards, note, heartbeats, _shown(view))
+        if painted == self._painted:
+            return
+        self._painted = painted
         self.show(
-            paint_brokers(
-                view, self.paint, size, selected=selected, focused=self.has_focus, cards=self.cards, note=note, heartbeats=heartbeats
-            )
+            paint_brokers(view, self.paint, size, selected=selected, focused=focused, cards=self.cards, note=note, heartbeats=heartbeats)
         )
 
     def on_click(self, event: events.Click) -> None:

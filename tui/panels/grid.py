@@ -21,7 +21,7 @@ from tui.palette import Palette
 from tui.panels.bars import Window, bar
 from tui.panels.lines import RIGHT, Lines
 from tui.panels.states import COMMITTED, LEGEND, MISSING, PENDING, broker_state, partition_status, replica_marks, short_state
-from tui.rows import Row, blank, clip, fit, rule
+from tui.rows import Part, Row, blank, clip, fit, rule
 
 LEAST_CELL: Final = 15
 """Columns a replica needs for its marks, a bar and a number."""
@@ -129,6 +129,13 @@ class GridPainter:
     def __init__(self, paint: Palette) -> None:
         self.paint = paint
         self._rows: dict[TopicPartition, tuple[tuple[object, ...], PartitionView, Strip]] = {}
+        self._beginnings: dict[TopicPartition, tuple[tuple[object, ...], Part]] = {}
+        self._heads: dict[tuple[object, ...], Part] = {}
+
+    def use(self, paint: Palette) -> None:
+        """Paint with another palette from now on."""
+        if paint is not self.paint:
+            self.paint, self._rows, self._beginnings, self._heads = paint, {}, {}, {}
 
     def lines(
         self,
@@ -208,10 +215,29 @@ class GridPainter:
         return row.strip(width)
 
     def _row(self, p: PartitionView, columns: Columns, width: int, selected: bool, broker: int | None, focused: bool) -> Strip:
+        row = Row().put(*self._beginning(p, columns, selected))
+        window = Window.of(p)
+        by_broker = {copy.broker: copy for copy in p.copies}
+        for place in range(columns.places):
+            row.pad(columns.cells_at + place * columns.cell)
+            if columns.brokers:
+                copy = by_broker.get(columns.brokers[place])
+            else:
+                copy = p.copies[place] if place < len(p.copies) else None
+            if copy is not None:
+                self._cell(row, p, copy, columns, window, selected and copy.broker == broker)
+        return row.strip(width, (self.paint.cursor if focused else self.paint.row) if selected else None)
+
+    def _beginning(self, p: PartitionView, columns: Columns, selected: bool) -> Part:
+        """A row up to its replicas, which offsets do not change."""
         paint = self.paint
+        glyph, word, style = partition_status(p, paint)
+        key = (columns, selected, id(paint), word, p.leader, p.leader_epoch, p.partition_epoch, p.isr, len(p.replicas), p.min_isr)
+        known = self._beginnings.get(p.tp)
+        if known is not None and known[0] == key:
+            return known[1]
         row = Row().add("► " if selected else "  ", paint.key)
         row.add(fit(clip(str(p.tp), columns.name - 1), columns.name), paint.strong if selected else paint.partition)
-        glyph, word, style = partition_status(p, paint)
         if columns.status > 4:
             row.add(fit(f"{glyph} {word}", columns.status), style)
         elif columns.status:
@@ -224,33 +250,46 @@ class GridPainter:
             members = "[" + ",".join(map(str, p.isr)) + "]"
             short = len(p.isr) < len(p.replicas)
             row.add(members, style if short else paint.text).add(f"/{p.min_isr}", paint.muted)
-        window = Window.of(p)
-        by_broker = {copy.broker: copy for copy in p.copies}
-        for place in range(columns.places):
-            row.pad(columns.cells_at + place * columns.cell)
-            if columns.brokers:
-                copy = by_broker.get(columns.brokers[place])
-            else:
-                copy = p.copies[place] if place < len(p.copies) else None
-            if copy is not None:
-                self._cell(row, p, copy, columns, window, selected and copy.broker == broker)
-        return row.strip(width, (paint.cursor if focused else paint.row) if selected else None)
+        if len(self._beginnings) > 1_024:
+            self._beginnings.clear()
+        self._beginnings[p.tp] = (key, row.part)
+        return row.part
 
     def _cell(self, row: Row, p: PartitionView, copy: ReplicaView, columns: Columns, window: Window, chosen: bool) -> None:
         paint = self.paint
-        if columns.label:
-            row.add(fit(f"b{copy.broker}", columns.label), paint.broker)
-        marks, style = replica_marks(p, copy, paint)
-        row.add(marks, style).add("▸" if chosen else " ", paint.key)
-        committed, pending, missing = bar(window, copy.hw, copy.leo, columns.bar)
         alive = copy.alive
-        row.add(COMMITTED * committed, paint.committed if alive else paint.faint)
-        row.add(PENDING * pending, paint.pending if alive else paint.faint)
-        row.add((MISSING if window.end else " ") * missing, paint.missing)
-        row.add(" ", paint.text)
+        marks, style = replica_marks(p, copy, paint)
+        committed, pending, missing = bar(window, copy.hw, copy.leo, columns.bar)
+        key = (
+            copy.broker if columns.label else -1,
+            columns.label,
+            marks,
+            id(style),
+            chosen,
+            committed,
+            pending,
+            missing,
+            alive,
+            window.end > 0,
+        )
+        head = self._heads.get(key)
+        if head is None:
+            begin = Row()
+            if columns.label:
+                begin.add(fit(f"b{copy.broker}", columns.label), paint.broker)
+            begin.add(marks, style).add("▸" if chosen else " ", paint.key)
+            begin.add(COMMITTED * committed, paint.committed if alive else paint.faint)
+            begin.add(PENDING * pending, paint.pending if alive else paint.faint)
+            begin.add((MISSING if window.end else " ") * missing, paint.missing)
+            begin.add(" ", paint.text)
+            if len(self._heads) > 4_096:
+                self._heads.clear()
+            head = self._heads[key] = begin.part
+        row.put(*head)
+        digits = columns.digits
         if columns.both:
-            row.add(str(copy.hw).rjust(columns.digits), paint.number if alive else paint.muted).add("/", paint.muted)
-        row.add(str(copy.leo).ljust(columns.digits), (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
+            row.add(str(copy.hw).rjust(digits), paint.number if alive else paint.muted).add("/", paint.muted)
+        row.add(str(copy.leo).ljust(digits), (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
 
 
 class Grid(Lines, can_focus=True):
@@ -278,19 +317,26 @@ class Grid(Lines, can_focus=True):
         self, view: ClusterView, *, worst_first: bool, which: str = "", partition: TopicPartition | None, broker: int | None, note: str
     ) -> None:
         """Show a new state."""
-        self.order, at_of = self._in_order(view, worst_first, which)
-        self.painter.paint = self.paint
+        shown = self.bring_into_sight(view, worst_first=worst_first, which=which, partition=partition)
+        self.painter.use(self.paint)
         width, height = self.box
-        rows = max(1, height - 2)
-        at = at_of.get(partition, 0) if partition is not None else 0
-        self.top = max(0, min(max(self.top, at - rows + 1), at, len(self.order) - rows if len(self.order) > rows else 0))
-        self._columns = self._plan(view, width, self.order[self.top : self.top + rows])
+        self._columns = self._plan(view, width, shown)
         self.show(
             self.painter.lines(
                 view, self.order, (width, height), top=self.top, partition=partition, broker=broker, focused=self.has_focus, note=note,
                 columns=self._columns,
             )
         )  # fmt: skip
+
+    def bring_into_sight(
+        self, view: ClusterView, *, worst_first: bool, which: str = "", partition: TopicPartition | None
+    ) -> Sequence[PartitionView]:
+        """Bring a partition to where it can be seen; returns the partitions that can."""
+        self.order, at_of = self._in_order(view, worst_first, which)
+        rows = max(1, self.box.height - 2)
+        at = at_of.get(partition, 0) if partition is not None else 0
+        self.top = max(0, min(max(self.top, at - rows + 1), at, len(self.order) - rows if len(self.order) > rows else 0))
+        return self.order[self.top : self.top + rows]
 
     def _in_order(self, view: ClusterView, worst_first: bool, which: str) -> tuple[Sequence[PartitionView], dict[TopicPartition, int]]:
         """The partitions in order, and the place of each; sorted anew only when more than offsets has changed."""

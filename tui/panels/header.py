@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import attrs
 from textual.strip import Strip
@@ -10,7 +11,7 @@ from textual.strip import Strip
 from core.units import format_clock, format_duration
 from tui.palette import Palette
 from tui.panels.lines import Lines
-from tui.rows import Row, clip
+from tui.rows import Part, Row, clip
 
 
 @attrs.frozen
@@ -95,19 +96,23 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add(f"  {words} before the end", paint.warn).add(f" {clock.end_key}", paint.key)
     if clock.branch:
         row.add(f"  ⑂ {clock.branch}", paint.strong)
+    segments, length = _right(clock.title, clock.release, clock.seed, width - row.width, paint)
+    return row.pad(max(row.width, width - length)).put(segments, length).strip(width)
+
+
+@lru_cache(maxsize=64)
+def _right(title: str, release: str, seed: int, room: int, paint: Palette) -> Part:
+    """What is being played, in so many cells."""
     right = Row()
-    seed = f"  seed {clock.seed}"
-    room = width - row.width - 4 - len(f"Kafka {clock.release}  ")
-    if len(clock.title) > room - len(seed):
-        seed = ""
-    title = clip(clock.title, max(0, room - len(seed)))
-    if width - row.width >= 24:
+    tail = f"  seed {seed}"
+    left = room - 4 - len(f"Kafka {release}  ")
+    if len(title) > left - len(tail):
+        tail = ""
+    title = clip(title, max(0, left - len(tail)))
+    if room >= 24:
         right.add(f"{title}  " if title else "", paint.text)
-        right.add(f"Kafka {clock.release}", paint.text).add(f"{seed} ", paint.muted)
-    row.pad(max(row.width, width - right.width))
-    for segment in right.strip(right.width):
-        row.add(segment.text, segment.style or paint.text)
-    return row.strip(width)
+        right.add(f"Kafka {release}", paint.text).add(f"{tail} ", paint.muted)
+    return right.part
 
 
 class Header(Lines):

@@ -1,10 +1,19 @@
-"""The widget all panels share: a list of finished lines, of which only those that changed are painted again."""
+"""The widget all panels share: a list of finished lines, of which only those that changed are painted again.
+
+A frame of the main screen changes a few cells in many lines of many panels. Textual would pass a message for each panel, and put its
+rows together anew from all widgets that share them; since panels do not overlap, what changed can be written as it is (`Written`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.control import Control
+from rich.segment import Segment
+from textual._compositor import CompositorUpdate
+from textual.color import Color
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -15,9 +24,34 @@ from tui.rows import blank, over
 RIGHT: Final = 3
 """The right mouse button, as Textual numbers them."""
 
+Piece = tuple[int, int, Strip]
+"""Cells to write: column and row of the first on the screen, and what stands there."""
+
+
+class Written(CompositorUpdate):
+    """An update of the screen that is written as it is."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = pieces
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The same for Rich."""
+        for x, y, strip in self.pieces:
+            yield Control.move_to(x, y)
+            yield from strip
+
+    def render_segments(self, console: Console) -> str:
+        """What goes to the terminal."""
+        return "".join([f"\x1b[{y + 1};{x + 1}H{strip.render(console)}" for x, y, strip in self.pieces])
+
 
 class Lines(Widget):
-    """Shows lines as they are (Line API). `show` repaints the rows that differ and no others."""
+    """Shows lines as they are (Line API). `show` repaints the rows that differ and no others.
+
+    Attributes:
+        box: the size at once, before Textual has laid out.
+        pieces: while this is a list, what changes is added to it, for the screen to write, and Textual hears nothing of it.
+    """
 
     DEFAULT_CSS = "Lines { position: absolute; }"
 
@@ -25,11 +59,16 @@ class Lines(Widget):
         super().__init__(id=id)
         self.paint = paint
         self.box = Size(0, 0)
+        self.pieces: list[Piece] | None = None
+        self._at: Region | None = None
         self._lines: list[Strip] = []
+        self._finished: dict[int, tuple[Strip, Palette, Strip]] = {}
+        self._behind = Color(0, 0, 0)
 
     def place(self, region: Region | None) -> None:
-        """Stand there on the screen from now on, or nowhere. `box` is the size at once, before Textual has laid out."""
+        """Stand there on the screen from now on, or nowhere."""
         self.display = region is not None
+        self._at = region
         if region is None:
             self.box = Size(0, 0)
             return
@@ -47,37 +86,92 @@ class Lines(Widget):
         """Show these lines from now on."""
         old = self._lines
         self._lines = lines
-        width = self.box.width
         if len(old) != len(lines):
             self.refresh()
             return
+        changed_rows = [y for y, line in enumerate(lines) if line is not old[y] and line != old[y]]
+        if not changed_rows:
+            return
+        if self.pieces is not None and self._at is not None and self.region == self._at:
+            before = {y: self._finished.get(y) for y in changed_rows}
+            for y in changed_rows:
+                self._write(y, before[y], self.pieces)
+            return
+        width = self.box.width
         dirty = []
-        for y, line in enumerate(lines):
-            if line is not old[y] and line != old[y]:
-                start, end = changed(old[y], line, width)
-                dirty.append(Region(start, y, end - start, 1))
-        if dirty:
-            self.refresh(*dirty)
+        for y in changed_rows:
+            start, end = changed(old[y], lines[y], width)
+            dirty.append(Region(start, y, end - start, 1))
+        self.refresh(*dirty)
+
+    def _write(self, y: int, before: tuple[Strip, Palette, Strip] | None, pieces: list[Piece]) -> None:
+        """Add what has changed in a row; all of it when it is not known what stands there."""
+        assert self._at is not None
+        now = list(self._finish(y))
+        start, stop, column = 0, len(now), 0
+        if before is not None and before[1] is self.paint:
+            start, stop = apart(list(before[2]), now)
+            column = sum(segment.cell_length for segment in now[:start])
+        pieces.append((self._at.x + column, self._at.y + y, self._filtered(Strip(now[start:stop]))))
+
+    def _finish(self, y: int) -> Strip:
+        """A row with what stands beneath it, as wide as the panel."""
+        line = self._lines[y] if y < len(self._lines) else blank(self.box.width)
+        known = self._finished.get(y)
+        if known is not None and known[0] is line and known[1] is self.paint:
+            return known[2]
+        finished = over(line, self.paint.base).adjust_cell_length(self.box.width, self.paint.base)
+        self._finished[y] = (line, self.paint, finished)
+        return finished
+
+    def _filtered(self, strip: Strip) -> Strip:
+        """A row as it goes to the terminal."""
+        for each in self.app.get_line_filters():
+            strip = strip.apply_filter(each, self._behind)
+        return strip
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows of the panel: it has no border, no padding and no tint for Textual to add."""
+        self._behind = self.background_colors[1]
+        rows = [self._filtered(self._finish(y)) for y in crop.line_range]
+        if crop.column_span != (0, self.box.width):
+            rows = [row.crop(*crop.column_span).adjust_cell_length(crop.width, self.paint.base) for row in rows]
+        return rows
 
     def render_line(self, y: int) -> Strip:
         """One row."""
-        line = self._lines[y] if y < len(self._lines) else blank(self.box.width)
-        return over(line, self.paint.base)
+        return self._finish(y)
+
+
+def apart(before: Sequence[Segment], after: Sequence[Segment]) -> tuple[int, int]:
+    """The segments of `after`, first inclusive to last exclusive, outside which the two lines, equally wide, are the same."""
+    most = min(len(before), len(after))
+    start = 0
+    while start < most and (before[start] is after[start] or before[start] == after[start]):
+        start += 1
+    same = 0
+    while same < most - start and (before[-1 - same] is after[-1 - same] or before[-1 - same] == after[-1 - same]):
+        same += 1
+    return start, len(after) - same
 
 
 def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
     """The columns, first inclusive to last exclusive, in which two lines of that width differ; a slow link is sent no more."""
-    before, after = list(old), list(new)
-    start = 0
-    shared = 0
-    for one, other in zip(before, after, strict=False):
-        if one != other:
-            break
-        start += other.cell_length
-        shared += 1
-    end = width
-    for one, other in zip(reversed(before[shared:]), reversed(after[shared:]), strict=False):
-        if one != other:
-            break
-        end -= other.cell_length
+    after = list(new)
+    first, last = apart(list(old), after)
+    start = sum(segment.cell_length for segment in after[:first])
+    end = width - sum(segment.cell_length for segment in after[last:])
     return (start, end) if start < end else (0, width)
+
+
+def written(panels: Sequence[Lines], show: Callable[[], None]) -> Written | None:
+    """Let panels show something new; returns what has to be written for it, None when that is nothing."""
+    pieces: list[Piece] = []
+    for panel in panels:
+        panel.pieces = pieces
+    try:
+        show()
+    finally:
+        for panel in panels:
+            panel.pieces = None
+    return Written(pieces) if pieces else None

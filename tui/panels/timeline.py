@@ -117,6 +117,7 @@ class Buckets:
     Attributes:
         cells, span, by_events: the scale; by events where virtual time does not move.
         sorts: of each cell, the sorts in it, as a set of ranks, with the last mark of each.
+        used: the cells that have any.
     """
 
     cells: int = 0
@@ -125,19 +126,22 @@ class Buckets:
     _source: Sequence[Mark] | None = None
     _taken: int = 0
     sorts: list[dict[str, Mark]] = attrs.field(factory=list)
+    used: dict[int, None] = attrs.field(factory=dict)
 
     def take(self, marks: Sequence[Mark], cells: int, span: int, by_events: bool = False) -> None:
         """Bring up to date."""
         self.by_events = by_events
         if (cells, span) != (self.cells, self.span) or marks is not self._source or len(marks) < self._taken:
             self.cells, self.span, self._source, self._taken = cells, span, marks, 0
-            self.sorts = [{} for _ in range(cells)]
+            self.sorts, self.used = [{} for _ in range(cells)], {}
         if cells <= 0:
             return
         for mark in marks[self._taken :]:
             sort = KINDS_OF.get(mark.kind)
             if sort is not None:
-                self.sorts[min(cells - 1, (mark.seq if by_events else mark.time) * cells // span)][sort] = mark
+                cell = min(cells - 1, (mark.seq if by_events else mark.time) * cells // span)
+                self.sorts[cell][sort] = mark
+                self.used[cell] = None
         self._taken = len(marks)
 
 
@@ -174,7 +178,7 @@ def paint_timeline(
     for name, sorts in lanes:
         here_is = f" #{now:,}" if buckets.by_events else f" {format_clock(now)}"
         row = Row().add(f" {name}".ljust(left) if height >= 3 else (here_is if not told else " ").ljust(left), paint.muted)
-        marked = {cell for cell, here in enumerate(buckets.sorts[:cells]) if not sorts.isdisjoint(here)} | {at}
+        marked = {cell for cell in buckets.used if cell < cells and not sorts.isdisjoint(buckets.sorts[cell])} | {at}
         if "bookmark" in sorts:
             marked |= noted
         begin = 0

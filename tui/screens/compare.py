@@ -158,6 +158,8 @@ class ComparePage(Page):
 
     name: ClassVar[str] = "compare"
     label: ClassVar[str] = "Compare"
+    wide: ClassVar[bool] = True
+    calm: ClassVar[bool] = False
 
     rival: Rival | None = None
     _arrived = False

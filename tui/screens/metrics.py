@@ -174,6 +174,7 @@ class MetricsPage(Page):
 
     name: ClassVar[str] = "metrics"
     label: ClassVar[str] = "Metrics"
+    wide: ClassVar[bool] = True
 
     _selected: str = ""
     _order: tuple[str, ...] = ()

@@ -32,12 +32,16 @@ class Page:
     Attributes:
         name: its id, as in the action that opens it.
         label: one word for the line of tabs; `brief` a shorter one where there is little room.
+        calm: whether it may be told anew less often than frames come while nothing but offsets changes.
+        wide: whether it shows offsets of other partitions than the selected one.
         top: the first line of its content that is shown, for pages that scroll.
     """
 
     name: ClassVar[str] = ""
     label: ClassVar[str] = ""
     brief: ClassVar[str] = ""
+    wide: ClassVar[bool] = False
+    calm: ClassVar[bool] = True
 
     def __init__(self, board: MainScreen) -> None:
         self.board = board

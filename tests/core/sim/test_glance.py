@@ -28,7 +28,7 @@ def an_act(dice: random.Random) -> acts.Act:
     return dice.choice(
         (
             acts.Kill(broker), acts.Start(broker), acts.Pause(broker), acts.Resume(broker), acts.Isolate(f"b{broker}"), acts.Heal(),
-            acts.Shutdown(broker), acts.PowerLoss(broker), acts.Load("orders", 40), acts.StopLoad(), acts.Load("logs", 20, producer="other"),
+            acts.Cut((f"b{broker}", "controller")), acts.Hold((f"b{broker}", f"b{broker % 4 + 1}")), acts.Shutdown(broker), acts.PowerLoss(broker), acts.Load("orders", 40), acts.StopLoad(), acts.Load("logs", 20, producer="other"),
             acts.Set("min.insync.replicas", str(dice.randint(1, 3)), topic=dice.choice(("orders", None))), acts.Elect("preferred"),
             acts.CreateTopic(f"new{dice.randint(0, 99)}", 2, 3), acts.Produce("logs", 5), acts.Consume("orders"),
         )
@@ -72,3 +72,37 @@ def test_a_glance_sees_what_a_look_at_everything_sees(seed: int, release: str) -
             assert states.setdefault(view.state, shape) == shape
     assert len(seen) > 100
     assert len(states) > 3
+
+
+@pytest.mark.parametrize("release", ["4.1", "2.4"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bounded_look_sees_what_is_shown_and_later_the_rest(seed: int, release: str) -> None:
+    dice = random.Random(f"{seed}:bounded")
+    eye: Glance | None = None
+
+    def sink(event: tuple) -> None:
+        if eye is not None:
+            eye.touch(event)
+
+    cluster = Cluster(SPEC, Release.named(release), seed, sink)
+    eye = Glance(cluster)
+    eye.view()
+    for _ in range(25):
+        with contextlib.suppress(ActRefused, ValueError):
+            cluster.do(an_act(dice))
+        for _ in range(6):
+            for _ in range(dice.randint(1, 30)):
+                cluster.step()
+            tps = list(cluster.controller.replication.partitions)
+            shown = dice.sample(tps, 2)
+            seen, now = without_ages(eye.view(shown=shown, most=1)), without_ages(cluster.view())
+            assert [seen.partition(tp) for tp in shown] == [now.partition(tp) for tp in shown]
+            assert not eye.is_behind(shown)
+            assert (seen.accepted, seen.acked, seen.lost, seen.duplicated) == (now.accepted, now.acked, now.lost, now.duplicated)
+        looks = 0
+        while eye.behind:
+            view = eye.view(most=3)
+            looks += 1
+            assert looks <= len(tps)
+        if looks:
+            assert without_ages(view) == without_ages(cluster.view())
