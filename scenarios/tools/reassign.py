@@ -241,5 +241,32 @@ def as_acts(plan: Plan) -> list[str]:
     return [f"- reassign: {{partition: {tp}, replicas: [{', '.join(map(str, replicas))}]}}" for tp, replicas in plan.items()]
 
 
+def throttle_acts(state: State, plan: Plan, rate: int) -> list[str]:
+    """What `--throttle` sets before the moves begin, as the steps of a script (`#calculateLeaderThrottles`, `#calculateFollowerThrottles`).
+
+    The rate holds for every broker that takes part, moves under way included. Throttled as leaders are the replicas that there are,
+    as followers those that are new.
+    """
+    active = state.active()
+    moves = {tp: ({*row.replicas} - {*row.adding}, {*row.adding}) for tp, row in active.items()}
+    for tp, target in plan.items():
+        sources, destinations = moves.get(tp, ({*state.rows[tp].replicas}, set()))
+        moves[tp] = (sources, destinations | {*target})
+    brokers = sorted({broker for sources, destinations in moves.values() for broker in sources | destinations})
+    acts = [
+        f"- set: {{broker: {broker}, leader.replication.throttled.rate: {rate}, follower.replication.throttled.rate: {rate}}}"
+        for broker in brokers
+    ]
+    for topic in sorted({tp.topic for tp in moves}):
+        own = [(tp.partition, *both) for tp, both in moves.items() if tp.topic == topic]
+        leaders = sorted(f"{number}:{broker}" for number, sources, _ in own for broker in sources)
+        followers = sorted(f"{number}:{broker}" for number, sources, destinations in own for broker in destinations - sources)
+        acts.append(
+            f"- set: {{topic: {topic}, leader.replication.throttled.replicas: '{','.join(leaders)}', "
+            f"follower.replication.throttled.replicas: '{','.join(followers)}'}}"
+        )
+    return acts
+
+
 def _s(things: Sequence[object] | Plan) -> str:
     return "" if len(things) == 1 else "s"

@@ -113,6 +113,22 @@ def test_execute_prints_the_way_back() -> None:
     ]
 
 
+def test_a_throttle_lists_who_hands_out_and_who_is_new() -> None:
+    """`ReassignPartitionsUnitTest#testMoveMap`'s rules: a move under way keeps its sources, and what a plan adds joins its destinations."""
+    assert reassign.throttle_acts(state(DONE), {FOO: (3, 1, 2)}, 1_000)[-1] == (
+        "- set: {topic: foo, leader.replication.throttled.replicas: '0:0,0:1,0:2', follower.replication.throttled.replicas: '0:3'}"
+    )
+    acts = reassign.throttle_acts(state(DONE, MOVING), {BAR: (1, 2), FOO: (0, 1)}, 1_000)
+    assert acts[:4] == [
+        f"- set: {{broker: {broker}, leader.replication.throttled.rate: 1000, follower.replication.throttled.rate: 1000}}"
+        for broker in range(4)
+    ]
+    assert acts[4:] == [
+        "- set: {topic: bar, leader.replication.throttled.replicas: '0:0,0:1', follower.replication.throttled.replicas: '0:2,0:3'}",
+        "- set: {topic: foo, leader.replication.throttled.replicas: '0:0,0:1,0:2', follower.replication.throttled.replicas: ''}",
+    ]
+
+
 def test_cancel_and_its_quirk() -> None:
     plan = {BAR: (3, 1), FOO: (0, 1, 2)}
     assert reassign.cancel(state(DONE, MOVING), plan) == ["Successfully cancelled partition reassignment for: bar-0"]
@@ -156,6 +172,7 @@ def test_the_commands_on_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixtur
         "scenario: s\ncluster:\n  brokers: 3\n  topics:\n    t: {replicas: [[1, 2]]}\n"
         "timeline:\n  - at: 1s\n    reassign: {partition: t-0, replicas: [1, 3]}\n  - at: 5s\n    expect: [urp == 0]\n"
     )
+    written = script.read_text()
     assert main(["reassign", str(script), "--at", "500ms", "--list"]) == 0
     assert capsys.readouterr().out == "No partition reassignments found.\n"
     assert main(["reassign", str(script), "--at", "1s", "--list"]) == 0
@@ -166,6 +183,13 @@ def test_the_commands_on_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixtur
     out, err = capsys.readouterr()
     assert out.endswith("Successfully started partition reassignment for t-0\n")
     assert err == "- reassign: {partition: t-0, replicas: [2, 1]}\n"
+    assert main(["reassign", str(script), "--at", "500ms", "--execute", "--reassignment-json-file", str(plan), "--throttle", "5000"]) == 0
+    steps = capsys.readouterr().err.splitlines()
+    assert len(steps) == 4
+    script.write_text(script.read_text().partition("timeline:")[0] + "timeline:\n" + "".join(f"  {step}\n" for step in steps))
+    assert main(["run", str(script)]) == 0, "the steps are those of a script"
+    capsys.readouterr()
+    script.write_text(written)
     assert main(["leader-election", str(script), "--election-type", "preferred", "--topic", "t", "--partition", "0"]) == 0
     assert capsys.readouterr().out == "Valid replica already elected for partitions t-0\n"
     assert main(["leader-election", str(script), "--election-type", "preferred"]) == 2

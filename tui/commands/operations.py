@@ -87,7 +87,8 @@ def _reassign(arguments: argparse.Namespace) -> int:
         else:
             throttle = None if arguments.throttle is None else _number("--throttle", arguments.throttle)
             told = reassign.execute(state, plan, additional=arguments.additional, throttle=throttle)
-            print("\n".join(reassign.as_acts(plan)), file=sys.stderr)
+            steps = [] if throttle is None else reassign.throttle_acts(state, plan, throttle)
+            print("\n".join([*steps, *reassign.as_acts(plan)]), file=sys.stderr)
     print("\n".join(told))
     return HELD
 
