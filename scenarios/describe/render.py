@@ -23,6 +23,7 @@ def render_describe(
     unavailable: bool = False,
     under_min_isr: bool = False,
     at_min_isr: bool = False,
+    topics_with_overrides: bool = False,
     live_brokers: frozenset[int] | None = None,
     topic: str | None = None,
 ) -> str:
@@ -35,11 +36,12 @@ def render_describe(
         unavailable: as `--unavailable-partitions`.
         under_min_isr: as `--under-min-isr-partitions`; a leaderless partition counts.
         at_min_isr: as `--at-min-isr-partitions`.
+        topics_with_overrides: as `--topics-with-overrides`: headlines of topics with settings of their own; no filter goes with it.
         live_brokers: brokers the tool sees; a leader that is none of them is unavailable. `None`: not known.
         topic: print this topic only.
 
     Raises:
-        ValueError: there is no such topic, or a `min.insync.replicas` that a filter needs is no number.
+        ValueError: there is no such topic, two options do not go together, or a `min.insync.replicas` that a filter needs is no number.
     """
     if topic is not None:
         names = [each.name for each in topics]
@@ -47,13 +49,19 @@ def render_describe(
             near = difflib.get_close_matches(topic, names, n=1)
             raise ValueError(f"there is no topic '{topic}'" + (f"; did you mean '{near[0]}'?" if near else ""))
     filtered = under_replicated or unavailable or under_min_isr or at_min_isr
+    if topics_with_overrides and filtered:
+        asked = {"under-replicated": under_replicated, "unavailable": unavailable, "under-min-isr": under_min_isr, "at-min-isr": at_min_isr}
+        other = next(name for name, chosen in asked.items() if chosen)
+        raise ValueError(f'Option "[topics-with-overrides]" can\'t be used with option "[{other}-partitions]"')
     lines: list[str] = []
     for each in topics:
         if topic is not None and each.name != topic:
             continue
         if not filtered:
-            lines.append(headline(each, release))
-            lines.extend(partition_row(row, release) for row in each.rows)
+            if each.config or not topics_with_overrides:
+                lines.append(headline(each, release))
+            if not topics_with_overrides:
+                lines.extend(partition_row(row, release) for row in each.rows)
             continue
         min_isr = _raw_min_isr(each, release) if under_min_isr or at_min_isr else 0
         for row in each.rows:

@@ -29,6 +29,7 @@ def add_commands(commands: Any) -> None:
     describe.add_argument("--topic", metavar="T", help="this topic only")
     for name in FILTERS:
         describe.add_argument(f"--{name}-partitions", action="store_true", help="as kafka-topics does")
+    describe.add_argument("--topics-with-overrides", action="store_true", help="only topics with settings of their own, without partitions")
     describe.set_defaults(command=_describe)
 
     checkpoints = commands.add_parser(
@@ -74,7 +75,12 @@ def _describe(arguments: argparse.Namespace) -> int:
     chosen = {name.replace("-", "_"): getattr(arguments, f"{name.replace('-', '_')}_partitions") for name in FILTERS}
     try:
         text = render_describe(
-            described.topics, release or described.release, live_brokers=described.live_brokers, topic=arguments.topic, **chosen
+            described.topics,
+            release or described.release,
+            live_brokers=described.live_brokers,
+            topic=arguments.topic,
+            topics_with_overrides=arguments.topics_with_overrides,
+            **chosen,
         )
     except ValueError as wrong:
         raise InputError(f"{arguments.source}: {wrong}") from None

@@ -92,6 +92,15 @@ def test_filters_choose_rows_and_suppress_the_headline() -> None:
     assert printed(attrs.evolve(TOPIC, rows=ROWS[:1]), under_replicated=True, unavailable=True, under_min_isr=True, at_min_isr=True) == []
 
 
+def test_topics_with_overrides_are_headlines_alone() -> None:
+    """`TopicCommand#describeTopic`: no partitions, no topics without settings of their own, and no filter beside it."""
+    bare = attrs.evolve(TOPIC, name="u", config=(), rows=())
+    assert render_describe([TOPIC, bare], CURRENT, topics_with_overrides=True) == render_describe([attrs.evolve(TOPIC, rows=())], CURRENT)
+    assert render_describe([bare], CURRENT, topics_with_overrides=True) == ""
+    with pytest.raises(ValueError, match=r'"\[topics-with-overrides\]" can\'t be used with option "\[unavailable-partitions\]"'):
+        render_describe([TOPIC], CURRENT, topics_with_overrides=True, unavailable=True)
+
+
 def test_min_isr_filters_use_the_raw_setting() -> None:
     """With RF 1 and min ISR 2 the tool reports under-min-ISR, though the broker caps the value at 1."""
     row = DescribedPartition("t", 0, 1, (1,), (1,), (), LISTED, ())
