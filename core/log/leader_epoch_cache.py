@@ -40,6 +40,14 @@ class LeaderEpochCache:
             cache.assign(epoch, start)
         return cache
 
+    @staticmethod
+    def restored(epochs: tuple[int, ...], starts: tuple[int, ...]) -> LeaderEpochCache:
+        """A cache that holds what another held."""
+        cache = LeaderEpochCache()
+        cache._epochs = epochs
+        cache._starts = starts
+        return cache
+
     def assign(self, epoch: int, offset: int) -> bool:
         """Note that `epoch` begins at `offset`; whether anything changed (Kafka: `#assign`).
 
@@ -124,10 +132,7 @@ class LeaderEpochCache:
 
     def copy(self) -> LeaderEpochCache:
         """Another cache with the same entries."""
-        other = LeaderEpochCache()
-        other._epochs = self._epochs
-        other._starts = self._starts
-        return other
+        return LeaderEpochCache.restored(self._epochs, self._starts)
 
     def _drop_from(self, at: int) -> bool:
         if at == len(self._epochs):

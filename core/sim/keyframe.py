@@ -13,11 +13,13 @@ state is refused.
 from __future__ import annotations
 
 import enum
+import functools
+import gc
 import random
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from core import acts
 from core.account import Account, PartitionAccount
@@ -44,6 +46,9 @@ from core.spec import BrokerSpec, ClusterSpec
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 CONSTANT: Final[frozenset[type]] = frozenset(
     {
         int, str, bool, float, bytes, type(None), type, types.BuiltinFunctionType, frozenset,
@@ -62,7 +67,6 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
         }
     ),
     ReplicaLog: frozenset({"keeps_epochs", "leo", "high_watermark", "log_start", "config", "recovery_point", "flush_at", "last_append"}),
-    LeaderEpochCache: frozenset({"_epochs", "_starts"}),
     Replica: frozenset(
         {"broker", "leo", "log_start", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "broker_epoch"}
     ),
@@ -89,13 +93,14 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
 
 OWNED: Final[dict[type, dict[str, str]]] = {
     Partition: {"remotes": "dict", "sessions": "dict", "consumers": "map"},
-    ReplicaLog: {"starts": "constants", "bases": "constants", "terms": "list"},
+    ReplicaLog: {"starts": "constants", "bases": "constants", "terms": "list", "epochs": "epochs"},
     FetchSession: {"partitions": "dict"},
     Intervals: {"starts": "constants", "ends": "constants"},
     PartitionAccount: {"acked": "map", "read": "map", "lost": "map", "committed": "map", "dooms": "list"},
 }
 """Fields with a container, or None, that nobody else refers to: taken as part of their object. What the container holds:
-`constants` a list of them, `list` anything, `dict` anything under constant keys, `map` anything under any keys."""
+`constants` a list of them, `list` anything, `dict` anything under constant keys, `map` anything under any keys; `epochs` is a log's
+leader epoch cache."""
 
 GROWING: Final[dict[type, frozenset[str]]] = {Term: frozenset({"written", "_ends", "_totals"})}
 """Fields with lists to which is only ever added, and constants only."""
@@ -107,17 +112,21 @@ State = tuple[Any, ...]
 Visit = Callable[[Any], None]
 """Is told of every value in which there may be objects that can change, unless its id is among those known."""
 
+Renewed = Callable[[Any], Any]
+Find = Callable[[int], Any]
+
 
 class Kind:
     """How the objects of one class are taken and made anew.
 
     Attributes:
         take: what an object holds now; visits what it refers to.
-        fill: gives a new object its state; `renewed` tells what a value is in the new cluster.
+        fill: gives a new object its state; `renewed` tells what a value is in the new cluster, `find` the same of an object by its
+            id: quicker, where it is one that was made anew.
     """
 
     take: Callable[[Any, Container[int], Visit], State]
-    fill: Callable[[Any, State, Callable[[Any], Any]], None]
+    fill: Callable[[Any, State, Renewed, Find], None]
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
@@ -155,18 +164,19 @@ class OfSlots(Kind):
             else:
                 take.append(f"v{i} = each.{name}")
                 take.append(f"if v{i} is not None and id(v{i}) not in known: visit(v{i})")
-                value = f"renewed(v{i})"
+                value = f"None if v{i} is None else find(id(v{i})) or renewed(v{i})"
             fill.append(f"put(new, {name!r}, {value})" if frozen else f"new.{name} = {value}")
         state = "".join(f"{name}, " for name in taken)
-        scope: dict[str, Any] = {"put": object.__setattr__}
+        scope: dict[str, Any] = {"put": object.__setattr__, "LeaderEpochCache": LeaderEpochCache}
         exec(_function("take(each, known, visit)", [*take, f"return ({state})"]), scope)
-        exec(_function("fill(new, state, renewed)", [f"{state}= state" if state else "pass", *fill]), scope)
+        exec(_function("fill(new, state, renewed, find)", [f"{state}= state" if state else "pass", *fill]), scope)
         self.take = scope["take"]
         self.fill = scope["fill"]
 
 
 _TAKE: Final = {
     "constants": "v{i} = each.{name}\nif v{i} is not None: v{i} = tuple(v{i})",
+    "epochs": "v{i} = each.{name}; v{i} = (v{i}._epochs, v{i}._starts)",
     "list": "v{i} = each.{name}\nif v{i}:\n    v{i} = tuple(v{i})\n    for x in v{i}:\n        if id(x) not in known: visit(x)\n"
     "elif v{i} is not None: v{i} = ()",
     "dict": "v{i} = each.{name}\nif v{i}:\n    v{i} = (tuple(v{i}), tuple(v{i}.values()))\n    for x in v{i}[1]:\n"
@@ -177,8 +187,9 @@ _TAKE: Final = {
 }
 _FILL: Final = {
     "constants": "None if v{i} is None else list(v{i})",
-    "list": "None if v{i} is None else [*map(renewed, v{i})]",
-    "dict": "None if v{i} is None else dict(zip(v{i}[0], map(renewed, v{i}[1]))) if v{i}[0] else {{}}",
+    "epochs": "LeaderEpochCache.restored(*v{i})",
+    "list": "None if v{i} is None else [find(id(x)) or renewed(x) for x in v{i}]",
+    "dict": "None if v{i} is None else dict(zip(v{i}[0], [find(id(x)) or renewed(x) for x in v{i}[1]])) if v{i}[0] else {{}}",
     "map": "None if v{i} is None else dict(zip(map(renewed, v{i}[0]), map(renewed, v{i}[1]))) if v{i}[0] else {{}}",
 }
 
@@ -200,7 +211,7 @@ class OfDict(Kind):
             visit(value)
         return (tuple(own), values, slots)
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.__dict__.update(zip(state[0], map(renewed, state[1]), strict=True))
         for name, value in state[2]:
             object.__setattr__(new, name, renewed(value))
@@ -211,16 +222,22 @@ class OfMapping(Kind):
 
     def take(self, each: Any, known: Container[int], visit: Visit) -> State:
         keys, values = tuple(each), tuple(each.values())
-        for key in keys:
-            if type(key) not in CONSTANT and id(key) not in known:
-                visit(key)
-        for value in values:
-            if type(value) not in CONSTANT and id(value) not in known:
-                visit(value)
-        return (keys, values)
+        plain_keys, plain = CONSTANT.issuperset(map(type, keys)), CONSTANT.issuperset(map(type, values))
+        if not plain_keys:
+            for key in keys:
+                if id(key) not in known:
+                    visit(key)
+        if not plain:
+            for value in values:
+                if id(value) not in known:
+                    visit(value)
+        return (keys, values, plain_keys, plain)
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
-        new.update(zip(map(renewed, state[0]), map(renewed, state[1]), strict=True))
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
+        keys, values, plain_keys, plain = state
+        if not plain_keys:
+            keys = map(renewed, keys)
+        new.update(zip(keys, values if plain else [find(id(value)) or renewed(value) for value in values], strict=True))
 
 
 class OfSequence(Kind):
@@ -233,7 +250,7 @@ class OfSequence(Kind):
                 visit(value)
         return state
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.extend(map(renewed, state))
 
 
@@ -246,14 +263,14 @@ class OfDeque(OfSequence):
     def blank(self, state: State) -> Any:
         return deque(maxlen=state[0])
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.extend(map(renewed, state[1:]))
 
 
 class OfSet(OfSequence):
     """Sets; nobody asks them for an order."""
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.update(map(renewed, state))
 
 
@@ -266,7 +283,7 @@ class OfRandom(Kind):
     def blank(self, state: State) -> Any:
         return random.Random(0)
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.setstate(state[0])
 
 
@@ -276,7 +293,7 @@ class OfMetadataLog(Kind):
     def take(self, each: Any, known: Container[int], visit: Visit) -> State:
         return (each.records, len(each.records))
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.__init__()
         for record in state[0][: state[1]]:
             new.append(record)
@@ -288,7 +305,7 @@ class OfJournal(Kind):
     def take(self, each: Any, known: Container[int], visit: Visit) -> State:
         return (each.seq, each.now, each.cause)
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.seq, new.now, new.cause = state
         new.sink = nobody
 
@@ -303,8 +320,8 @@ class OfAccount(OfDict):
             visit(value)
         return (tuple(own), tuple(own.values()), (), grown)
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
-        super().fill(new, state, renewed)
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
+        super().fill(new, state, renewed, find)
         new.latencies = {key: latencies[:count] for key, (latencies, count) in state[3].items()}
 
 
@@ -315,7 +332,7 @@ class OfQuietDirty(Kind):
         visit(each.quiet)
         return (each.quiet,)
 
-    def fill(self, new: Any, state: State, renewed: Callable[[Any], Any]) -> None:
+    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.quiet = renewed(state[0])
 
 
@@ -383,6 +400,23 @@ class Keyframe:
         return len(self._objects)
 
 
+def _collector_rests(make: Callable[P, R]) -> Callable[P, R]:
+    """Thousands of objects are made that stay: meanwhile the garbage collector, which would look through them again and again, rests."""
+
+    @functools.wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> R:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return make(*args, **kwargs)
+        finally:
+            if enabled:
+                gc.enable()
+
+    return made
+
+
+@_collector_rests
 def take(cluster: Cluster) -> Keyframe:
     """The state of a cluster between two of its steps.
 
@@ -418,6 +452,7 @@ def take(cluster: Cluster) -> Keyframe:
     return Keyframe(cluster.now, cluster.journal.seq, objects, states)
 
 
+@_collector_rests
 def restore(keyframe: Keyframe, sink: Sink | None = None) -> Cluster:
     """A cluster that stands where the keyframe was taken; its events go to `sink`."""
     objects, states = keyframe._objects, keyframe._states
@@ -448,7 +483,7 @@ def restore(keyframe: Keyframe, sink: Sink | None = None) -> Cluster:
 
     for new, kind, state in zip(news, kinds, states, strict=True):
         assert kind is not None
-        kind.fill(new, state, renewed)
+        kind.fill(new, state, renewed, find)
     cluster: Cluster = news[0]
     cluster.journal.sink = nobody if sink is None else sink
     return cluster
