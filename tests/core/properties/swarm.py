@@ -135,6 +135,32 @@ def _slow_expansion(draw: random.Random, brokers: int) -> list[Step]:
     ]
 
 
+def _early_join(draw: random.Random, brokers: int) -> list[Step]:
+    """A follower that is out of the ISR reaches what a new leader knows to be committed, not what is; then all who have the rest die (S6)."""
+    preferred, first, late = draw.sample(range(1, brokers + 1), 3)
+    pref, fir, lat = broker_address(preferred), broker_address(first), broker_address(late)
+    return [
+        (0, acts.Heal()),
+        *((0, acts.Start(broker)) for broker in range(1, brokers + 1)),
+        (0, acts.StopLoad("load0")),
+        (0, acts.StopLoad("sure0")),
+        (0, acts.Set("replica.lag.time.max.ms", "1000", force=True)),
+        (10 * SECOND, acts.Elect()),
+        (SECOND, acts.Kill(preferred)),
+        (draw.randint(11, 14) * SECOND, acts.Start(preferred)),
+        (draw.randint(6, 9) * SECOND, acts.Hold((lat, fir))),
+        (0, acts.Produce("t0", 10, producer="burst0")),
+        (draw.choice((20, 50, 400)) * US_PER_MS, acts.Hold((fir, pref))),
+        (0, acts.Hold((pref, lat))),
+        (draw.randint(2, 4) * SECOND, acts.Elect()),
+        (draw.choice((100, 600)) * US_PER_MS, acts.Kill(first)),
+        (0, acts.Kill(preferred)),
+        (draw.randint(9, 14) * SECOND, acts.Release((lat, fir))),
+        (0, acts.Release((fir, pref))),
+        (0, acts.Release((pref, lat))),
+    ]
+
+
 def _late_orders(draw: random.Random, brokers: int) -> list[Step]:
     """What the controller says to somebody stays on the way through two changes of leaders."""
     one, two = draw.sample(range(1, brokers + 1), 2)
@@ -151,8 +177,12 @@ SHAPES: Final[dict[str, Callable[[random.Random, int], list[Step]]]] = {
     "zombie-follower": _zombie_follower,
     "slow-expansion": _slow_expansion,
     "late-orders": _late_orders,
+    "early-join": _early_join,
 }
 """Faults that only do harm in a row: a seed may have one of these at most, several times, with who and how long drawn."""
+
+MIXED: Final = ("zombie-follower", "slow-expansion", "late-orders")
+"""Those that a seed draws by itself; the others begin with a cluster that is well, which would undo other faults."""
 
 PACES: Final = (2 * US_PER_MS, 50 * US_PER_MS, 700 * US_PER_MS, 4 * SECOND, 12 * SECOND)
 """Mean time between two steps, µs."""
@@ -169,7 +199,7 @@ def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = (), shape: 
     paces = draw.sample(PACES, draw.randint(1, 3))
     steps: list[Step] = []
     shapely = 0.12 if shape is None else 0.4
-    shape = shape or draw.choice((None, None, None, *SHAPES))
+    shape = shape or draw.choice((None, None, None, *MIXED))
     for _ in range(draw.randint(20, 50) if shapely < 0.4 else 8):
         if shape is not None and draw.random() < shapely:
             steps += SHAPES[shape](draw, brokers)

@@ -60,6 +60,7 @@ def test_replicas_agree_in_the_end_also_after_harsh_faults(name: str) -> None:
         ("4.1 without request-time-leo", "4.1", None, (1, 40)),
         ("2.0", "2.1", "zombie-follower", (15, 16)),
         ("4.1 without maximal-isr", "4.1", "slow-expansion", (3, 11)),
+        ("4.1 without expand-needs-epoch-start", "4.1", "early-join", (20, 71)),
     ],
 )
 def test_acknowledged_records_are_lost_without_the_rule(broken: str, repaired: str, shape: str | None, seeds: tuple[int, ...]) -> None:
