@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core import errors
 from core.controller.partition_change import ElectionMode
 from core.controller.zookeeper.elections import imbalance_ratio
+from core.controller.zookeeper.part import ControllerPart
 from core.ids import TopicPartition
 from core.journal import events
 from core.units import SECOND
 from core.zookeeper import paths
 from core.zookeeper.protocol import OK, Delete, GetData, Result
 
-if TYPE_CHECKING:
-    from core.controller.zookeeper.kafka_controller import KafkaController
 
-
-class AskedElections:
+class AskedElections(ControllerPart):
     """What a controller does about leaders that could lead elsewhere."""
-
-    def __init__(self, controller: KafkaController) -> None:
-        self.controller = controller
-        self.broker = controller.broker
-        self.journal = controller.journal
-        self.queue = controller.queue
-        self.context = controller.context
-        self.partitions = controller.partitions
 
     def asked(self) -> None:
         """Somebody asks for elections (`#processPreferredReplicaLeaderElection`)."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core import errors
 from core.controller.registration import PartitionRegistration
+from core.controller.zookeeper.part import ControllerPart
 from core.controller.zookeeper.partition_states import Decision
 from core.controller.zookeeper.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
 from core.ids import NO_LEADER, TopicPartition
@@ -14,22 +13,9 @@ from core.zookeeper import paths
 from core.zookeeper.paths import state_path
 from core.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
 
-if TYPE_CHECKING:
-    from core.controller.zookeeper.kafka_controller import KafkaController
 
-
-class BrokerChanges:
+class BrokerChanges(ControllerPart):
     """What a controller does about brokers."""
-
-    def __init__(self, controller: KafkaController) -> None:
-        self.controller = controller
-        self.broker = controller.broker
-        self.journal = controller.journal
-        self.queue = controller.queue
-        self.context = controller.context
-        self.requests = controller.requests
-        self.partitions = controller.partitions
-        self.moves = controller.moves
 
     def changed(self) -> None:
         """The children of /brokers/ids changed (`#processBrokerChange`)."""
@@ -76,7 +62,7 @@ class BrokerChanges:
         self.partitions.bring_online(back, self._then_resume, set(new))
 
     def _then_resume(self, new: set[int]) -> None:
-        self.moves.resume(self.queue.done, begin=new)
+        self.controller.moves.resume(self.queue.done, begin=new)
 
     def tell_roles(self, broker: int) -> None:
         """By hand: a broker's process was restarted unnoticed; it learns its roles anew."""

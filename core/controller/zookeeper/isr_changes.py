@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core import errors
+from core.controller.zookeeper.part import ControllerPart
 from core.ids import TopicPartition
 from core.journal import events
 from core.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
@@ -12,22 +11,9 @@ from core.zookeeper import paths
 from core.zookeeper.paths import PartitionState, state_path
 from core.zookeeper.protocol import OK, Delete, GetChildren, GetData, Op, Result, SetData
 
-if TYPE_CHECKING:
-    from core.controller.zookeeper.kafka_controller import KafkaController
 
-
-class IsrChanges:
+class IsrChanges(ControllerPart):
     """What a controller does about ISRs that leaders change."""
-
-    def __init__(self, controller: KafkaController) -> None:
-        self.controller = controller
-        self.broker = controller.broker
-        self.journal = controller.journal
-        self.queue = controller.queue
-        self.context = controller.context
-        self.requests = controller.requests
-        self.partitions = controller.partitions
-        self.moves = controller.moves
 
     def published(self) -> None:
         """Leaders have written ISRs themselves and say which (`#processIsrChangeNotification`)."""
@@ -46,7 +32,7 @@ class IsrChanges:
     def _isr_changes_known(self, results: tuple[Result, ...], tps: list[TopicPartition]) -> None:
         self.context.take_states(results[: len(tps)], tps)
         self.requests.update_metadata(tps)
-        self.moves.resume(self.queue.done)
+        self.controller.moves.resume(self.queue.done)
 
     def alter_partition_asked(self, request: AlterPartitionRequest, sender: str) -> None:
         """A leader's proposals; who is not the controller says so."""
@@ -115,4 +101,4 @@ class IsrChanges:
         )
         self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, answers))
         self.requests.update_metadata(done)
-        self.moves.resume(self.queue.done)
+        self.controller.moves.resume(self.queue.done)

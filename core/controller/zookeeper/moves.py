@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.controller.registration import PartitionRegistration
 from core.controller.zookeeper.event_manager import Then
+from core.controller.zookeeper.part import ControllerPart
 from core.controller.zookeeper.partition_states import Decision
 from core.ids import TopicPartition
 from core.zookeeper import paths
 from core.zookeeper.paths import ReplicaAssignment, state_path, topic_path
 from core.zookeeper.protocol import OK, Delete, GetData, Result, SetData
 
-if TYPE_CHECKING:
-    from core.controller.zookeeper.kafka_controller import KafkaController
 
-
-class Moves:
+class Moves(ControllerPart):
     """What a controller does about moves."""
-
-    def __init__(self, controller: KafkaController) -> None:
-        self.controller = controller
-        self.queue = controller.queue
-        self.context = controller.context
-        self.requests = controller.requests
-        self.partitions = controller.partitions
 
     def asked(self) -> None:
         """Somebody asks for moves (`#processZkPartitionReassignment`); they are taken over into the topics' znodes."""
