@@ -58,7 +58,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         _promise(partition, sender, request, base, end)
     elif broker.account.repeats:
         broker.account.appended(tp, broker.id, term, base, request, log)
-    if partition.steady_epoch < 0 or (base == log.high_watermark and not _is_held_back(partition, base)):
+    if partition.steady_epoch < 0 or (base == log.high_watermark and not (partition.holding or _is_held_back(partition, base))):
         partition.maybe_increment_leader_hw()
         journal.cause = seq
     for entry in partition.sessions.values():

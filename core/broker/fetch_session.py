@@ -25,7 +25,8 @@ class SessionPartition:
     Attributes:
         asked: what the follower last asked, a `FetchPartition` or the plain tuple of its fields.
         told_high_watermark, told_log_start: as it was last told, -1 before.
-        partition, replica: the leader's, once the fetch was looked at; None when the look-up must be made anew.
+        partition: the leader's, once the fetch was looked at; replica: its follower, once that is as the fetch told. None when both
+            must be looked up anew: another leadership, log start, or broker epoch.
         sent_end, sent_total: where the records end that it was last handed out of the leader's own term, and how many bytes of the
             term are below; -1 if that is not known.
     """
@@ -80,15 +81,15 @@ class FetchSession:
         follower, fetcher: who fetches.
         partitions: all of the session, in the order they came.
         dirty: those with news, in order.
-        last_fetch_time: when the last fetch arrived, µs.
+        last_fetch_time: when the last fetch arrived, µs; broker_epoch: what it named.
         parked: the fetch that waits in the purgatory; `deadline` when it is answered at the latest; `cause` of what comes of that.
         timer_due: when the armed expiry timer fires; -1 if none is armed.
         order: of the entries of its empty rounds; quiet: set while they are not played (`core.sim.quiet`).
     """
 
     __slots__ = (
-        "address", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions", "quiet",
-        "timer_due",
+        "address", "broker_epoch", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions",
+        "quiet", "timer_due",
     )  # fmt: skip
 
     def __init__(self, address: str, follower: int, fetcher: int, order: int) -> None:
@@ -99,6 +100,7 @@ class FetchSession:
         self.partitions: dict[TopicPartition, SessionPartition] = {}
         self.dirty: dict[TopicPartition, SessionPartition] = {}
         self.last_fetch_time = -(2**62)
+        self.broker_epoch = -1
         self.parked: FetchRequest | None = None
         self.deadline = 0
         self.cause = 0
@@ -121,14 +123,18 @@ class FetchSession:
             self.partitions.clear()
             self.dirty.clear()
         partitions, dirty = self.partitions, self.dirty
+        if request.broker_epoch != self.broker_epoch:
+            self.broker_epoch = request.broker_epoch
+            for entry in partitions.values():
+                entry.unlink()
         for asked in request.changed:
             tp = asked[0]
-            entry = partitions.get(tp)
-            if entry is None:
-                entry = partitions[tp] = SessionPartition(self, asked)
+            known = partitions.get(tp)
+            if known is None:
+                known = partitions[tp] = SessionPartition(self, asked)
             else:
-                entry.asked = asked
-            dirty[tp] = entry
+                known.asked = asked
+            dirty[tp] = known
         for tp in request.forgotten:
             self.partitions.pop(tp, None)
             self.dirty.pop(tp, None)

@@ -23,7 +23,7 @@ def link(partition: Partition, entry: SessionPartition) -> None:
         if known is not None:
             known.unlink()
         partition.sessions[follower] = entry
-    entry.partition, entry.replica = partition, partition.remotes.get(follower)
+    entry.partition = partition
 
 
 def read_for_follower(partition: Partition, entry: SessionPartition, request: FetchRequest, budget: int) -> FetchedPartition:
@@ -60,7 +60,8 @@ def update_follower_fetch_state(partition: Partition, entry: SessionPartition, s
 
     In Kafka's order: its state, the ISR (with the high watermark of before), then the high watermark.
     """
-    replica = partition.remotes[session.follower]
+    replica = entry.replica = partition.remotes[session.follower]
+    partition.holding = 0
     asked, log, journal = entry, partition.log, partition.broker.journal
     replica.settle()
     old = replica.leo
@@ -89,6 +90,7 @@ def assume_fetched(partition: Partition, follower: int, end: int) -> None:
     replica = partition.remotes[follower]
     if end > replica.leo:
         replica.leo = end
+        partition.holding = 0
         if partition.maybe_increment_leader_hw():
             partition.broker.account.look(partition.tp)
 

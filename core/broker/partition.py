@@ -54,6 +54,7 @@ class Partition:
         adding: the replicas that a reassignment adds, as far as this broker has been told.
         remotes: the leader's view of the followers.
         leader_epoch_start_offset: the LEO when it became leader in this epoch.
+        holding: how many followers are not past the high watermark, of a steady partition; 0 if that must be counted.
         under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
         has_quiet_followers: a follower may be at the LEO in a session (`Replica.session`).
         may_be_behind: it was, and since then nobody has looked whether the high watermark can rise.
@@ -67,7 +68,7 @@ class Partition:
     """
 
     __slots__ = (
-        "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "isr",
+        "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "holding", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
         "maximal_isr", "may_be_behind", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal", "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp",
         "under_min_isr",
@@ -104,6 +105,7 @@ class Partition:
         self.account: PartitionAccount | None = None
         self.term: Term | None = None
         log.last_append = 0
+        self.holding = 0
         self.last_high_watermark = 0
         self.refresh_settings()
 
@@ -162,6 +164,7 @@ class Partition:
             and not self.may_be_behind
         )
         self.steady_epoch = self.leader_epoch if steady else NEVER_STEADY
+        self.holding = 0
 
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
@@ -270,6 +273,7 @@ class Partition:
         if candidate <= log.high_watermark:
             return False
         old, log.high_watermark = log.high_watermark, candidate
+        self.holding = 0
         broker.disk.changed[self.tp] = None
         journal, tp = broker.journal, self.tp
         before = journal.cause

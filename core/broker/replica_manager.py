@@ -241,6 +241,7 @@ class ReplicaManager:
         partition = self.partitions.get(tp)
         if partition is not None:
             for entry in partition.sessions.values():
+                entry.unlink()
                 entry.session.dirty[tp] = entry
 
     def out_of_sync_partitions(self) -> list[Partition]:

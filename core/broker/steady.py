@@ -34,13 +34,15 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     """A follower's fetch, at the partitions with news (`ReplicaManager#fetchMessages`): the parts of its answer, None if it has to wait.
 
     What is steady (`Partition.steady_epoch`): this broker leads in the epoch that the follower names, and every follower is in
-    the maximal ISR and counts, so that only the one that held the high watermark back can move it.
+    the maximal ISR and counts, so that only the last one that held the high watermark back can move it. The general way was gone
+    once before (`SessionPartition.replica`) and again when the log start or the follower's broker epoch moved: they stand as they
+    were told.
     """
     broker = manager.broker
     journal, release = broker.journal, broker.release
     now, arrived = journal.now, journal.cause
     sink, watched = journal.sink, journal.sink is not nobody
-    me, follower, broker_epoch = broker.id, session.follower, request.broker_epoch
+    me, follower = broker.id, session.follower
     changed, dirty, behind = broker.disk.changed, session.dirty, manager.behind
     general = (
         request.max_records != 0
@@ -48,105 +50,108 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
         or manager.pushes_high_watermark
         or manager.broker_epoch_is_stale(request)
     )
-    partition_bytes, left, total, wanted = request.partition_max_bytes, request.max_bytes, 0, request.min_bytes
+    partition_bytes, total_bytes, total, wanted = request.partition_max_bytes, request.max_bytes, 0, request.min_bytes
+    surely = min(partition_bytes, total_bytes - 1)  # an answer of so many bytes exceeds no limit
     answered = request.max_wait <= 0
     undecided: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []  # looked at before it was clear that the answer goes now
     news: list[FetchedPartition | FetchedRun] = []
-    entries = list(dirty.values()) if broker.leader_quota is None else manager.within_quota(session, request)
+    tell = news.append
+    entries: list[Any] = list(dirty.values()) if broker.leader_quota is None else manager.within_quota(session, request)
     seq = journal.seq
     for entry in entries:
         partition, replica = entry.partition, entry.replica
         tp, offset, epoch, last_fetched_epoch, cause = entry.asked
-        if (
-            partition is not None
-            and replica is not None
-            and partition.steady_epoch == epoch
-            and (last_fetched_epoch == epoch or last_fetched_epoch < 0)
-            and not general
-        ):
+        steady = False
+        if replica is not None and partition.steady_epoch == epoch and not general:
+            # Partition#fetchRecords, FetchManager.tell, Partition#updateFollowerFetchState
             log = partition.log
-            leo, high_watermark, log_start, tail = log.leo, log.high_watermark, log.log_start, log.tail
-            more = offset != leo
-            if not more:
-                size = upto = 0
-            elif offset == entry.sent_end and tail is not None:
+            leo = log.leo
+            high_watermark = log.high_watermark
+            if offset == entry.sent_end and offset != leo:
+                tail = log.tail
                 upto = tail.bytes
                 size = upto - entry.sent_total
-            else:
-                size = left  # not where it was last sent to: the general way
-            if size < left and size <= partition_bytes and offset >= log_start:
-                part = (tp, None, offset, tail, high_watermark, log_start, leo, size, log.last_append)
-                # Partition#updateFollowerFetchState, Replica#updateFetchStateOrThrow
-                if more:
+                total += size
+                if total <= surely or (size <= partition_bytes and total < total_bytes):
+                    steady = True
+                    part = (tp, None, offset, tail, high_watermark, log.log_start, leo, size, log.last_append)
+                    entry.sent_end = leo
+                    entry.sent_total = upto
+                    if answered or total >= wanted:
+                        answered = True
+                        tell(part)
+                        entry.told_high_watermark = high_watermark
+                        del dirty[tp]
+                    else:
+                        undecided.append((entry, part))
                     if replica.session is not None:
                         replica.settle()
                         behind[tp] = None
-                    entry.sent_end = leo
-                    entry.sent_total = upto
-                    left -= size
-                    total += size
                     if offset >= replica.last_fetch_leader_leo:
-                        replica.last_caught_up_time = replica.last_fetch_time  # never after it in a session that goes on
+                        replica.last_caught_up_time = replica.last_fetch_time
                 else:
-                    replica.last_caught_up_time = now
-                    replica.session = session
-                    partition.has_quiet_followers = True
-                replica.log_start = log_start
-                replica.last_fetch_leader_leo = leo
-                replica.last_fetch_time = now
-                replica.broker_epoch = broker_epoch
-                old = replica.leo
-                stays = False
-                if offset != old:
-                    replica.leo = offset
-                    seq += 1
-                    if watched:
-                        sink((seq, now, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, offset))
-                    if old <= high_watermark < offset:
-                        # Partition#maybeIncrementLeaderHW
-                        least, held_by = leo, me
-                        for other in partition.remotes.values():
-                            if other.leo < least:
-                                least, held_by = other.leo, other.broker
-                        if least > high_watermark:
-                            stays = True
-                            log.high_watermark = least
-                            changed[tp] = None
-                            fetched = seq
-                            partition.last_high_watermark = seq = seq + 1
-                            if watched:
-                                sink((seq, now, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
-                            for one in partition.sessions.values():
-                                one.session.dirty[tp] = one
-                            if partition.delayed or partition.consumers:
-                                journal.seq = journal.cause = seq
-                                partition.complete_waiting()
-                                seq, journal.cause = journal.seq, arrived
-                # FetchManager.tell
-                if not answered and total >= wanted:
+                    total -= size
+            elif offset == leo and (last_fetched_epoch == epoch or last_fetched_epoch < 0) and total < total_bytes:
+                steady = True
+                part = (tp, None, offset, log.tail, high_watermark, log.log_start, leo, 0, log.last_append)
+                if answered or total >= wanted:
                     answered = True
-                if not answered:
-                    undecided.append((entry, part))
-                else:
-                    if more or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
-                        news.append(part)
-                        entry.told_high_watermark = high_watermark
-                        entry.told_log_start = log_start
+                    if high_watermark != entry.told_high_watermark or log.log_start != entry.told_log_start:
+                        tell(part)
+                        entry.told_high_watermark, entry.told_log_start = high_watermark, log.log_start
                     del dirty[tp]
-                    if stays:
-                        dirty[tp] = entry
-                continue
-        journal.seq = seq
-        general_part, at_once = manager.look_at_partition(session, entry, request, left)
-        seq = journal.seq
-        for stretch in general_part.records:
-            left -= stretch.bytes
-            total += stretch.bytes
-        if not answered or not release.request_time_leo:
-            undecided.append((entry, general_part))
-            answered = answered or at_once or total >= wanted
-        elif manager.tell(entry, general_part):
-            news.append(general_part)
+                else:
+                    undecided.append((entry, part))
+                replica.last_caught_up_time = now
+                replica.session = session
+                partition.has_quiet_followers = True
+        if not steady:
+            journal.seq = seq
+            general_part, at_once = manager.look_at_partition(session, entry, request, total_bytes - total)
+            seq = journal.seq
+            for stretch in general_part.records:
+                total += stretch.bytes
+            if not answered or not release.request_time_leo:
+                undecided.append((entry, general_part))
+                answered = answered or at_once or total >= wanted
+            elif manager.tell(entry, general_part):
+                tell(general_part)
+            continue
+        # Replica#updateFetchStateOrThrow
+        replica.last_fetch_leader_leo = leo
+        replica.last_fetch_time = now
+        old = replica.leo
+        if offset != old:
+            replica.leo = offset
+            seq += 1
+            if watched:
+                sink((seq, now, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, offset))
+            if old <= high_watermark and offset > high_watermark:
+                # Partition#maybeIncrementLeaderHW
+                if partition.holding > 1:
+                    partition.holding -= 1
+                else:
+                    least, held_by, holding = leo, me, 0
+                    for other in partition.remotes.values():
+                        its = other.leo
+                        if its < least:
+                            least, held_by, holding = its, other.broker, 1
+                        elif its == least:
+                            holding += 1
+                    partition.holding = holding
+                    if least > high_watermark:
+                        log.high_watermark = least
+                        changed[tp] = None
+                        fetched = seq
+                        partition.last_high_watermark = seq = seq + 1
+                        if watched:
+                            sink((seq, now, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
+                        for one in partition.sessions.values():
+                            one.session.dirty[tp] = one
+                        if partition.delayed or partition.consumers:
+                            journal.seq = journal.cause = seq
+                            partition.complete_waiting()
+                            seq, journal.cause = journal.seq, arrived
     journal.seq = seq
     if not answered:
         return None

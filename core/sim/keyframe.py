@@ -61,7 +61,8 @@ CONSTANT: Final[frozenset[type]] = frozenset(
 PLAIN: Final[dict[type, frozenset[str]]] = {
     Partition: frozenset(
         {
-            "tp", "topic", "number", "adding", "has_quiet_followers", "isr", "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "maximal_isr",
+            "tp", "topic", "number", "adding", "has_quiet_followers", "holding", "isr", "last_high_watermark", "leader", "leader_epoch",
+            "leader_epoch_start_offset", "maximal_isr",
             "may_be_behind", "min_isr", "partition_epoch", "pending", "produce_timer_due", "proposal", "replicas", "steady_epoch",
             "under_min_isr",
         }
@@ -75,7 +76,9 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
             "tp", "topic", "number", "asked", "told_high_watermark", "told_log_start", "sent_end", "sent_total",
         }
     ),
-    FetchSession: frozenset({"address", "cause", "follower", "fetcher", "order", "last_fetch_time", "deadline", "timer_due"}),
+    FetchSession: frozenset(
+        {"address", "broker_epoch", "cause", "follower", "fetcher", "order", "last_fetch_time", "deadline", "timer_due"}
+    ),
     PartitionFetchState: frozenset(
         {"leader_epoch", "state", "asked_epoch", "sent_epoch", "delayed_until", "out_of_range", "checked", "topic", "number", "steady"}
     ),

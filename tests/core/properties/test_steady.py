@@ -81,6 +81,7 @@ def _busy(*settings: tuple[str, object], changes: tuple[acts.Act, ...] = ()) -> 
         (("replica.fetch.max.bytes", 250),),
         (("replica.fetch.response.max.bytes", 900),),
         (("replica.fetch.min.bytes", 500),),
+        (("replica.fetch.min.bytes", 0),),
         (("flush.messages", 7),),
         (("segment.bytes", 1_000), ("retention.bytes", 3_000), ("log.retention.check.interval.ms", 100)),
     ],
