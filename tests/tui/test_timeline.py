@@ -69,7 +69,7 @@ def test_marks_are_taken_in_once_and_anew_on_another_scale() -> None:
 
 async def test_keys_choose_a_mark_and_enter_goes_there() -> None:
     async with playing(until=2 * SECOND) as (app, board, pilot):
-        await pilot.press("k", "N", "N", "N")
+        await pilot.press("k", "N")
         while board.session.moving:
             await pilot.pause(0.05)
         kill = next(mark for mark in reversed(board.session.branch.marks) if mark.kind == "act")

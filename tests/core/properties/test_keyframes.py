@@ -159,7 +159,9 @@ def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyP
     kept: list[object] = []
 
     def look(cluster: Cluster) -> None:
-        for each in cluster.snapshot()._objects:
+        objects = cluster.snapshot()._objects
+        ids = set(map(id, objects))
+        for each in objects:
             for name in keyframe.PLAIN.get(type(each), ()):
                 assert constant(getattr(each, name)), (type(each), name)
                 looked_at.add((type(each), name))
@@ -170,13 +172,12 @@ def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyP
                 assert all(map(constant, values))
                 grown[id(values)] = (values, tuple(values))
         assert all(map(constant, cluster.metadata.records))
-        objects = {id(each) for each in cluster.snapshot()._objects}
-        for each in cluster.snapshot()._objects:
+        for each in objects:
             for name, holds in keyframe.OWNED.get(type(each), {}).items():
                 container = getattr(each, name)
                 kinds = (LeaderEpochCache,) if holds == "epochs" else (list, dict)
                 assert container is None or type(container) in kinds, (type(each), name)
-                assert id(container) not in objects, (type(each), name)
+                assert id(container) not in ids, (type(each), name)
                 assert owners.setdefault(id(container), each) is each or container is None, (type(each), name)
                 if holds in ("constants", "dict"):
                     assert all(map(constant, container or ())), (type(each), name)
