@@ -22,6 +22,15 @@ _LOOK_AT_THE_CLOCK: Final = 64
 
 
 @attrs.frozen
+class Known:
+    """The events of a branch that are still in memory, and how far they reach: its acts, and the place of its last moment."""
+
+    rings: Rings
+    acts: Sequence[Played]
+    place: tuple[int, int, int]
+
+
+@attrs.frozen
 class Goal:
     """Where to go: the step that records an event, a position, or the end of a virtual time, µs. One of them is given."""
 
@@ -49,15 +58,12 @@ class Goal:
             done, whole = tape.cluster.now, self.time
         return min(1.0, done / whole) if whole > 0 else 1.0
 
-    def nearest(self, keeper: Keeper, acts: Sequence[Played], now: Tape) -> Kept | None:
-        """The kept cluster to begin with: on the way, and one that the session of now came by too, so that its events are known."""
+    def nearest(self, keeper: Keeper, acts: Sequence[Played], known: Known) -> Kept | None:
+        """The kept cluster to begin with: on the way, and one whose events are known."""
         fitting = [
             kept
             for kept in keeper.kept
-            if self._not_past(kept.position)
-            and kept.leads_to(acts)
-            and kept.leads_to(now.acts)
-            and kept.position.place <= now.position.place
+            if self._not_past(kept.position) and kept.leads_to(acts) and kept.leads_to(known.acts) and kept.position.place <= known.place
         ]
         return max(fitting, key=lambda kept: kept.position.place, default=None)
 
@@ -83,8 +89,7 @@ class Replay:
         acts: Sequence[Played],
         goal: Goal,
         keeper: Keeper,
-        now: Tape,
-        rings: Rings,
+        known: Known,
         watch: Watch | None = None,
         fresh_after: int | None = None,
     ) -> None:
@@ -95,7 +100,7 @@ class Replay:
             acts: of the branch.
             goal: where to.
             keeper: has the kept clusters.
-            now, rings: where the session stands, and the events it has.
+            known: the events that the session has.
             watch: is shown every event, and asked after every step that recorded some.
             fresh_after: the events after that one are collected in `fresh`; None: none are.
         """
@@ -107,12 +112,12 @@ class Replay:
         self.fresh: list[EventTuple] = []
         self._fresh_after = fresh_after
         outlet = Outlet(self._take)
-        kept = goal.nearest(keeper, acts, now) if watch is None else None
+        kept = goal.nearest(keeper, acts, known) if watch is None else None
         if kept is None:
             self.rings = Rings()
             self.tape = Tape(start(outlet), outlet, acts)
         else:
-            self.rings = rings.upto(kept.position.seq)
+            self.rings = known.rings.upto(kept.position.seq)
             self.tape = bring_back(kept, acts, outlet)
 
     def _take(self, event: EventTuple) -> None:

@@ -24,7 +24,7 @@ from tui.branches import FIRST_NAME, Bookmark, Branch, Keeper
 from tui.course import Outlet, Position, Start, Tape
 from tui.motion import FRAME_BUDGET, MAX_FRAME, Motion
 from tui.opening import Opening
-from tui.replay import Goal, Replay
+from tui.replay import Goal, Known, Replay
 from tui.rewriting import Rewriting
 from tui.ring import Rings, sentence
 from tui.watching import Watch
@@ -71,6 +71,11 @@ class Session(Motion):
         self.keeper = Keeper()
         outlet = Outlet(self._take)
         self.course = Tape(start(outlet), outlet)
+        self._known = self._know()
+
+    def _know(self) -> Known:
+        """The events up to here."""
+        return Known(self.rings, self.course.acts, self.course.position.place)
 
     def _take(self, event: EventTuple) -> None:
         level = self.rings.take(event)
@@ -139,9 +144,16 @@ class Session(Motion):
         fresh: int | None = self.branch.seen
         if branch is not None and branch is not self.branch:
             fresh = None if self._log is None else self._parting(branch)
-        self._replay = Replay(self._start, acts, goal, self.keeper, self.course, self.rings, fresh_after=fresh)
+        self._replay = Replay(self._start, acts, goal, self.keeper, self._known, fresh_after=fresh)
         self._arrived = lambda replay: self._take_over(replay, branch or self.branch, then)
         self._go_on()
+
+    def is_kept_ahead(self, goal: Goal) -> bool:
+        """Whether there is a kept cluster between here and a moment to come that was lived already: `go_to` is the shorter way then."""
+        if not self.in_the_past:
+            return False
+        kept = goal.nearest(self.keeper, self.course.acts, self._known)
+        return kept is not None and kept.position.place > self.course.position.place
 
     def back_to_when(self, what: str, watch: Watch, then: Callable[[bool], None]) -> None:
         """Look through the past for the last moment at which what is watched for came, and go there; `then` is told whether there is one."""
@@ -150,7 +162,7 @@ class Session(Motion):
         self.seeking = what
         here = self.course.position
         goal = Goal(what, position=here)
-        self._replay = Replay(self._start, self.course.acts, goal, self.keeper, self.course, self.rings, watch)
+        self._replay = Replay(self._start, self.course.acts, goal, self.keeper, self._known, watch)
 
         def arrived(replay: Replay) -> None:
             if replay.found is None:
@@ -166,7 +178,7 @@ class Session(Motion):
         self.pause()
         self.mark_end()
         self.seeking = goal.what
-        self._replay = Replay(self._start, self.branch.acts, goal, self.keeper, self.course, self.rings)
+        self._replay = Replay(self._start, self.branch.acts, goal, self.keeper, self._known)
         self._arrived = lambda replay: then(replay.tape.cluster.view())
         self._go_on()
 
@@ -237,12 +249,16 @@ class Session(Motion):
         if not self.in_the_past:
             self.course.close_moment()
             self._lived = self.course.position
+            self._known = self._know()
+        elif self.course.position.place > self._known.place:
+            self._known = self._know()
         self.branch.acts, self.branch.end = list(self.course.acts), self._lived
 
     def _take_over(self, replay: Replay, branch: Branch, then: Callable[[Replay], None] | None) -> None:
         if branch is not self.branch:
             self._cut_log(self._parting(branch))
             self.branch, self._lived = branch, branch.end
+            self._known = Known(replay.rings, replay.tape.acts, replay.tape.position.place)
         self.course, self.rings = replay.tape, replay.rings
         self.course.outlet.to = self._take
         for event in replay.fresh:
@@ -371,6 +387,7 @@ class Session(Motion):
         """Let go of everything that is large: the session is closed, and nobody looks at it any more."""
         del self.course
         self.rings, self.keeper, self._eye = Rings(), Keeper(), None
+        self._known = Known(self.rings, [], (0, 0, 0))
         self.branch = Branch(FIRST_NAME)
         self.branches, self.bookmarks = [self.branch], []
 

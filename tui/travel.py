@@ -37,9 +37,11 @@ class Travel(MainScreen):
     def _travel(self, goal: Goal) -> None:
         self._leave_moment()
         here = self.session.course.position
-        if (goal.position is None and not goal.reached(self.session.course)) or (
-            goal.position is not None and goal.position.place >= here.place
-        ):
+        if goal.position is None:
+            forward = not goal.reached(self.session.course)
+        else:
+            forward = goal.position.place >= here.place
+        if forward and not self.session.is_kept_ahead(goal):
             self.session.go_forward(goal)
         else:
             self.session.go_to(goal, then=self._has_arrived)

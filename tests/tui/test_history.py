@@ -229,7 +229,7 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int, monk
     assert len(session.keeper.kept) > 2
     whole, end = events(session), session.course.position
     for position in dice.sample(list(seen), 6):
-        nearest = Goal("there", position=position).nearest(session.keeper, session.branch.acts, session.course)
+        nearest = Goal("there", position=position).nearest(session.keeper, session.branch.acts, session._known)
         session.go_to(Goal("there", position=position))
         arrive(session)
         assert (session.view(), stage.scenario()) == seen[position]
@@ -237,6 +237,49 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int, monk
         session.go_to_end()
         arrive(session)
         assert (session.course.position, events(session)) == (end, whole)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_from_moment_to_moment_of_the_past_by_keyframes_ahead(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever way one comes to a moment, its view and its events are those it had."""
+    monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
+    monkeypatch.setattr(branches, "KEEP_EVERY", 40)
+    dice = random.Random(seed)
+    session = stage_of().session
+    session._budget = 60.0
+    session.do(acts.Load("orders", 100))
+    seen: list[tuple[Position, ClusterView, int]] = []
+    for _ in range(20):
+        for _ in range(dice.randint(20, 120)):
+            session.course.step()
+        session.keeper.offer(session.course)
+        if dice.random() < 0.3:
+            with contextlib.suppress(ActRefused, KafkaError):
+                session.do(an_act(dice))
+        session.mark_end()
+        seen.append((session.course.position, session.view(), len(events(session))))
+    whole, ahead = events(session), 0
+    for position, view, count in dice.choices(seen, k=25):
+        goal = Goal("there", position=position)
+        ahead += session.is_kept_ahead(goal)
+        session.go_to(goal)
+        arrive(session)
+        assert session.course.position == position
+        assert session.view() == view
+        assert events(session) == whole[:count]
+    assert ahead >= 5
+    session.go_to(Goal("there", position=seen[10][0]))
+    arrive(session)
+    session.do(acts.Produce("orders", 5))
+    session.course.advance_to(session.cluster.now + SECOND)
+    assert not session.is_kept_ahead(Goal("there", position=seen[-1][0])), "that future is another branch's"
+    branch = events(session)
+    session.go_to(Goal("there", position=seen[3][0]))
+    arrive(session)
+    assert events(session) == whole[: seen[3][2]]
+    session.go_to_end()
+    arrive(session)
+    assert events(session)[: len(branch)] == branch
 
 
 def test_acting_in_the_past_keeps_the_old_future(tmp_path: Path) -> None:
