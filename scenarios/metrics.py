@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from core.metrics.observer import CONTROLLER, MetricsObserver, Sample
+from core.metrics import CONTROLLER
+from core.metrics.observer import MetricsObserver, Sample
 from core.release import Release
 from scenarios.eventlog import LogReader
 from scenarios.language.script import Scenario

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
 from core.release import Release
 from core.spec import ClusterSpec
-from scenarios.language.script import Scenario
-from scenarios.recording import OldSession
+
+if TYPE_CHECKING:
+    from scenarios.language.script import Scenario
+    from scenarios.recording import OldSession
 
 
 @attrs.frozen

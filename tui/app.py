@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 from typing import Any, ClassVar
@@ -202,17 +201,13 @@ def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B
     Raises:
         InputError: the cluster cannot be built, or the event log not be written.
     """
-    gc.disable()  # Until the first screen stands next to nothing is garbage.
     try:
-        try:
-            stage = set_stage(target, own_process=True)
-        except (KafkaError, ValueError) as wrong:
-            raise InputError(f"{target.title or 'the cluster'}: {wrong}") from None
-        app = Playground(stage, display)
-        try:
-            code = app.run(mouse=not display.slow_link)
-        finally:
-            app._end_stage()
+        stage = set_stage(target, own_process=True)
+    except (KafkaError, ValueError) as wrong:
+        raise InputError(f"{target.title or 'the cluster'}: {wrong}") from None
+    app = Playground(stage, display)
+    try:
+        code = app.run(mouse=not display.slow_link)
     finally:
-        gc.enable()
+        app._end_stage()
     return app.return_code or 0 if code is None else code

@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from core.journal.events import NOTABLE, EventTuple
 from core.recorded_acts import recorded_act
 from core.sim.cluster import Cluster
-from scenarios.recording import Timed
 from tui.course import ClusterLike, KeptCourse, Outlet, Played, Position, Tape
 from tui.ring import LEVEL
+
+if TYPE_CHECKING:
+    from scenarios.recording import Timed
 
 FIRST_NAME: Final = "main"
 """What the branch that a session begins on is called."""

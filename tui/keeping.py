@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from core.units import format_clock
-from scenarios.describe.described import DescribedTopic
-from scenarios.describe.render import from_view, partition_row
 from scenarios.errors import InputError
 from tui import dialogs
 from tui.rewriting import LOG_NAMES, is_log_name
@@ -92,7 +90,9 @@ class Keeping(MainScreen):
 
     def _describe_row(self, topic: str, partition: int) -> str:
         """The partition's line as `kafka-topics --describe` of the release prints it."""
-        described: DescribedTopic = next(each for each in from_view(self.view) if each.name == topic)
+        from scenarios.describe.render import from_view, partition_row
+
+        described = next(each for each in from_view(self.view) if each.name == topic)
         row = next(row for row in described.rows if row.partition == partition)
         return partition_row(row, self.stage.release).strip()
 

@@ -12,7 +12,6 @@ Left is an action's id (`isrlab keys` lists them all), right its key or keys; wh
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -94,6 +93,8 @@ def load_keymap(path: Path | None = None) -> Keymap:
     path = path or default_path()
     if not named and not path.is_file():
         return DEFAULT
+    import tomllib
+
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as wrong:

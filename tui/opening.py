@@ -7,13 +7,15 @@ of the program, or a changed line, makes another event of it, opening stops: wha
 from __future__ import annotations
 
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from core.errors import ActRefused, KafkaError
 from core.journal.events import KINDS, EventTuple
-from scenarios.recording import OldSession
 from tui.course import Tape
 from tui.ring import sentence
+
+if TYPE_CHECKING:
+    from scenarios.recording import OldSession
 
 _LOOK_AT_THE_CLOCK: Final = 64
 """Steps between two looks at the wall clock."""

@@ -9,23 +9,59 @@ from core.journal.events import DETAIL, NORMAL, NOTABLE
 from scenarios.play_target import PlayTarget
 from tui.layout import SizeClass
 from tui.screen import MainScreen
-from tui.screens.compare import ComparePage
-from tui.screens.durability import DurabilityPage
-from tui.screens.lane import LanePage
-from tui.screens.metrics import MetricsPage
 from tui.screens.page import OVERVIEW, Page, PagePanel, Tab
-from tui.screens.partition import PartitionPage
-from tui.screens.scenarios import ScenariosPage
-from tui.screens.settings import SettingsPage
 
-PAGES: Final[tuple[type[Page], ...]] = (PartitionPage, LanePage, MetricsPage, DurabilityPage, SettingsPage, ScenariosPage, ComparePage)
-"""Every page, in the order of the keys from 2 on."""
+PAGES: Final = (
+    ("partition", "Partition", "Partition"),
+    ("lane", "Messages", "Lane"),
+    ("metrics", "Metrics", "Metrics"),
+    ("durability", "Durability", "Harm"),
+    ("settings", "Settings", "Settings"),
+    ("scenarios", "Scenarios", "Library"),
+    ("compare", "Compare", "Compare"),
+)
+"""Every page, in the order of the keys from 2 on: its name, one word for the line of tabs, and a shorter one where there is little room."""
 
 TABS: Final[tuple[Tab, ...]] = (
     ("1", "Overview", "Overview", OVERVIEW),
-    *((str(number), page.label, page.brief or page.label, f"screen-{page.name}") for number, page in enumerate(PAGES, start=2)),
+    *((str(number), label, brief, f"screen-{name}") for number, (name, label, brief) in enumerate(PAGES, start=2)),
 )
 """The line of tabs."""
+
+
+def page_type(name: str) -> type[Page]:
+    """The page of that name. What it is made of is loaded when it is opened for the first time."""
+    match name:
+        case "partition":
+            from tui.screens.partition import PartitionPage
+
+            return PartitionPage
+        case "lane":
+            from tui.screens.lane import LanePage
+
+            return LanePage
+        case "metrics":
+            from tui.screens.metrics import MetricsPage
+
+            return MetricsPage
+        case "durability":
+            from tui.screens.durability import DurabilityPage
+
+            return DurabilityPage
+        case "settings":
+            from tui.screens.settings import SettingsPage
+
+            return SettingsPage
+        case "scenarios":
+            from tui.screens.scenarios import ScenariosPage
+
+            return ScenariosPage
+        case "compare":
+            from tui.screens.compare import ComparePage
+
+            return ComparePage
+        case _:
+            raise ValueError(f"there is no page '{name}'")
 
 
 class Paging(MainScreen):
@@ -37,7 +73,7 @@ class Paging(MainScreen):
         """Open a page, or have it open already."""
         page = self._pages.get(name)
         if page is None:
-            page = self._pages[name] = next(each for each in PAGES if each.name == name)(self)
+            page = self._pages[name] = page_type(name)(self)
         if self.page is not page:
             if self.page is not None:
                 self.page.closed()

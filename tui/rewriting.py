@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from scenarios.errors import InputError
-from scenarios.eventlog import Header, LogWriter
 from tui.branches import Branch
 from tui.course import Outlet, Start, Tape
+
+if TYPE_CHECKING:
+    from scenarios.eventlog import Header
 
 LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
 """How the name of an event log ends; the second is packed."""
@@ -43,6 +45,8 @@ class Rewriting:
         Raises:
             InputError: it cannot be written.
         """
+        from scenarios.eventlog import LogWriter
+
         self.path = path
         self.failed = ""
         self._partial = path.with_name(f".partial-{path.name}")

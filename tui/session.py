@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from core.acts import Act
 from core.ids import TopicPartition
@@ -18,8 +18,6 @@ from core.journal.events import DETAIL, NOTABLE, EventTuple
 from core.sim.cluster import Cluster
 from core.sim.glance import Glance
 from core.view import ClusterView
-from scenarios.eventlog import Header
-from scenarios.recording import OldSession
 from tui.branches import FIRST_NAME, Bookmark, Branch, Keeper
 from tui.course import Outlet, Position, Start, Tape
 from tui.motion import FRAME_BUDGET, MAX_FRAME, Motion
@@ -28,6 +26,10 @@ from tui.replay import Goal, Known, Replay
 from tui.rewriting import Rewriting
 from tui.ring import Rings, sentence
 from tui.watching import Watch
+
+if TYPE_CHECKING:
+    from scenarios.eventlog import Header
+    from scenarios.recording import OldSession
 
 
 class LogLike(Protocol):

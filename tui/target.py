@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -13,19 +12,16 @@ from core.acts import Act, Consume, Load
 from core.journal.events import EventTuple
 from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
-from core.sim.keyframe import Keyframe
 from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
 from scenarios.errors import InputError
-from scenarios.eventlog import Header, LogWriter, make_header
-from scenarios.language.script import Scenario
 from scenarios.play_target import PlayTarget
-from scenarios.recording import session_script
-from scenarios.runner import Run, Standing, State
 from tui.course import Course, FreeCourse, Start
 from tui.metrics_history import History
-from tui.panels.scenario import Expected, ScenarioState, Verdict
-from tui.ring import act_in_words
+from tui.panels.scenario import ScenarioState
 from tui.session import Session
+
+if TYPE_CHECKING:
+    from scenarios.eventlog import Header
 
 DEFAULT_SPEC: Final = ClusterSpec(
     brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
@@ -86,6 +82,8 @@ class Stage:
 
     def script(self, name: str) -> str:
         """The session up to now as a scenario script that makes the same events."""
+        from scenarios.recording import session_script
+
         session = self.session
         session.mark_end()
         notes = [(mark.position.time, mark.note) for mark in session.bookmarks if mark.note and mark.branch == session.branch.name]
@@ -109,95 +107,6 @@ def script_name(path: Path) -> str:
     return kept[:80] or "session"
 
 
-@attrs.frozen
-class KeptRun:
-    """A scenario's run as it stood."""
-
-    scenario: Scenario
-    release: Release
-    seed: int
-    keyframe: Keyframe
-    standing: Standing
-
-    @property
-    def size(self) -> int:
-        """How many objects it is made of."""
-        return len(self.keyframe)
-
-    def bring_back(self, sink: Callable[[EventTuple], None]) -> ScenarioCourse:
-        """A course that goes on from there."""
-        return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing)))
-
-
-class ScenarioCourse:
-    """A scenario's run as a course: its steps come when they are due, exactly as they do headless."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.cluster = run.cluster
-        self._by_hand = run.scenario.spec.pace is Pace.BY_HAND
-
-    @property
-    def stepwise(self) -> bool:
-        """Whether the next thing is a step by hand, which takes no virtual time."""
-        return self._by_hand and not self.run.finished
-
-    @property
-    def finished(self) -> bool:
-        """Whether the script has come to its end."""
-        return self.run.finished
-
-    def next_due(self) -> int | None:
-        """When the next step of the script or the next thing in the cluster is due."""
-        return self.run.next_due()
-
-    def step(self) -> bool:
-        """Carry out one step, or let the cluster handle what is due next."""
-        due = self.run.next_due()
-        if due is None:
-            return False
-        self.run.advance_to(max(due, self.cluster.now), steps=1)
-        if self.run.next_step is None and not self.run.finished:
-            self.run.advance_to(self.cluster.now)
-        return True
-
-    def advance_to(self, time_us: int) -> None:
-        """Run up to that time."""
-        self.run.advance_to(time_us)
-
-    def keep(self) -> KeptRun:
-        """It as it stands now."""
-        run = self.run
-        return KeptRun(run.scenario, run.release, run.seed, self.cluster.snapshot(), run.standing())
-
-    def after_act(self) -> None:
-        """Somebody acted: what the script waits for may hold now."""
-        step = self.run.next_step
-        if step is not None and step.until is not None:
-            self.run.advance_to(self.cluster.now, steps=1)
-
-
-def scenario_state(run: Run) -> ScenarioState:
-    """How a run stands, for the screen."""
-    verdicts = {State.PENDING: Verdict.PENDING, State.HELD: Verdict.HELD, State.FAILED: Verdict.FAILED}
-    expected = tuple(
-        Expected(verdicts[check.state], check.text, check.note, check.expected, check.got, f'line {check.place.line}')
-        for check in run.expectations
-    )  # fmt: skip
-    step = run.next_step
-    coming = ""
-    if step is not None:
-        words = ", ".join(_words(act) for act in step.acts) or (f"until {step.until.text}" if step.until is not None else "")
-        coming = f"{words} ({step.note})" if step.note and words else step.note or words
-    return ScenarioState(run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "", run.finished)
-
-
-def _words(act: Act) -> str:
-    """An act in words, what is as usual left out."""
-    fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
-    return act_in_words(act.word, json.dumps(fields))
-
-
 def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
     """Build what is to be played.
 
@@ -212,13 +121,22 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
     name = script_name(chosen.record) if chosen.record is not None else None if scenario is None else scenario.name
 
     def header() -> Header:
+        from scenarios.eventlog import make_header
+
         return make_header(spec, chosen.release, chosen.seed, name)
 
-    writer = None if chosen.log is None else LogWriter(chosen.log, header())
+    writer = None
+    if chosen.log is not None:
+        from scenarios.eventlog import LogWriter
+
+        writer = LogWriter(chosen.log, header())
 
     def under(release: Release) -> Start:
         def start(sink: Callable[[EventTuple], None]) -> Course:
             if scenario is not None:
+                from scenarios.runner import Run
+                from tui.scenario_course import ScenarioCourse
+
                 return ScenarioCourse(Run(scenario, release, chosen.seed, sink))
             return FreeCourse(Cluster(spec, release, chosen.seed, sink))
 
@@ -237,6 +155,10 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
         raise
 
     def state() -> ScenarioState | None:
+        if scenario is None:
+            return None
+        from tui.scenario_course import ScenarioCourse, scenario_state
+
         course = session.course.course
         return scenario_state(course.run) if isinstance(course, ScenarioCourse) else None
 

@@ -16,7 +16,7 @@ from tui.panels.timeline import Timeline
 from tui.replay import Goal, Replay
 from tui.screen import MainScreen
 from tui.situation import Option, Question
-from tui.watching import parse_watch
+from tui.watching import Watch
 
 MOST_LISTED: Final = 30
 """Bookmarks and branches that a question lists at most, the newest first."""
@@ -207,9 +207,15 @@ class Travel(MainScreen):
 
     # --- conditions ------------------------------------------------------------------------------------------------
 
+    def _watch_for(self, text: str) -> Watch:
+        """What that says to look for."""
+        from tui.watch_words import parse_watch
+
+        return parse_watch(text, self.view)
+
     def _no_condition(self, text: str) -> str | None:
         try:
-            parse_watch(text, self.view)
+            self._watch_for(text)
         except ValueError as wrong:
             return str(wrong)
         return None
@@ -227,7 +233,7 @@ class Travel(MainScreen):
 
     def _go_until(self, text: str) -> None:
         self._leave_moment()
-        self.session.look_until(text, parse_watch(text, self.view))
+        self.session.look_until(text, self._watch_for(text))
         self.refresh_view()
 
     def _back_until(self) -> None:
@@ -242,7 +248,7 @@ class Travel(MainScreen):
             else:
                 self.say(f"before this there was no such moment: {text}", refused=True)
 
-        self.session.back_to_when(text, parse_watch(text, self.view), done)
+        self.session.back_to_when(text, self._watch_for(text), done)
         self.refresh_view()
 
     # --- what differs ----------------------------------------------------------------------------------------------

@@ -14,14 +14,12 @@ import attrs
 
 from core.ids import NO_LEADER, TopicPartition
 from core.journal.events import EventTuple, decode
+from core.metrics import CONTROLLER
 from core.metrics.meter import Meter
 from core.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.release import Release
 from core.settings import Settings
 from core.spec import ClusterSpec
-
-CONTROLLER: Final = -1
-"""The broker number under which the controller's MBeans are kept."""
 
 REQUEST_BYTES: Final = 200
 """Bytes of a request or response beside its records, as the request queue counts them."""

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from core import acts
+from core.metrics import CONTROLLER
 from core.metrics.meter import Meter
-from core.metrics.observer import CONTROLLER, MetricsObserver, Sample
+from core.metrics.observer import MetricsObserver, Sample
 from core.metrics.request_queue import ThreadPool
 from core.release import CURRENT
 from core.sim.cluster import Cluster

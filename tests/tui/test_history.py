@@ -30,8 +30,9 @@ from tui.cli import main
 from tui.course import Position
 from tui.panels.scenario import ScenarioState
 from tui.replay import Goal
+from tui.scenario_course import KeptRun, ScenarioCourse, scenario_state
 from tui.session import Session
-from tui.target import KeptRun, ScenarioCourse, Stage, scenario_state, set_stage
+from tui.target import Stage, set_stage
 from tui.watching import BecomesTrue
 
 SMALL = ClusterSpec(

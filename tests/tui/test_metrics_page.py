@@ -10,7 +10,8 @@ from core.release import CURRENT
 from core.units import SECOND
 from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import playing, screen_text
-from tui.metrics_history import METRICS, MOST, Folded, History, Series
+from tui.metrics_folded import Folded
+from tui.metrics_history import METRICS, MOST, History, Series
 from tui.palette import COLOUR
 from tui.picture import play_to
 from tui.screens.metrics import Line, grade, number, paint_metrics, rates, sparkline, worst_first

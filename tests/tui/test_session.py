@@ -21,8 +21,9 @@ from tests.tui.fake_cluster import FakeCluster
 from tests.tui.states import SPEC
 from tui.course import FreeCourse
 from tui.motion import SPEEDS
+from tui.scenario_course import ScenarioCourse, scenario_state
 from tui.session import Session
-from tui.target import ScenarioCourse, scenario_state, set_stage
+from tui.target import set_stage
 
 
 def fake_session(**wanted: float) -> Session:

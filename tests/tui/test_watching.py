@@ -10,7 +10,7 @@ from core.sim.cluster import Cluster
 from core.units import SECOND
 from tests.tui.test_history import SMALL, arrive, stage_of
 from tui.session import Session
-from tui.watching import parse_watch
+from tui.watch_words import parse_watch
 
 
 def a_life() -> Session:

@@ -50,11 +50,11 @@ def release_of(text: str | None) -> Release | None:
 
 def seed_of(text: str | None) -> int | None:
     """The number of `--seed`."""
+    if text is None:
+        return None
     from scenarios.errors import InputError
     from scenarios.language.script import MAX_SEED
 
-    if text is None:
-        return None
     if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) > MAX_SEED:
         raise InputError(f"--seed: '{text[:40]}' is no seed; write a whole number from 0 to {MAX_SEED}")
     return int(text)

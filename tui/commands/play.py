@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,15 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
 
 
 def _play(arguments: argparse.Namespace) -> int:
+    gc.disable()  # Until the first screen stands next to nothing is garbage, the modules that are loaded for it least of all.
+    try:
+        return _open(arguments)
+    finally:
+        gc.enable()
+
+
+def _open(arguments: argparse.Namespace) -> int:
+    """Open what the arguments name; returns when it is left."""
     from pathlib import Path
 
     import attrs

@@ -157,7 +157,6 @@ class ComparePage(Page):
     """The page: Enter chooses what to compare with, ↑ and ↓ scroll."""
 
     name: ClassVar[str] = "compare"
-    label: ClassVar[str] = "Compare"
     wide: ClassVar[bool] = True
     calm: ClassVar[bool] = False
 

@@ -138,8 +138,6 @@ class DurabilityPage(Page):
     """The page: ↑ and ↓ choose a harm, Enter shows the event behind it."""
 
     name: ClassVar[str] = "durability"
-    label: ClassVar[str] = "Durability"
-    brief: ClassVar[str] = "Harm"
 
     _selected = 0
     _entries: list[Entry] = []  # noqa: RUF012

@@ -155,8 +155,6 @@ class LanePage(Page):
     """The page: ↑ and ↓ choose an event, < goes to its cause, f changes how much is shown, G follows the newest."""
 
     name: ClassVar[str] = "lane"
-    label: ClassVar[str] = "Messages"
-    brief: ClassVar[str] = "Lane"
 
     _lane: Lane | None = None
     _level = DETAIL

@@ -9,9 +9,11 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.metrics.observer import CONTROLLER, MetricsObserver
+from core.metrics import CONTROLLER
+from core.metrics.observer import MetricsObserver
 from core.units import format_clock
-from tui.metrics_history import METRICS, Folded, Metric, Series, Values
+from tui.metrics_folded import Folded
+from tui.metrics_history import METRICS, Metric, Series, Values
 from tui.palette import Palette
 from tui.rows import Row, blank, clip, rule, wrap
 from tui.screens.page import Page
@@ -173,7 +175,6 @@ class MetricsPage(Page):
     """The page: ↑ and ↓ choose a metric."""
 
     name: ClassVar[str] = "metrics"
-    label: ClassVar[str] = "Metrics"
     wide: ClassVar[bool] = True
 
     _selected: str = ""

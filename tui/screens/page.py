@@ -31,15 +31,12 @@ class Page:
 
     Attributes:
         name: its id, as in the action that opens it.
-        label: one word for the line of tabs; `brief` a shorter one where there is little room.
         calm: whether it may be told anew less often than frames come while nothing but offsets changes.
         wide: whether it shows offsets of other partitions than the selected one.
         top: the first line of its content that is shown, for pages that scroll.
     """
 
     name: ClassVar[str] = ""
-    label: ClassVar[str] = ""
-    brief: ClassVar[str] = ""
     wide: ClassVar[bool] = False
     calm: ClassVar[bool] = True
 
@@ -171,7 +168,8 @@ class PagePanel(Lines, can_focus=True):
         """Show a page."""
         self.page = page
         width, height = self.box
-        lines = [paint_tabs(tabs, page.label, self.paint, width), *page.lines(width, max(0, height - 1))][:height]
+        current = next(name for _, name, _, action in tabs if action == f"screen-{page.name}")
+        lines = [paint_tabs(tabs, current, self.paint, width), *page.lines(width, max(0, height - 1))][:height]
         while len(lines) < height:
             lines.append(blank(width))
         self.show(lines)

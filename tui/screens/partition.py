@@ -334,7 +334,6 @@ class PartitionPage(Page):
     """The page: ↑ and ↓ go from partition to partition in the overview's order, PgUp and PgDn scroll."""
 
     name: ClassVar[str] = "partition"
-    label: ClassVar[str] = "Partition"
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now."""

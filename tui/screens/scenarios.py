@@ -163,8 +163,6 @@ class ScenariosPage(Page):
     """The page: ↑ and ↓ choose a scenario, Enter starts it, / filters."""
 
     name: ClassVar[str] = "scenarios"
-    label: ClassVar[str] = "Scenarios"
-    brief: ClassVar[str] = "Library"
 
     _entries: list[Entry] | None = None
     _selected = ""

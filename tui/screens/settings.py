@@ -202,7 +202,6 @@ class SettingsPage(Page):
     """The page: ↑ and ↓ choose a setting, Enter edits it, / filters."""
 
     name: ClassVar[str] = "settings"
-    label: ClassVar[str] = "Settings"
 
     _selected = "min.insync.replicas"
     _wanted = ""

@@ -1,0 +1,110 @@
+"""A scenario's run as a course that somebody watches: its steps come when they are due, exactly as they do headless.
+
+Loaded with the first scenario that is played; a cluster that is played freely needs none of the script language.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import attrs
+
+from core.acts import Act
+from core.journal.events import EventTuple
+from core.release import Release
+from core.sim.keyframe import Keyframe
+from core.spec import Pace
+from scenarios.language.script import Scenario
+from scenarios.runner import Run, Standing, State
+from tui.panels.scenario import Expected, ScenarioState, Verdict
+from tui.ring import act_in_words
+
+
+@attrs.frozen
+class KeptRun:
+    """A scenario's run as it stood."""
+
+    scenario: Scenario
+    release: Release
+    seed: int
+    keyframe: Keyframe
+    standing: Standing
+
+    @property
+    def size(self) -> int:
+        """How many objects it is made of."""
+        return len(self.keyframe)
+
+    def bring_back(self, sink: Callable[[EventTuple], None]) -> ScenarioCourse:
+        """A course that goes on from there."""
+        return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing)))
+
+
+class ScenarioCourse:
+    """A scenario's run as a course: its steps come when they are due, exactly as they do headless."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.cluster = run.cluster
+        self._by_hand = run.scenario.spec.pace is Pace.BY_HAND
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether the next thing is a step by hand, which takes no virtual time."""
+        return self._by_hand and not self.run.finished
+
+    @property
+    def finished(self) -> bool:
+        """Whether the script has come to its end."""
+        return self.run.finished
+
+    def next_due(self) -> int | None:
+        """When the next step of the script or the next thing in the cluster is due."""
+        return self.run.next_due()
+
+    def step(self) -> bool:
+        """Carry out one step, or let the cluster handle what is due next."""
+        due = self.run.next_due()
+        if due is None:
+            return False
+        self.run.advance_to(max(due, self.cluster.now), steps=1)
+        if self.run.next_step is None and not self.run.finished:
+            self.run.advance_to(self.cluster.now)
+        return True
+
+    def advance_to(self, time_us: int) -> None:
+        """Run up to that time."""
+        self.run.advance_to(time_us)
+
+    def keep(self) -> KeptRun:
+        """It as it stands now."""
+        run = self.run
+        return KeptRun(run.scenario, run.release, run.seed, self.cluster.snapshot(), run.standing())
+
+    def after_act(self) -> None:
+        """Somebody acted: what the script waits for may hold now."""
+        step = self.run.next_step
+        if step is not None and step.until is not None:
+            self.run.advance_to(self.cluster.now, steps=1)
+
+
+def scenario_state(run: Run) -> ScenarioState:
+    """How a run stands, for the screen."""
+    verdicts = {State.PENDING: Verdict.PENDING, State.HELD: Verdict.HELD, State.FAILED: Verdict.FAILED}
+    expected = tuple(
+        Expected(verdicts[check.state], check.text, check.note, check.expected, check.got, f'line {check.place.line}')
+        for check in run.expectations
+    )  # fmt: skip
+    step = run.next_step
+    coming = ""
+    if step is not None:
+        words = ", ".join(_words(act) for act in step.acts) or (f"until {step.until.text}" if step.until is not None else "")
+        coming = f"{words} ({step.note})" if step.note and words else step.note or words
+    return ScenarioState(run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "", run.finished)
+
+
+def _words(act: Act) -> str:
+    """An act in words, what is as usual left out."""
+    fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
+    return act_in_words(act.word, json.dumps(fields))
