@@ -10,18 +10,20 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
 from core.acts import Act
-from core.detail import Harm, PartitionDetail
 from core.ids import TopicPartition
 from core.journal.events import EventTuple
 from core.settings import Settings
 from core.sim.cluster import Cluster
 from core.sim.keyframe import Keyframe
 from core.view import ClusterView
+
+if TYPE_CHECKING:
+    from core.detail import Harm, PartitionDetail
 
 
 class ClusterLike(Protocol):

@@ -56,7 +56,10 @@ class Controller(Node):
         heartbeats: who is alive.
         replication: partitions and topics.
         last_contact: when each broker's last heartbeat arrived, µs.
+        active: the address of the active controller.
     """
+
+    active = CONTROLLER
 
     def __init__(
         self,

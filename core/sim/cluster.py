@@ -7,35 +7,36 @@ same events, byte for byte.
 from __future__ import annotations
 
 import random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from core.account import Account
 from core.acts import Act
 from core.broker.broker import Broker
-from core.broker.disk import Disk
-from core.broker.zookeeper_broker import ZooKeeperBroker
 from core.clients.client import Client
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.controller.controller import Controller
 from core.controller.metadata_log import MetadataLog
-from core.controller.quorum import ControllerNode, Quorum, QuorumController
-from core.controller.zookeeper.control import ZooKeeperControl
-from core.detail import Harm, PartitionDetail
-from core.ids import CONTROLLER, TopicPartition
+from core.ids import TopicPartition
 from core.journal.recorder import Journal, Sink
 from core.messages import Administration
 from core.node import Node
 from core.release import CURRENT, Release
-from core.settings import SETTINGS, Settings, setting_named
-from core.sim import deeds, detail, keyframe, observe
+from core.settings import Settings, setting_named
+from core.sim import deeds, keyframe, observe
 from core.sim.exposure import Exposure
 from core.sim.keyframe import Keyframe
 from core.sim.network import Network
+from core.sim.planes import plane_of
 from core.sim.quiet import QuietRounds
 from core.sim.scheduler import END, Entry, Scheduler
 from core.spec import ClusterSpec, ControlPlane, Pace
 from core.view import ClusterView, PartitionView
+
+if TYPE_CHECKING:
+    from core.controller.quorum import ControllerNode, Quorum
+    from core.controller.zookeeper.control import ZooKeeperControl
+    from core.detail import Harm, PartitionDetail
 
 MAX_TIME: Final = 10**15
 """The end of virtual time, µs (some 31 years): whoever runs further has made a mistake."""
@@ -46,6 +47,7 @@ class Cluster:
 
     Attributes:
         spec, release, seed: what it was built from.
+        zookeeper: whether a ZooKeeper-era controller runs it.
         now: virtual time in µs.
         journal, account, settings: the recorder, the durability account, the controller's settings.
         exposure: who may be elected and lacks committed records.
@@ -89,18 +91,10 @@ class Cluster:
             0 if quiet else net.reorder_ppm,
         )
         self.metadata = MetadataLog()
-        self.settings = self._settings()
-        racks = {broker.id: broker.rack for broker in spec.brokers}
-        self.controller: Controller | ZooKeeperControl
-        if release.zookeeper and not spec.controllers and spec.control_plane is ControlPlane.BY_RELEASE:
-            self.controller = ZooKeeperControl(
-                self.settings, self.network, self.journal, self.account, racks, seed=seed, by_hand=self.by_hand
-            )
-        else:
-            controller = QuorumController if spec.controllers else Controller
-            self.controller = controller(
-                self.settings, self.metadata, self.network, self.journal, self.account, racks, seed=seed, by_hand=self.by_hand
-            )
+        self.settings = self.settings_of_spec()
+        self.zookeeper = release.zookeeper and not spec.controllers and spec.control_plane is ControlPlane.BY_RELEASE
+        plane = plane_of(self)
+        self.controller: Controller | ZooKeeperControl = plane.make_controller(self)
         self.brokers: dict[int, Broker] = {}
         self.clients: dict[str, Client] = {}
         self.quorum: Quorum | None = None
@@ -110,7 +104,9 @@ class Cluster:
         self.paused: dict[str, tuple[int, list[Entry]]] = {}
         self.exposure = Exposure(self)
         self.quiet_rounds = QuietRounds(self)
-        self._build()
+        plane.build(self)
+        if self.by_hand:
+            self.settle()
         if elide and not self.by_hand:
             for broker in self.brokers.values():
                 broker.quiet_rounds = self.quiet_rounds
@@ -120,12 +116,8 @@ class Cluster:
         """Virtual time in µs."""
         return self.journal.now
 
-    @property
-    def zookeeper(self) -> bool:
-        """Whether a ZooKeeper-era controller runs it."""
-        return isinstance(self.controller, ZooKeeperControl)
-
-    def _settings(self) -> Settings:
+    def settings_of_spec(self) -> Settings:
+        """The settings that it is built with."""
         settings = Settings(self.release)
         for name, value in self.spec.settings:
             settings.set(name, value)
@@ -135,87 +127,10 @@ class Cluster:
                 settings.set(name, value, broker=broker.id)
         return settings
 
-    def _build(self) -> None:
-        spec, controller = self.spec, self.controller
-        if isinstance(controller, ZooKeeperControl):
-            self._build_zookeeper(controller)
-            return
-        if not spec.controllers:
-            self.nodes[CONTROLLER] = controller
-        epochs = {
-            broker.id: controller.boot_broker(broker.id, up=broker.up, directories=Disk.of(broker.id, broker.log_dirs).ids())
-            for broker in spec.brokers
-        }
-        phases = random.Random(f"{self.seed}:heartbeats")
-        for topic in spec.topics:
-            controller.replication.create_topic(topic)
-        for each in spec.brokers:
-            broker = Broker(
-                each,
-                self._settings(),
-                self.metadata,
-                self.network,
-                self.journal,
-                self.account,
-                by_hand=self.by_hand,
-                controllers=spec.controllers,
-            )
-            broker.directories.copy_speed = spec.disk_speed
-            self.brokers[each.id] = broker
-            self.nodes[broker.address] = broker
-            self.network.alive[broker.address] = each.up
-        self._build_quorum()
-        for each in spec.brokers:
-            broker = self.brokers[each.id]
-            phase = 1 + phases.randrange(broker.heartbeat_interval)
-            if each.up:
-                broker.boot(epochs[each.id], phase)
-        controller.replication.log_ends = self._log_end
-        controller.boot()
-        if self.by_hand:
-            self.settle()
-
-    def _log_end(self, broker: int, tp: TopicPartition) -> tuple[int, int]:
+    def log_end(self, broker: int, tp: TopicPartition) -> tuple[int, int]:
         """A replica's log end and last epoch, as an all-knowing controller would elect by (guard `elect-from-isr` off)."""
         log = self.brokers[broker].disk.logs.get(tp)
         return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
-
-    def _build_quorum(self) -> None:
-        """Make the controllers and their voters; a combined one lives in its broker's process."""
-        if not isinstance(self.controller, QuorumController):
-            return
-        self.controller.detach()
-        self.controller.administration = self.administration
-        for name in self.spec.controllers:
-            if name not in self.nodes:
-                self.controllers[name] = self.nodes[name] = ControllerNode(name, self.network, self.journal)
-        self.quorum = Quorum(self.controller, self.metadata, self.journal)
-        self.quorum.boot([self.nodes[name] for name in self.spec.controllers], self.seed)
-        for name, voter in self.quorum.voters.items():
-            node = self.nodes[name]
-            assert isinstance(node, (ControllerNode, Broker))
-            node.voter = voter
-
-    def _build_zookeeper(self, control: ZooKeeperControl) -> None:
-        spec = self.spec
-        self.nodes[control.zookeeper.address] = control.zookeeper
-        for each in spec.brokers:
-            node = ZooKeeperBroker(each, self._settings(), self.network, self.journal, self.account, by_hand=self.by_hand)
-            node.directories.copy_speed = spec.disk_speed
-            self.brokers[each.id] = self.nodes[node.address] = control.nodes[each.id] = node
-            self.network.alive[node.address] = each.up
-            control.boot_broker(each.id, up=each.up)
-        for topic in spec.topics:
-            control.replication.create_topic(topic)
-            for name, value in topic.config:
-                if name in SETTINGS:
-                    for broker in self.brokers.values():
-                        broker.settings.set(name, value, topic=topic.name)
-        for broker in self.brokers.values():
-            broker.refresh_settings()
-        control.boot()
-        if self.by_hand:
-            self.settle()
 
     # --- time ------------------------------------------------------------------------------------------------------
 
@@ -270,7 +185,7 @@ class Cluster:
         if self.quorum is not None:
             active = self.quorum.active()
             return "" if active is None else active.name
-        return self.controller.active if isinstance(self.controller, ZooKeeperControl) else CONTROLLER
+        return self.controller.active
 
     # --- acts and views --------------------------------------------------------------------------------------------
 
@@ -337,8 +252,12 @@ class Cluster:
         Raises:
             KeyError: there is none of that name.
         """
+        from core.sim import detail
+
         return detail.partition_detail(self, tp)
 
     def harm(self) -> Harm:
         """What is lost and what is exposed now, by partition and producer, with the events behind it."""
+        from core.sim import detail
+
         return detail.harm(self)

@@ -9,7 +9,6 @@ from core.broker.broker import Broker
 from core.clients.client import Client
 from core.clock import MILLION, Clock
 from core.controller.controller import Controller
-from core.controller.quorum import ControllerNode
 from core.errors import ActRefused
 from core.ids import CONTROLLER, ZOOKEEPER
 from core.journal import events
@@ -29,7 +28,7 @@ def _set_clock(cluster: Cluster, act: acts.SetClock) -> find.Doing:
         raise ActRefused(f"the clock of {act.node} is always right; set that of a broker, of a client, or of the one controller")
     name = find.node(cluster, act.node)
     node = cluster.nodes[name]
-    if isinstance(node, ControllerNode):
+    if name in cluster.controllers:
         raise ActRefused(f"the clock of {name} is always right; set that of a broker, of a client, or of the one controller")
 
     def doing() -> None:

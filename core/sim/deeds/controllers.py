@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import acts
-from core.controller.quorum import ControllerNode
 from core.errors import ActRefused
 from core.ids import CONTROLLER
 from core.journal import events
 from core.sim.deeds import find
 
 if TYPE_CHECKING:
+    from core.controller.quorum import ControllerNode
     from core.sim.cluster import Cluster
 
 

@@ -1,0 +1,42 @@
+"""The control plane before KRaft: ZooKeeper, and a broker that is the controller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.broker.zookeeper_broker import ZooKeeperBroker
+from core.controller.zookeeper.control import ZooKeeperControl
+from core.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from core.sim.cluster import Cluster
+
+
+def make_controller(cluster: Cluster) -> ZooKeeperControl:
+    """ZooKeeper with what stands in it; the controller is one of the brokers."""
+    racks = {broker.id: broker.rack for broker in cluster.spec.brokers}
+    return ZooKeeperControl(
+        cluster.settings, cluster.network, cluster.journal, cluster.account, racks, seed=cluster.seed, by_hand=cluster.by_hand
+    )
+
+
+def build(cluster: Cluster) -> None:
+    """Make its nodes."""
+    spec, control = cluster.spec, cluster.controller
+    assert isinstance(control, ZooKeeperControl)
+    cluster.nodes[control.zookeeper.address] = control.zookeeper
+    for each in spec.brokers:
+        node = ZooKeeperBroker(each, cluster.settings_of_spec(), cluster.network, cluster.journal, cluster.account, by_hand=cluster.by_hand)
+        node.directories.copy_speed = spec.disk_speed
+        cluster.brokers[each.id] = cluster.nodes[node.address] = control.nodes[each.id] = node
+        cluster.network.alive[node.address] = each.up
+        control.boot_broker(each.id, up=each.up)
+    for topic in spec.topics:
+        control.replication.create_topic(topic)
+        for name, value in topic.config:
+            if name in SETTINGS:
+                for broker in cluster.brokers.values():
+                    broker.settings.set(name, value, topic=topic.name)
+    for broker in cluster.brokers.values():
+        broker.refresh_settings()
+    control.boot()
