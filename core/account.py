@@ -119,12 +119,19 @@ class PartitionAccount:
             both[term] = read if acked is None else acked.union(read)
         return both
 
+    def has_all(self, log: ReplicaLog | None) -> bool:
+        """Whether a log that is like the one that counts holds all that is committed; False: it has to be looked at."""
+        mine = self.log
+        if mine is log:
+            return mine is not None
+        if mine is None or log is None or log.leo < self.committed_end:
+            return False
+        return log.starts == mine.starts and log.terms == mine.terms
+
     def lacks(self, log: ReplicaLog | None) -> dict[Term, Intervals]:
         """The committed records that a log does not hold; what retention has removed is not missed."""
         mine = self.log
-        if mine is None or not self.committed or mine is log:
-            return {}
-        if log is not None and log.leo >= self.committed_end and log.starts == mine.starts and log.terms == mine.terms:
+        if mine is None or not self.committed or self.has_all(log):
             return {}
         start = max(mine.log_start, 0 if log is None else log.log_start)
         present = {} if log is None else _present(log)

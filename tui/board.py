@@ -27,13 +27,12 @@ from tui.hints import hints
 from tui.keeping import Keeping
 from tui.layout import Layout, SizeClass, arrange
 from tui.looking import Looking
-from tui.metrics_history import MANY
 from tui.paging import TABS, Paging
 from tui.palette import Palette
 from tui.panels.account import AccountPanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
-from tui.panels.footer import Footer, Note
+from tui.panels.footer import Footer, Hint, Note
 from tui.panels.grid import Grid
 from tui.panels.header import Clock, Header
 from tui.panels.inspector import Inspector
@@ -88,6 +87,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._worst_first = False
         self._which = ""
         self._note: Note | None = None
+        self._hints: tuple[Hint, ...] = ()
         self._note_number = 0
         self._before_full = 1.0
         self._last_frame = 0.0
@@ -256,15 +256,13 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         chosen = () if self._partition is None else (self._partition,)
         if exactly:
             return session.glance(chosen, most=MOST_AT_ONCE)
-        if count <= MANY and self.stage.history.due(session.cluster.now, session.branch.name, count):
-            return session.glance(chosen)
         shown = None if self.page is not None and self.page.wide else self._shown
         return session.glance(chosen, shown=shown, most=None if count <= MOST_EXACT else MOST_AT_ONCE)
 
     def _sample(self) -> None:
         """The metrics of this moment, for their history."""
         branch = self.session.branch
-        self.stage.history.observe(self.view, branch.name, branch.origin)
+        self.stage.history.observe(self.view, branch.name, branch.origin, self.session.lags)
 
     def _use_rings(self) -> None:
         """After a way through time the events stand in other rings."""
@@ -322,7 +320,9 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
                 end_key=self.key("to-end"),
             )
         )
-        self.footer.update(hints(self.situation(), moving=session.moving), self._note)
+        if self._is_due(2):
+            self._hints = hints(self.situation(), moving=session.moving)
+        self.footer.update(self._hints, self._note)
         if layout.size is SizeClass.MINIMAL:
             ring = session.rings.of(NOTABLE)
             self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, self._broker)

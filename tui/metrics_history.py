@@ -265,13 +265,14 @@ class History:
     def __init__(self) -> None:
         self._branches: dict[str, Series] = {}
 
-    def due(self, now: int, branch: str, partitions: int) -> bool:
-        """Whether `observe` would take a sample at that time of a cluster with so many partitions."""
-        series = self._branches.get(branch)
-        return series is None or not series.times or now >= series.times[-1] + series.step * (4 if partitions > MANY else 1)
+    def observe(self, view: ClusterView, branch: str, origin: str, lags: Callable[[], Values | None] | None = None) -> None:
+        """Take a sample if one is due: at a time for which there is none yet.
 
-    def observe(self, view: ClusterView, branch: str, origin: str) -> None:
-        """Take a sample if one is due: at a time for which there is none yet."""
+        Args:
+            view: the moment.
+            branch, origin: where the session is, and the branch that this one parted from.
+            lags: what each broker lacks (`Session.lags`), where the view's offsets may be old.
+        """
         series = self._branches.get(branch)
         if series is None:
             parent = self._branches.get(origin)
@@ -280,7 +281,11 @@ class History:
         step = series.step * (4 if many else 1)
         if series.times and view.now < series.times[-1] + step:
             return
-        series.add(view.now, {m.name: m.folded(m.of(view)) for m in METRICS if m.of is not None and not (many and m.dear)})
+        values = {m.name: m.folded(m.of(view)) for m in METRICS if m.of is not None and not m.dear}
+        if not many:
+            lagging = None if lags is None else lags()
+            values |= {m.name: m.folded(m.of(view) if lagging is None else lagging) for m in METRICS if m.of is not None and m.dear}
+        series.add(view.now, values)
 
     def of(self, branch: str) -> Series:
         """The samples of a branch."""

@@ -81,33 +81,39 @@ class Hues:
 
 
 def made_of(hues: Hues, *, bold: bool = False) -> Palette:
-    """A palette of these hues; `bold`: what is usually plain is bold too."""
+    """A palette of these hues; `bold`: what is usually plain is bold too. Roles that look alike share one style (`Row.add`)."""
     plain = bold or None
+    known: dict[Style, Style] = {}
+
+    def style(color: str | None = None, bgcolor: str | None = None, bold: bool | None = None) -> Style:
+        made = Style(color=color, bgcolor=bgcolor, bold=bold)
+        return known.setdefault(made, made)
+
     return Palette(
-        base=Style(color=hues.text, bgcolor=hues.background),
-        text=Style(color=hues.text),
-        strong=Style(color=hues.strong, bold=True),
-        muted=Style(color=hues.muted),
-        faint=Style(color=hues.faint),
-        title=Style(color=hues.muted, bold=True),
-        title_focused=Style(color=hues.accent, bold=True),
-        brand=Style(color=hues.background, bgcolor=hues.accent, bold=True),
-        key=Style(color=hues.key, bold=True),
-        key_off=Style(color=hues.faint),
-        good=Style(color=hues.good, bold=plain),
-        warn=Style(color=hues.warn, bold=plain),
-        bad=Style(color=hues.bad, bold=True),
-        alarm=Style(color=hues.background, bgcolor=hues.bad, bold=True),
-        leader=Style(color=hues.leader, bold=True),
-        broker=Style(color=hues.broker, bold=True),
-        partition=Style(color=hues.partition, bold=True),
-        number=Style(color=hues.strong),
-        committed=Style(color=hues.committed),
-        pending=Style(color=hues.warn),
-        missing=Style(color=hues.faint),
-        you=Style(color=hues.key),
-        row=Style(bgcolor=hues.raised),
-        cursor=Style(bgcolor=hues.cursor),
+        base=style(color=hues.text, bgcolor=hues.background),
+        text=style(color=hues.text),
+        strong=style(color=hues.strong, bold=True),
+        muted=style(color=hues.muted),
+        faint=style(color=hues.faint),
+        title=style(color=hues.muted, bold=True),
+        title_focused=style(color=hues.accent, bold=True),
+        brand=style(color=hues.background, bgcolor=hues.accent, bold=True),
+        key=style(color=hues.key, bold=True),
+        key_off=style(color=hues.faint),
+        good=style(color=hues.good, bold=plain),
+        warn=style(color=hues.warn, bold=plain),
+        bad=style(color=hues.bad, bold=True),
+        alarm=style(color=hues.background, bgcolor=hues.bad, bold=True),
+        leader=style(color=hues.leader, bold=True),
+        broker=style(color=hues.broker, bold=True),
+        partition=style(color=hues.partition, bold=True),
+        number=style(color=hues.strong),
+        committed=style(color=hues.committed),
+        pending=style(color=hues.warn),
+        missing=style(color=hues.faint),
+        you=style(color=hues.key),
+        row=style(bgcolor=hues.raised),
+        cursor=style(bgcolor=hues.cursor),
     )
 
 
@@ -172,10 +178,9 @@ CURSORS: Final = frozenset(Color.parse(hues.cursor) for hues in HUES.values())
 """The backgrounds of what the keys act on."""
 
 
-LESS: Final = {
-    "dark": {"background": "#121212", "raised": "#262626", "cursor": "#00005f", "faint": "#6c6c6c"},
-    "colour-blind": {"background": "#121212", "raised": "#262626", "cursor": "#00005f"},
-}
+_LESS_DARK: Final = {"background": "#121212", "raised": "#262626", "cursor": "#00005f"}
+
+LESS: Final = {"dark": {**_LESS_DARK, "faint": "#6c6c6c"}, "colour-blind": _LESS_DARK}
 """What else a terminal of 256 colours is given: its nearest dark blues are black and a bright teal."""
 
 

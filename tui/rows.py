@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.cache import FIFOCache
 from textual.strip import Strip
 
 ELLIPSIS: Final = "…"
@@ -17,6 +18,29 @@ ELLIPSIS: Final = "…"
 
 Part = tuple[tuple[Segment, ...], int]
 """A finished part of a line, and how many cells it takes."""
+
+_REMEMBERED: Final = 4
+"""Results that a line remembers of each of Textual's ways to make another line of it."""
+
+
+class Line(Strip):
+    """A strip that has Textual's seven memories of what was made of it only once something is: most lines are written and forgotten."""
+
+    __slots__ = ()
+
+    def __init__(self, segments: Iterable[Segment], cell_length: int) -> None:
+        self._segments = list(segments)
+        self._cell_length = cell_length
+        self._render_cache = None
+        self._link_ids = None
+        self._cell_count = None
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.endswith("_cache"):
+            raise AttributeError(name)
+        memory: FIFOCache[Any, Any] = FIFOCache(_REMEMBERED)
+        setattr(self, name, memory)
+        return memory
 
 
 class Row:
@@ -29,12 +53,11 @@ class Row:
         self.width = 0
 
     def add(self, text: str, style: Style) -> Row:
-        """Put text at the end."""
+        """Put text at the end; what is painted alike (a palette has each style once) becomes one segment."""
         if text:
             segments = self._segments
-            last = segments[-1].style if segments else None
-            if last is style or (last is not None and hash(last) == hash(style) and last == style):
-                segments[-1] = Segment(segments[-1].text + text, last)
+            if segments and segments[-1].style is style:
+                segments[-1] = Segment(segments[-1].text + text, style)
             else:
                 segments.append(Segment(text, style))
             self.width += len(text) if text.isascii() else cell_len(text)
@@ -49,7 +72,7 @@ class Row:
     def put(self, segments: Sequence[Segment], width: int) -> Row:
         """Put finished segments of that many cells in all at the end."""
         own = self._segments
-        if own and segments and (own[-1].style is segments[0].style or own[-1].style == segments[0].style):
+        if own and segments and own[-1].style is segments[0].style:
             own[-1] = Segment(own[-1].text + segments[0].text, own[-1].style)
             segments = segments[1:]
         own.extend(segments)
@@ -74,12 +97,15 @@ class Row:
 
     def strip(self, width: int, under: Style | None = None) -> Strip:
         """The line, cut (with an ellipsis) or padded to a width; `under` is the style beneath everything, to the edge."""
-        strip = Strip(self._segments, self.width)
+        segments = self._segments
         if self.width > width:
-            last = next((segment.style for segment in reversed(self._segments)), None)
-            strip = Strip([*strip.crop(0, max(0, width - 1)), Segment(ELLIPSIS if width > 0 else "", last)])
+            last = next((segment.style for segment in reversed(segments)), None)
+            kept = Strip(segments, self.width).crop(0, max(0, width - 1))
+            strip = Line([*kept, Segment(ELLIPSIS if width > 0 else "", last)], width)
         elif self.width < width:
-            strip = Strip([*self._segments, Segment(" " * (width - self.width))], width)
+            strip = Line([*segments, Segment(" " * (width - self.width))], width)
+        else:
+            strip = Line(segments, width)
         return over(strip, under) if under is not None else strip
 
 
@@ -87,6 +113,14 @@ _over: dict[int, tuple[Style, dict[int, tuple[Style | None, Style]]]] = {}
 """By the identity of the style beneath, and of that above it (both are held, so that no other can take its place): their sum."""
 
 _MOST_PAIRS: Final = 4_096
+
+
+def _sum(under: Style, style: Style | None) -> Style:
+    """One style over another; one of the two themselves where the other adds nothing."""
+    if style is None:
+        return under
+    both = under + style
+    return under if both == under else style if both == style else both
 
 
 def over(strip: Strip, under: Style) -> Strip:
@@ -99,7 +133,7 @@ def over(strip: Strip, under: Style) -> Strip:
     for text, style, control in strip:
         pair = known.get(id(style))
         if pair is None:
-            pair = (style, under if style is None else under + style)
+            pair = (style, _sum(under, style))
             if style is None or not style.meta:
                 known[id(style)] = pair
         segments.append(Segment(text, pair[1], control))

@@ -17,6 +17,7 @@ from core.ids import TopicPartition
 from core.journal.events import DETAIL, NOTABLE, EventTuple
 from core.sim.cluster import Cluster
 from core.sim.glance import Glance
+from core.sim.observe import lags
 from core.view import ClusterView
 from tui.branches import FIRST_NAME, Bookmark, Branch, Keeper
 from tui.course import Outlet, Position, Start, Tape
@@ -370,6 +371,10 @@ class Session(Motion):
         if self._eye is None or self._eye.cluster is not cluster:
             self._eye = Glance(cluster)
         return self._eye.view(also, shown=shown, most=most)
+
+    def lags(self) -> dict[int, float] | None:
+        """Records that the furthest replica of each running broker lacks; None of a cluster that is only like one."""
+        return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
 
     def behind(self, some: Iterable[TopicPartition] | None = None) -> bool:
         """Whether the last glance left anything for later, or one of these partitions."""

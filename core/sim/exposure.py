@@ -58,6 +58,10 @@ class Exposure:
         account = self._cluster.account.of(tp)
         account.fold()
         exposed = Intervals()
+        registration = self._cluster.controller.replication.partitions.get(tp)
+        brokers = self._cluster.brokers
+        if registration is not None and all(account.has_all(brokers[b].disk.logs.get(tp)) for b in registration.replicas if b in brokers):
+            return exposed
         for _, log in self.electable(tp):
             for missing in account.lacks(log).values():
                 exposed = exposed.union(missing)

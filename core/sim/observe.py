@@ -135,6 +135,25 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
     )
 
 
+def lags(cluster: Cluster) -> dict[int, float]:
+    """Records that the furthest replica of each running broker lacks below its leader's high watermark."""
+    brokers = cluster.brokers
+    found = {broker.id: 0.0 for broker in brokers.values() if broker.state is not BrokerState.STOPPED}
+    for tp, registration in cluster.controller.replication.partitions.items():
+        leads = brokers.get(registration.leader)
+        led = None if leads is None else leads.disk.logs.get(tp)
+        if led is not None:
+            high_watermark = led.high_watermark
+            for follower in registration.replicas:
+                if follower in found:
+                    disk = brokers[follower].disk
+                    log = disk.logs.get(tp) or disk.offline.get(tp)
+                    lag = high_watermark - (0 if log is None else log.leo)
+                    if lag > found[follower]:
+                        found[follower] = lag
+    return found
+
+
 def diverged(cluster: Cluster, tp: TopicPartition, registration: PartitionRegistration) -> int:
     """Offsets below both high watermarks at which a live follower that fetches holds another record than its leader."""
     leads = cluster.brokers.get(registration.leader)

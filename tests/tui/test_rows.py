@@ -5,12 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
+from rich.segment import Segment
 from rich.style import Style
+from textual.strip import Strip
 
 from tui.filters import to_ascii
 from tui.palette import COLOUR
 from tui.panels.states import LEGEND
-from tui.rows import Row, clip, fit, rule, short_number, wrap
+from tui.rows import Line, Row, clip, fit, rule, short_number, wrap
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Mn", "Me", "Cf", "Zl", "Zp")), max_size=60)
 
@@ -25,6 +28,20 @@ def test_a_strip_has_the_width_it_was_asked_for(texts: list[str], width: int) ->
 
 def test_a_row_that_is_too_long_ends_with_an_ellipsis() -> None:
     assert Row().add("high watermark", Style()).strip(8).text == "high wa…"
+
+
+def test_a_line_is_as_good_as_a_strip() -> None:
+    segments = [Segment("high ", COLOUR.text), Segment("水位", COLOUR.bad), Segment(" mark")]
+    line, strip = Line(segments, 14), Strip(segments, 14)
+    assert line == strip
+    for _ in range(2):
+        assert line.crop(3, 8) == strip.crop(3, 8)
+        assert line.divide([4, 14]) == strip.divide([4, 14])
+        assert line.adjust_cell_length(20) == strip.adjust_cell_length(20)
+        assert line.apply_style(COLOUR.cursor) == strip.apply_style(COLOUR.cursor)
+        assert line.apply_offsets(1, 2) == strip.apply_offsets(1, 2)
+        assert line.render(Console()) == strip.render(Console())
+    assert not hasattr(line, "what a strip does not have")
 
 
 @given(TEXT, st.integers(1, 60))

@@ -174,6 +174,7 @@ class EventLog(Lines, can_focus=True):
         self.cursor: int | None = None
         self.kill_key = "k"
         self._top = 0
+        self._painted: object = None
 
     @property
     def selected(self) -> EventTuple | None:
@@ -226,6 +227,10 @@ class EventLog(Lines, can_focus=True):
         self._top = top
         focused = self.has_focus
         paint = self.paint
+        painted = (ring, first, total, top, self.cursor, width, height, focused, paint, note, self.level)
+        if painted == self._painted:
+            return
+        self._painted = painted
         state = "following" if self.cursor is None else f"{total - 1 - self.cursor:,} later"
         right = note or f"{LEVEL_NAMES[self.level]} · {state}"
         lines = [rule(f"Events {total:,}", right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]

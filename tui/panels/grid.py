@@ -123,6 +123,14 @@ def in_order(view: ClusterView, worst_first: bool, which: str = "") -> list[Part
     return sorted(partitions, key=lambda p: p.tp)
 
 
+def _said(p: PartitionView) -> tuple[object, ...]:
+    """All that a row tells of a partition."""
+    return (
+        p.status, p.diverged, p.leader, p.leader_epoch, p.partition_epoch, p.isr, p.replicas, p.min_isr,
+        [(copy.leo, copy.hw, copy.role, copy.in_isr, copy.alive, copy.broker) for copy in p.copies],
+    )  # fmt: skip
+
+
 class GridPainter:
     """Paints the grid and remembers the rows it has painted."""
 
@@ -173,14 +181,15 @@ class GridPainter:
         lines = [rule(title, right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
         if height >= 2:
             lines.append(self._head(view, columns, width, broker))
+        common, rows = (columns, width, broker, focused, id(paint)), self._rows
         for row in shown:
-            key = (columns, width, row.tp == partition, broker, focused, id(paint))
-            known = self._rows.get(row.tp)
-            if known is not None and known[0] == key and known[1] == row:
-                lines.append(known[2])
-                continue
-            strip = self._row(row, columns, width, row.tp == partition, broker, focused)
-            self._rows[row.tp] = (key, row, strip)
+            how = (row.tp == partition, common)
+            known = rows.get(row.tp)
+            if known is not None and known[0] == how and (known[1] is row or _said(known[1]) == _said(row)):
+                strip = known[2]
+            else:
+                strip = self._row(row, columns, width, how[0], broker, focused)
+            rows[row.tp] = (how, row, strip)
             lines.append(strip)
         if len(self._rows) > 4 * max(16, height):
             keep = {row.tp for row in shown}

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import attrs
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.control import Control
 from rich.segment import Segment
@@ -19,7 +21,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.palette import Palette
-from tui.rows import blank, over
+from tui.rows import Line, blank, over
 
 RIGHT: Final = 3
 """The right mouse button, as Textual numbers them."""
@@ -45,6 +47,15 @@ class Written(CompositorUpdate):
         return "".join([f"\x1b[{y + 1};{x + 1}H{strip.render(console)}" for x, y, strip in self.pieces])
 
 
+@attrs.define(eq=False)
+class _Finished:
+    """A row as the terminal has it, or is about to: the line, the palette; and it with what stands beneath, once that was asked for."""
+
+    line: Strip
+    paint: Palette
+    strip: Strip | None = None
+
+
 class Lines(Widget):
     """Shows lines as they are (Line API). `show` repaints the rows that differ and no others.
 
@@ -62,7 +73,7 @@ class Lines(Widget):
         self.pieces: list[Piece] | None = None
         self._at: Region | None = None
         self._lines: list[Strip] = []
-        self._finished: dict[int, tuple[Strip, Palette, Strip]] = {}
+        self._finished: dict[int, _Finished] = {}
         self._behind = Color(0, 0, 0)
 
     def place(self, region: Region | None) -> None:
@@ -104,25 +115,30 @@ class Lines(Widget):
             dirty.append(Region(start, y, end - start, 1))
         self.refresh(*dirty)
 
-    def _write(self, y: int, before: tuple[Strip, Palette, Strip] | None, pieces: list[Piece]) -> None:
+    def _write(self, y: int, before: _Finished | None, pieces: list[Piece]) -> None:
         """Add what has changed in a row; all of it when it is not known what stands there."""
         assert self._at is not None
-        now = list(self._finish(y))
-        start, stop, column = 0, len(now), 0
-        if before is not None and before[1] is self.paint:
-            start, stop = apart(list(before[2]), now)
-            column = sum(segment.cell_length for segment in now[:start])
-        pieces.append((self._at.x + column, self._at.y + y, self._filtered(Strip(now[start:stop]))))
+        line, base, width = self._lines[y], self.paint.base, self.box.width
+        column = 0
+        if before is None or before.paint is not self.paint or not before.line.cell_length == line.cell_length == width:
+            piece = self._finish(y)
+        else:
+            now = list(line)
+            start, stop = apart(list(before.line), now)
+            column = _width(now[:start])
+            piece = over(Line(now[start:stop], _width(now[start:stop])), base)
+            self._finished[y] = _Finished(line, self.paint)
+        pieces.append((self._at.x + column, self._at.y + y, self._filtered(piece)))
 
     def _finish(self, y: int) -> Strip:
         """A row with what stands beneath it, as wide as the panel."""
         line = self._lines[y] if y < len(self._lines) else blank(self.box.width)
         known = self._finished.get(y)
-        if known is not None and known[0] is line and known[1] is self.paint:
-            return known[2]
-        finished = over(line, self.paint.base).adjust_cell_length(self.box.width, self.paint.base)
-        self._finished[y] = (line, self.paint, finished)
-        return finished
+        if known is None or known.line is not line or known.paint is not self.paint:
+            known = self._finished[y] = _Finished(line, self.paint)
+        if known.strip is None:
+            known.strip = over(line, self.paint.base).adjust_cell_length(self.box.width, self.paint.base)
+        return known.strip
 
     def _filtered(self, strip: Strip) -> Strip:
         """A row as it goes to the terminal."""
@@ -143,6 +159,11 @@ class Lines(Widget):
         return self._finish(y)
 
 
+def _width(segments: Sequence[Segment]) -> int:
+    """Cells that segments take."""
+    return sum([len(text) if text.isascii() else cell_len(text) for text, _, _ in segments])
+
+
 def apart(before: Sequence[Segment], after: Sequence[Segment]) -> tuple[int, int]:
     """The segments of `after`, first inclusive to last exclusive, outside which the two lines, equally wide, are the same."""
     most = min(len(before), len(after))
@@ -159,8 +180,8 @@ def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
     """The columns, first inclusive to last exclusive, in which two lines of that width differ; a slow link is sent no more."""
     after = list(new)
     first, last = apart(list(old), after)
-    start = sum(segment.cell_length for segment in after[:first])
-    end = width - sum(segment.cell_length for segment in after[last:])
+    start = _width(after[:first])
+    end = width - _width(after[last:])
     return (start, end) if start < end else (0, width)
 
 

@@ -7,6 +7,7 @@ went wrong. The span grows in steps of 1, 2 and 5, so that marks stay where they
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 import attrs
@@ -217,6 +218,7 @@ def axis_of(size: tuple[int, int]) -> tuple[int, int]:
     return left, max(1, width - left - (1 if height >= 3 else 11))
 
 
+@lru_cache(maxsize=8)
 def _axis(span: int, cells: int, left: int, by_events: bool, paint: Palette, width: int, focused: bool, told: str) -> Strip:
     """The headline: name, times along the axis, and what the marks mean or what the selected one says."""
     row = Row().add(" Timeline".ljust(left), paint.title_focused if focused else paint.title)

@@ -13,8 +13,10 @@ from core.errors import ActRefused
 from core.release import Release
 from core.sim.cluster import Cluster
 from core.sim.glance import Glance
+from core.sim.observe import lags
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.view import ClusterView
+from core.units import SECOND
+from core.view import BrokerState, ClusterView
 
 SPEC = ClusterSpec(
     brokers=tuple(BrokerSpec(i) for i in (1, 2, 3, 4)),
@@ -44,6 +46,16 @@ def without_ages(view: ClusterView) -> ClusterView:
     return attrs.evolve(view, partitions=partitions)
 
 
+def furthest_behind(view: ClusterView) -> dict[int, float]:
+    """What `lags` tells, from the offsets of every replica."""
+    found = {b.id: 0.0 for b in view.brokers if b.state is not BrokerState.STOPPED}
+    for p in view.partitions:
+        for copy in p.copies:
+            if copy.broker in found:
+                found[copy.broker] = max(found[copy.broker], p.committed - copy.leo)
+    return found
+
+
 @pytest.mark.parametrize("release", ["4.1", "3.6", "2.4"])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_glance_sees_what_a_look_at_everything_sees(seed: int, release: str) -> None:
@@ -70,8 +82,20 @@ def test_a_glance_sees_what_a_look_at_everything_sees(seed: int, release: str) -
             assert without_ages(view) == without_ages(cluster.view())
             shape = tuple((p.tp, p.leader, p.isr, p.status, p.replicas, tuple(c.alive for c in p.copies)) for p in view.partitions)
             assert states.setdefault(view.state, shape) == shape
+            assert lags(cluster) == furthest_behind(view)
     assert len(seen) > 100
     assert len(states) > 3
+
+
+def test_lags_are_what_the_furthest_replica_lacks() -> None:
+    cluster = Cluster(SPEC, Release.named("4.1"), 0, lambda event: None)
+    cluster.do(acts.Load("orders", 40))
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.Isolate("b4"))
+    cluster.run_until(60 * SECOND)
+    assert lags(cluster) == furthest_behind(cluster.view())
+    assert lags(cluster)[4] > 100
+    assert lags(cluster)[1] < 10
 
 
 @pytest.mark.parametrize("release", ["4.1", "2.4"])
