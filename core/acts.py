@@ -418,13 +418,19 @@ class Acks(Act):
 
 @attrs.frozen(eq=False, repr=False)
 class Consume(Act):
-    """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest."""
+    """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest.
+
+    `rack` is its client.rack: with `replica.selector.class: RackAwareReplicaSelector` leaders send it to a replica there (KIP-392).
+    With `since` it begins at the first record of that virtual time (offsetsForTimes), or at the end if none is as young.
+    """
 
     word: ClassVar[str] = "consume"
     does: ClassVar[str] = "start a consumer on a topic"
     topic: str
     consumer: str = "consumer"
     reset: str = "earliest"
+    rack: str | None = None
+    since: int | None = None
 
 
 @attrs.frozen(eq=False, repr=False)

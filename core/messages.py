@@ -6,7 +6,7 @@ the envelope's cause holds for all of it. Times are µs, epochs and ids Kafka's,
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from core import errors
 from core.controller.registration import PartitionRegistration
@@ -110,20 +110,29 @@ class EpochsResponse(NamedTuple):
     partitions: tuple[tuple[TopicPartition, str, int, int], ...]
 
 
+LATEST: Final = -1
+"""The timestamp that stands for the latest offset in ListOffsets."""
+
+
 class OffsetsRequest(NamedTuple):
-    """ListOffsets for one partition; `replica` -1 is a consumer. `fetcher` is echoed."""
+    """ListOffsets for one partition; `replica` -1 is a consumer. `fetcher` is echoed.
+
+    `timestamp`: LATEST, or a time in µs of which the first record that is not older is looked for.
+    """
 
     correlation: int
     replica: int
     fetcher: int
     tp: TopicPartition
     leader_epoch: int
+    timestamp: int = LATEST
 
 
 class OffsetsResponse(NamedTuple):
     """Earliest and latest offset as the asker may know them: a replica the LEO, a consumer the high watermark.
 
-    With OFFSET_NOT_AVAILABLE (KIP-207) only the latest is missing.
+    With OFFSET_NOT_AVAILABLE (KIP-207) only the earliest is told. `found`: the offset of the first record that is as young as was
+    asked for, NO_OFFSET if there is none or no time was named.
     """
 
     correlation: int
@@ -132,6 +141,7 @@ class OffsetsResponse(NamedTuple):
     error: str
     earliest: int
     latest: int
+    found: int = NO_OFFSET
 
 
 # --- clients -------------------------------------------------------------------------------------------------------
@@ -199,19 +209,24 @@ class InitProducerIdResponse(NamedTuple):
 
 
 class ConsumerFetchRequest(NamedTuple):
-    """A consumer's fetch: (partition, position, leader epoch) for each partition it believes the broker leads."""
+    """A consumer's fetch: (partition, position, leader epoch) for each partition it believes the broker leads, or was sent there for.
+
+    `rack`: its client.rack, empty if it has none; None of a client that does not tell (before 2.4).
+    """
 
     correlation: int
     consumer: str
     partitions: tuple[tuple[TopicPartition, int, int], ...]
     max_wait: int
+    rack: str | None = None
 
 
 class ConsumerFetchResponse(NamedTuple):
-    """The answer to a consumer's fetch."""
+    """The answer to a consumer's fetch; `preferred`: (partition, follower to read it from) where the leader would rather not serve it itself."""
 
     correlation: int
     partitions: tuple[FetchedPartition, ...]
+    preferred: tuple[tuple[TopicPartition, int], ...] = ()
 
 
 # --- the controller ------------------------------------------------------------------------------------------------

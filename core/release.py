@@ -89,6 +89,8 @@ class Release:
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself and the controller hears of it later (before 2.7, KIP-497).
         validates_positions: a consumer that hears of a new leader asks where the epoch of what it read last ends, and goes back there if that
             is below its position (KIP-320's consumer, 2.3).
+        finds_by_time: ListOffsets finds the first record of a time (KIP-79, 0.10.1); before, it knew when segments were written.
+        reads_from_followers: consumers tell their rack, and followers serve those that do (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse requests of a controller with an older epoch (always so in Kafka).
         newer_clients: producers double their retry back-off (KIP-580), and retry at once where they learn of another leader (KAFKA-15415, 3.7).
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
@@ -134,6 +136,8 @@ class Release:
     zookeeper: bool
     leader_writes_isr: bool
     validates_positions: bool
+    finds_by_time: bool
+    reads_from_followers: bool
     controller_epoch_fencing: bool
     newer_clients: bool
     describe_topic_id: bool
@@ -268,6 +272,8 @@ def _profile(order: int, name: str) -> Release:
         zookeeper=not since("3.3"),
         leader_writes_isr=not since("2.7"),
         validates_positions=since("2.4"),
+        finds_by_time=since("0.10.2"),
+        reads_from_followers=since("2.4"),
         controller_epoch_fencing=True,
         newer_clients=since("3.7"),
         describe_topic_id=since("2.8"),

@@ -33,7 +33,7 @@ class Setting:
 
     Attributes:
         name: Kafka's name.
-        type: `int`, `long`, `boolean` or `list`, which is one of replicas (`parse_throttled_replicas`).
+        type: `int`, `long`, `boolean`, `class`, or `list`, which is one of replicas (`parse_throttled_replicas`).
         default: value in the newest release.
         scope: where it can be set beside the whole cluster: `broker`, `topic` or `controller`; a `list` only for a topic.
         dynamic: whether Kafka takes a change while it runs.
@@ -41,6 +41,7 @@ class Setting:
         least, most: inclusive bounds of an int.
         older_defaults: `(release, default)` pairs: the default in that release and before.
         synonym: of a topic setting, the broker setting that holds where the topic has none of its own.
+        classes: of a `class`, the names it takes beside the empty one; the last part of a name will do.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Setting:
     most: int = MAX_INT
     older_defaults: tuple[tuple[str, Value], ...] = ()
     synonym: str = ""
+    classes: tuple[str, ...] = ()
 
     @property
     def since(self) -> str:
@@ -82,6 +84,8 @@ class Setting:
         """
         if self.type == "list":
             return _throttled_replicas(self.name, str(raw))
+        if self.type == "class":
+            return self._class(str(raw).strip())
         if self.type == "boolean":
             text = str(raw).strip().lower()
             if text in ("true", "false"):
@@ -95,6 +99,13 @@ class Setting:
         if not self.least <= value <= self.most:
             raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {value}")
         return value
+
+    def _class(self, text: str) -> str:
+        """The full name of a class, or an empty one."""
+        names = {name: name for name in ("", *self.classes)} | {name.rpartition(".")[2]: name for name in self.classes}
+        if text not in names:
+            raise ValueError(f"{self.name} takes {' or '.join(name.rpartition('.')[2] for name in self.classes)}, not '{text}'; '' is none")
+        return names[text]
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
         """Why it cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
@@ -151,6 +162,7 @@ _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "replica.fetch.response.max.bytes": ("0.10.2", ""),
     "log.flush.start.offset.checkpoint.interval.ms": ("0.11", ""),
     "log.dir.failure.timeout.ms": ("3.7", ""),
+    "replica.selector.class": ("2.4", ""),
 }
 """First and last release, of those there are here, of settings that came or went."""
 
@@ -323,6 +335,11 @@ _ALL: Final = (
     Setting(
         "follower.replication.throttled.replicas", "list", "", "topic", True,
         "Followers that are throttled, as partition:broker,…, or *; where a topic says nothing, those that a reassignment adds.",
+    ),
+    Setting(
+        "replica.selector.class", "class", "", "broker", False,
+        "Where a leader sends consumers to read: empty, they stay; RackAwareReplicaSelector sends them to a replica in their rack (KIP-392).",
+        classes=("org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
     ),
     Setting(
         "message.max.bytes", "int", 1_048_588, "broker", True, "Largest record a broker takes from a producer.", older_defaults=(("2.4", 1_000_012),)

@@ -118,6 +118,10 @@ class ClusterSpec:
     controllers: tuple[str, ...] = ()
     control_plane: ControlPlane = ControlPlane.BY_RELEASE
 
+    def racks(self) -> dict[int, str | None]:
+        """The rack of each broker, None where it has none."""
+        return {broker.id: broker.rack for broker in self.brokers}
+
     def check(self) -> None:
         """Refuse what cannot be a cluster.
 

@@ -185,6 +185,8 @@ class ConsumerView:
     topic: str
     read: int
     positions: tuple[tuple[TopicPartition, int], ...]
+    reads_from: tuple[tuple[TopicPartition, int], ...] = ()
+    """The followers that it reads from, where it does not read from the leader."""
 
 
 @attrs.frozen

@@ -16,6 +16,7 @@ from core.broker.directories import Directories
 from core.broker.disk import DRAWN, Disk
 from core.broker.producer_ids import ProducerIds
 from core.broker.replica_manager import ReplicaManager
+from core.broker.replica_selector import RACK_AWARE
 from core.broker.replication_quota import ReplicationQuota
 from core.controller.metadata_log import MetadataLog
 from core.ids import TopicPartition, broker_address
@@ -78,7 +79,8 @@ class Broker(Node):
     """One broker.
 
     Attributes:
-        id, rack: who and where.
+        id, rack: who and where; racks: of all brokers, as their registrations say; they never change.
+        selects_by_rack: a consumer is sent to a replica in its own rack (replica.selector.class).
         settings: the broker's own view of the settings; changes come with the metadata.
         state: what its process does; `fenced` what it was last told.
         broker_epoch: given at registration, -1 before.
@@ -100,10 +102,12 @@ class Broker(Node):
         *,
         by_hand: bool,
         controllers: tuple[str, ...] = (),
+        racks: dict[int, str | None] | None = None,
     ) -> None:
         super().__init__(broker_address(spec.id), network, journal)
         self.id = spec.id
         self.rack = spec.rack
+        self.racks = racks or {}
         self.settings = settings
         self.release = settings.release
         self.metadata = metadata
@@ -190,6 +194,7 @@ class Broker(Node):
         self.quorum_fetch_timeout = settings.us("controller.quorum.fetch.timeout.ms")
         self.request_timeout = self.fetch_timeout
         self.consumer_fetch_bytes = 1_048_576
+        self.selects_by_rack = settings.get("replica.selector.class", broker=me) == RACK_AWARE
         self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
         self.log_start_interval = settings.us("log.flush.start.offset.checkpoint.interval.ms", broker=me)
         self.retention_interval = settings.us("log.retention.check.interval.ms", broker=me)
@@ -472,6 +477,15 @@ class Broker(Node):
         """A broker's epoch as far as this broker's metadata reach; -1 unknown."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         return -1 if registration is None else registration.epoch
+
+    def is_alive(self, broker: int) -> bool:
+        """Whether a broker lives, as far as this broker's metadata reach (`MetadataCache#hasAliveBroker`)."""
+        registration = self.metadata.broker(broker, self.metadata_offset)
+        return registration is not None and not registration.fenced
+
+    def rack_of(self, broker: int) -> str | None:
+        """A living broker's rack, None if it has none (`MetadataCache#getPartitionReplicaEndpoints`)."""
+        return self.racks.get(broker) if self.is_alive(broker) else None
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
         """May a broker join an ISR, as far as this broker's metadata reach (`Partition#isReplicaIsrEligible`)?"""

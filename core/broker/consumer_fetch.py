@@ -1,11 +1,12 @@
-"""A consumer's fetch on a leader: only what is below the high watermark, or a wait for it (Kafka: `DelayedFetch`)."""
+"""A consumer's fetch: only what is below the high watermark, or a wait for it (Kafka: `DelayedFetch`); on the leader, or on a follower (KIP-392)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from core import errors
-from core.ids import NO_OFFSET, TopicPartition
+from core.broker.replica_selector import find_preferred_read_replica
+from core.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from core.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition
 
 if TYPE_CHECKING:
@@ -23,51 +24,65 @@ class DelayedConsumerFetch:
         self.request = request
         self.done = False
 
-    def read(self) -> tuple[FetchedPartition, ...]:
-        """What there is to hand out now, partitions without news left out."""
+    def read(self) -> ConsumerFetchResponse:
+        """What there is to say now, partitions without news left out. Of one that another replica is to serve nothing is read."""
+        broker, rack = self.broker, self.request.rack
         found = []
+        preferred = []
         for tp, position, leader_epoch in self.request.partitions:
-            part = read_for_consumer(self.broker, tp, position, leader_epoch)
+            partition = broker.partitions.get(tp)
+            replica = NO_LEADER if partition is None else find_preferred_read_replica(partition, rack, position, leader_epoch)
+            if replica != NO_LEADER:
+                preferred.append((tp, replica))
+                continue
+            part = read_for_consumer(broker, tp, position, leader_epoch, rack)
             if part.records or part.error != errors.NONE:
                 found.append(part)
-        return tuple(found)
+        return ConsumerFetchResponse(self.request.correlation, tuple(found), tuple(preferred))
 
     def park(self) -> None:
         """Wait at every partition of the fetch."""
         for tp, _, _ in self.request.partitions:
-            self.broker.partitions[tp].consumers[self] = None
+            partition = self.broker.partitions[tp]
+            partition.consumers[self] = None
+            if partition.fetcher is not None:
+                partition.fetcher.watch_high_watermark(tp)
 
     def complete_if_enough(self) -> None:
         """A high watermark moved: answer if there is something."""
         if not self.done:
-            found = self.read()
-            if found:
-                self._finish(found)
+            answer = self.read()
+            if answer.partitions or answer.preferred:
+                self._finish(answer)
 
     def complete(self) -> None:
         """Answer with whatever there is."""
         if not self.done:
             self._finish(self.read())
 
-    def _finish(self, found: tuple[FetchedPartition, ...]) -> None:
+    def _finish(self, answer: ConsumerFetchResponse) -> None:
         self.done = True
         for tp, _, _ in self.request.partitions:
             partition = self.broker.partitions.get(tp)
             if partition is not None:
                 partition.consumers.pop(self, None)
-        self.broker.reply(self.sender, ConsumerFetchResponse(self.request.correlation, found))
+        self.broker.reply(self.sender, answer)
 
 
-def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_epoch: int) -> FetchedPartition:
-    """One partition's part of a consumer's fetch (`UnifiedLog#read` bounded by `FetchIsolation`): nothing at or above the HW."""
+def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_epoch: int, rack: str | None) -> FetchedPartition:
+    """One partition's part of a consumer's fetch (`UnifiedLog#read` bounded by `FetchIsolation`): nothing at or above the HW of this replica.
+
+    A follower serves clients that tell their rack, be it an empty one (fetch version 11, 2.4); others must find the leader.
+    """
     partition = broker.partitions.get(tp)
     if partition is None:
         return FetchedPartition(tp, broker.replicas.missing_error(tp), position, (), NO_OFFSET, NO_OFFSET, -1, -1, 0)
     log = partition.log
-    error = partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else -1)
+    error = partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else -1, requires_leader=rack is None)
     if error == errors.NONE and not log.log_start <= position <= log.leo:
         error = errors.OFFSET_OUT_OF_RANGE
     records: tuple = ()
     if error == errors.NONE and position < log.high_watermark:
         records = log.read(position, log.high_watermark, broker.consumer_fetch_bytes)
-    return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, partition.last_high_watermark)
+    cause = partition.last_high_watermark if partition.is_leader else 0
+    return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause)

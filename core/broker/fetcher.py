@@ -30,7 +30,7 @@ from core.sim.quiet import WATCHES, round_order
 
 if TYPE_CHECKING:
     from core.broker.broker import Broker
-    from core.broker.partition import Partition
+    from core.broker.partition import HighWatermarkWaiter, Partition
     from core.sim.quiet import QuietRound
 
 TRUNCATING: Final = "truncating"
@@ -94,6 +94,7 @@ class Fetcher:
         waking_at: when the armed timer ends a back-off, -1 if none is armed.
         unsent: partitions whose state the leader's session does not know yet, in order, each with what is to be asked of it if
             that is known already; prepared: for all it is.
+        raised: consumers that wait on this broker for a high watermark that the answer in hand has moved, each with the event of that.
         order: of the entries of its empty rounds; quiet: set while they are not played (`core.sim.quiet`).
     """
 
@@ -113,6 +114,7 @@ class Fetcher:
         self.prepared = True
         self.forgotten: dict[TopicPartition, None] = {}
         self.full = True
+        self.raised: dict[HighWatermarkWaiter, int] = {}
         self.order = round_order(broker.id, leader, number)
         self.quiet: QuietRound | None = None
 
@@ -394,6 +396,8 @@ class Fetcher:
             self.full = True
         broker = self.broker
         moved = steady.take_partitions(self, response)
+        if self.raised:
+            self._complete_consumers()
         if broker.follower_quota is not None:
             self.note(moved)
             self._throttle(response)
@@ -414,7 +418,27 @@ class Fetcher:
                 self._diverged(state, part)
             else:
                 self._process(state, part)
-                state.steady = state.state is FETCHING and not state.out_of_range and not self.broker.by_hand
+                state.steady = (
+                    state.state is FETCHING and not state.out_of_range and not self.broker.by_hand and not state.partition.consumers
+                )
+
+    def watch_high_watermark(self, tp: TopicPartition) -> None:
+        """A consumer waits here for a partition's high watermark: it is looked at one by one as long as somebody does."""
+        self.states[tp].steady = False
+
+    def _high_watermark_moved(self, partition: Partition, cause: int) -> None:
+        for consumer in partition.consumers:
+            self.raised.setdefault(consumer, cause)
+
+    def _complete_consumers(self) -> None:
+        """High watermarks moved, so consumers may be given more: once for all of an answer (`ReplicaFetcherThread#doWork`, KIP-392)."""
+        journal = self.broker.journal
+        arrived = journal.cause
+        raised, self.raised = self.raised, {}
+        for consumer, cause in raised.items():
+            journal.cause = cause
+            consumer.complete_if_enough()
+        journal.cause = arrived
 
     def _throttle(self, response: FetchResponse) -> None:
         """Leave throttled partitions that lag out of the next fetches while more than the rate is used (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
@@ -442,11 +466,14 @@ class Fetcher:
         if part.records:
             start = log.leo
             log.append_as_follower(part.records)
-            if log.update_high_watermark(part.high_watermark):
+            moved = log.update_high_watermark(part.high_watermark)
+            if moved:
                 broker.disk.changed[tp] = None
             log.last_append = journal.emit(
                 events.FollowerAppended.kind, broker.id, tp.topic, tp.partition, self.leader, start, log.leo, log.high_watermark
             )
+            if moved:
+                self._high_watermark_moved(partition, log.last_append)
             self._changed(tp)
             if part.log_start > log.log_start:
                 self._follow_log_start(state, part)
@@ -454,7 +481,8 @@ class Fetcher:
         old = log.high_watermark
         if log.update_high_watermark(part.high_watermark):
             broker.disk.changed[tp] = None
-            journal.emit(events.FollowerHighWatermark.kind, broker.id, tp.topic, tp.partition, old, log.high_watermark)
+            learned = journal.emit(events.FollowerHighWatermark.kind, broker.id, tp.topic, tp.partition, old, log.high_watermark)
+            self._high_watermark_moved(partition, learned)
         if part.log_start > log.log_start:
             self._follow_log_start(state, part)
 

@@ -124,14 +124,14 @@ class Partition:
 
     # --- epochs ----------------------------------------------------------------------------------------------------
 
-    def check_leader_epoch(self, epoch: int) -> str:
-        """Is a request that names a leader epoch (-1: none) at the right leader (`Partition#checkCurrentLeaderEpoch`)?"""
+    def check_leader_epoch(self, epoch: int, *, requires_leader: bool = True) -> str:
+        """Is a request that names a leader epoch (-1: none) at the right leader, or replica (`Partition#getLocalLog`)?"""
         if epoch != NO_EPOCH:
             if epoch < self.leader_epoch:
                 return errors.FENCED_LEADER_EPOCH
             if epoch > self.leader_epoch:
                 return errors.UNKNOWN_LEADER_EPOCH
-        return errors.NONE if self.is_leader else errors.NOT_LEADER_OR_FOLLOWER
+        return errors.NONE if self.is_leader or not requires_leader else errors.NOT_LEADER_OR_FOLLOWER
 
     def last_offset_for_leader_epoch(self, epoch: int) -> tuple[int, int]:
         """(epoch, end offset) of the largest epoch up to the asked one (`Partition#lastOffsetForLeaderEpoch`)."""

@@ -10,6 +10,7 @@ from core.broker.consumer_fetch import DelayedConsumerFetch
 from core.broker.delayed_produce import expire_delayed_produce
 from core.broker.fetch_manager import FetchManager
 from core.broker.fetcher_manager import ReplicaFetcherManager
+from core.broker.list_offsets import list_offsets
 from core.broker.partition import Partition
 from core.broker.replica import Replica
 from core.broker.roles import make_follower, make_leader, mark_offline, stop_partition
@@ -287,7 +288,7 @@ class ReplicaManager:
         self.broker.reply(sender, EpochsResponse(request.correlation, request.fetcher, tuple(answers)))
 
     def _offsets(self, request: OffsetsRequest, sender: str) -> None:
-        """ListOffsets (`Partition#fetchOffsetForTimestamp`): clients wait while a new leader's HW is behind its epoch start (KIP-207)."""
+        """ListOffsets (`ReplicaManager#fetchOffset`)."""
         partition = self.partitions.get(request.tp)
         fenced = self.broker.release.truncation_epoch_fencing
         error = (
@@ -297,14 +298,8 @@ class ReplicaManager:
         )
         if partition is None or error != errors.NONE:
             answer = OffsetsResponse(request.correlation, request.fetcher, request.tp, error, NO_OFFSET, NO_OFFSET)
-        elif request.replica >= 0:
-            answer = OffsetsResponse(request.correlation, request.fetcher, request.tp, error, partition.log.log_start, partition.log.leo)
         else:
-            # The earliest offset is right at any time; it goes along with the refusal to tell the latest.
-            latest = partition.log.high_watermark
-            if partition.leader_epoch_start_offset > latest and self.broker.release.hides_stale_hw:
-                error, latest = errors.OFFSET_NOT_AVAILABLE, NO_OFFSET
-            answer = OffsetsResponse(request.correlation, request.fetcher, request.tp, error, partition.log.log_start, latest)
+            answer = list_offsets(partition, request)
         self.broker.reply(sender, answer)
 
     # --- clients ---------------------------------------------------------------------------------------------------
@@ -346,8 +341,9 @@ class ReplicaManager:
     def _consumer_fetch(self, request: ConsumerFetchRequest, sender: str) -> None:
         """A consumer fetches: answered at once if there is something to say, else it waits."""
         waiting = DelayedConsumerFetch(self.broker, sender, request)
-        if request.max_wait <= 0 or waiting.read():
-            waiting.complete()
+        answer = waiting.read()
+        if request.max_wait <= 0 or answer.partitions or answer.preferred:
+            self.broker.reply(sender, answer)
             return
         key = (sender, request.correlation)
         self.consumer_fetches[key] = waiting

@@ -113,6 +113,8 @@ def stop_partition(partition: Partition) -> None:
         partition.broker.account.leadership_ends(partition.tp, partition.log)
         partition.leader = NO_LEADER
         _leadership_lost(partition)
+    else:
+        _consumers_must_look(partition)
 
 
 def mark_offline(partition: Partition) -> None:
@@ -130,5 +132,9 @@ def _fetches_must_look(partition: Partition) -> None:
     for entry in list(partition.sessions.values()):
         entry.session.dirty[partition.tp] = entry
         partition.broker.complete_fetch(entry.session)
+    _consumers_must_look(partition)
+
+
+def _consumers_must_look(partition: Partition) -> None:
     for consumer in list(partition.consumers):
         consumer.complete()

@@ -61,9 +61,17 @@ class ZooKeeperBroker(Broker):
     """
 
     def __init__(
-        self, spec: BrokerSpec, settings: Settings, network: Network, journal: Journal, account: Account, *, by_hand: bool
+        self,
+        spec: BrokerSpec,
+        settings: Settings,
+        network: Network,
+        journal: Journal,
+        account: Account,
+        *,
+        by_hand: bool,
+        racks: dict[int, str | None] | None = None,
     ) -> None:
-        super().__init__(spec, settings, MetadataLog(), network, journal, account, by_hand=by_hand)
+        super().__init__(spec, settings, MetadataLog(), network, journal, account, by_hand=by_hand, racks=racks)
         self.channel.controller = self.address
         self.zk = ZooKeeperClient(self)
         self.kafka_controller = KafkaController(self)
@@ -318,6 +326,10 @@ class ZooKeeperBroker(Broker):
     def known_broker_epoch(self, broker: int) -> int:
         """A ZooKeeper controller tells no broker epochs of others."""
         return -1
+
+    def is_alive(self, broker: int) -> bool:
+        """Whether a broker lives, as the controller last said."""
+        return broker in self.live
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
         """May a broker join an ISR: it lives, as the controller last said."""

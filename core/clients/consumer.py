@@ -1,4 +1,4 @@
-"""A plain consumer: reads every partition of a topic from its leader, below the high watermark, and keeps its positions."""
+"""A plain consumer: reads every partition of a topic below the high watermark, from its leader or where that sends it, and keeps its positions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from typing import Final
 
 from core import errors
 from core.account import Account
-from core.clients.client import RETRY_BACKOFF, Client
-from core.ids import NO_EPOCH, NO_LEADER, TopicPartition, broker_address
+from core.clients.client import METADATA_MAX_AGE, RETRY_BACKOFF, Client
+from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
-from core.messages import ConsumerFetchRequest, ConsumerFetchResponse, EpochsRequest, EpochsResponse, OffsetsRequest, OffsetsResponse
+from core.messages import (
+    LATEST,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    EpochsRequest,
+    EpochsResponse,
+    OffsetsRequest,
+    OffsetsResponse,
+)
 from core.sim.network import Network
 from core.units import SECOND, US_PER_MS
 
@@ -19,6 +27,11 @@ FETCH_MAX_WAIT: Final = 500 * US_PER_MS
 
 REQUEST_TIMEOUT: Final = 30 * SECOND
 """request.timeout.ms, µs."""
+
+LEAVES_READ_REPLICA: Final = frozenset(
+    {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
+)
+"""Errors after which a consumer goes back to the leader, beside OFFSET_OUT_OF_RANGE (`FetchCollector#handleInitializeErrors`)."""
 
 
 class Consumer(Client):
@@ -30,6 +43,8 @@ class Consumer(Client):
         read: records read.
         in_flight: (correlation, broker, sent at) of the fetch to each broker.
         validates: whether it asks each new leader if what it has read is still there (KIP-320).
+        client_rack: its rack, empty if it has none; None if it does not tell, as before 2.4.
+        since: it begins with the first record that is not older, µs; -1: where `reset` says.
     """
 
     def __init__(
@@ -41,6 +56,9 @@ class Consumer(Client):
         self.read = 0
         self.stopped = False
         self.validates = False
+        self.client_rack: str | None = None
+        self.since = -1
+        self._read_replicas: dict[int, tuple[int, int]] = {}
         self._read_epochs: dict[int, int] = {}
         self._validated: dict[int, int] = {}
         self._validating: dict[int, tuple[int, str, int]] = {}
@@ -67,7 +85,7 @@ class Consumer(Client):
     def metadata_updated(self) -> None:
         """Fetch from whoever leads."""
         while len(self.positions) < len(self.leaders):
-            self.positions.append(0 if self.reset == "earliest" else -1)
+            self.positions.append(0 if self.reset == "earliest" and self.since < 0 else -1)
         self._fetch_all()
 
     def _fetch_all(self) -> None:
@@ -84,9 +102,9 @@ class Consumer(Client):
                 elif self._must_validate(partition):
                     self._validate(partition)
                 else:
-                    wanted.setdefault(leader, []).append(partition)
-        for leader, partitions in wanted.items():
-            node = broker_address(leader)
+                    wanted.setdefault(self.read_replica(partition), []).append(partition)
+        for broker, partitions in wanted.items():
+            node = broker_address(broker)
             if self.connect_not_before(node) > self.journal.now:
                 for partition in partitions:
                     self._back_off(partition)
@@ -94,7 +112,7 @@ class Consumer(Client):
                 correlation = self.next_correlation()
                 self.in_flight[node] = (correlation, self.journal.now)
                 asked = tuple((TopicPartition(self.topic, p), self.positions[p], self.epoch_of(p)) for p in partitions)
-                self.send(node, ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT))
+                self.send(node, ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT, self.client_rack))
 
     def _fetched(self, response: ConsumerFetchResponse, sender: str) -> None:
         under_way = self.in_flight.get(sender)
@@ -106,8 +124,12 @@ class Consumer(Client):
         for part in response.partitions:
             number = part.tp.partition
             if part.error == errors.OFFSET_OUT_OF_RANGE:
-                self._ask_offset(number, part.error)
+                # A follower may only lag, or its log start: the leader knows (`FetchCollector#handleInitializeErrors`).
+                if not self._leave_read_replica(number, part.error):
+                    self._ask_offset(number, part.error)
             elif part.error != errors.NONE:
+                if part.error in LEAVES_READ_REPLICA:
+                    self._leave_read_replica(number, part.error)
                 self._back_off(number)
             elif part.records and part.offset == self.positions[number]:
                 end = part.records[-1].end
@@ -121,7 +143,42 @@ class Consumer(Client):
                     self.name, part.tp.topic, number, int(sender[1:]), part.offset, end, part.high_watermark,
                 )  # fmt: skip
         journal.cause = arrived
+        for tp, broker in response.preferred:
+            self._read_replicas[tp.partition] = (broker, journal.now + METADATA_MAX_AGE)
+            self._tell_read_replica(tp.partition, broker, self.client_rack or "", "")
         self._fetch_all()
+
+    # --- where to read (KIP-392) -----------------------------------------------------------------------------------
+
+    def read_replica(self, partition: int) -> int:
+        """The broker to fetch from: the one the leader named, for metadata.max.age.ms, else the leader (`AbstractFetch#selectReadReplica`)."""
+        broker, until = self._read_replicas.get(partition, (NO_LEADER, 0))
+        if broker != NO_LEADER and self.journal.now > until:
+            self._leave_read_replica(partition, "metadata.max.age.ms is over")
+            broker = NO_LEADER
+        return self.leader_of(partition) if broker == NO_LEADER else broker
+
+    def read_replicas(self) -> list[tuple[int, int]]:
+        """(partition, broker) where a leader has sent it to another broker."""
+        return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
+
+    def _leave_read_replica(self, partition: int, reason: str) -> bool:
+        """Go back to the leader, which may name a replica again; False if it reads there already (`SubscriptionState#clearPreferredReadReplica`)."""
+        if self._read_replicas.pop(partition, None) is None:
+            return False
+        self._tell_read_replica(partition, self.leader_of(partition), self.client_rack or "", reason)
+        return True
+
+    def _tell_read_replica(self, partition: int, broker: int, rack: str, reason: str) -> None:
+        leader = self.leader_of(partition)
+        self.journal.emit(events.ReadReplica.kind, self.name, self.topic, partition, leader, broker, rack, reason)
+
+    def leaders_changed(self, partitions: list[int]) -> None:
+        """Another leader, or epoch: it is asked anew where to read (`SubscriptionState#maybeValidatePositionForCurrentLeader`)."""
+        for partition in partitions:
+            self._leave_read_replica(partition, "another leader epoch")
+
+    # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
     def _must_validate(self, partition: int) -> bool:
         """Whether somebody leads in a newer epoch than what was read last, and was not asked yet (`SubscriptionState#maybeValidatePositionForCurrentLeader`)."""
@@ -175,8 +232,13 @@ class Consumer(Client):
             return
         correlation = self.next_correlation()
         self._resetting[partition] = (correlation, error)
-        request = OffsetsRequest(correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition))
+        since = self.since if self._begins_by_time(error) else LATEST
+        request = OffsetsRequest(correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition), since)
         self.send(broker_address(leader), request)
+
+    def _begins_by_time(self, error: str) -> bool:
+        """Whether an offset is asked for to begin with, at a time."""
+        return self.since >= 0 and error == errors.NONE
 
     def _offsets_answered(self, response: OffsetsResponse, _: str) -> None:
         number = response.tp.partition
@@ -184,12 +246,16 @@ class Consumer(Client):
         if correlation != response.correlation or self.stopped:
             return
         del self._resetting[number]
-        earliest = self.reset == "earliest"
+        by_time = self._begins_by_time(error)
+        earliest = self.reset == "earliest" and not by_time
         if response.error != errors.NONE and not (earliest and response.error == errors.OFFSET_NOT_AVAILABLE):
             self._back_off(number)
             return
         old = self.positions[number]
-        self.positions[number] = response.earliest if earliest else response.latest
+        if by_time and response.found != NO_OFFSET:
+            self.positions[number] = response.found
+        else:
+            self.positions[number] = response.earliest if earliest else response.latest
         if error != errors.NONE:
             self.journal.emit(events.ConsumerReset.kind, self.name, self.topic, number, old, self.positions[number], error, self.reset)
         self._fetch_all()
@@ -205,9 +271,14 @@ class Consumer(Client):
         for partition in list(self._resetting):
             if broker_address(self.leader_of(partition)) == node:
                 del self._resetting[partition]
+        back = [partition for partition, (broker, _) in self._read_replicas.items() if broker_address(broker) == node]
+        for partition in back:
+            self._leave_read_replica(partition, errors.NETWORK_EXCEPTION)
         for partition in range(len(self.positions)):
             if broker_address(self.leader_of(partition)) == node and partition not in self._backing_off:
                 self._back_off(partition)
+        if back:
+            self._fetch_all()
 
     def _watch(self, _: object) -> None:
         """Once a second: request time-outs."""

@@ -207,6 +207,14 @@ class ReplicaLog:
             return None
         return self.terms[bisect_right(self.starts, offset) - 1]
 
+    def offset_for_timestamp(self, timestamp: int) -> int:
+        """The first offset, from the log start on, of a record that is not older than a time in µs; -1 if there is none (`UnifiedLog#fetchOffsetByTimestamp`)."""
+        for run in self.runs():
+            found = run.term.first_since(run.start, run.end, timestamp)
+            if found >= 0:
+                return found
+        return -1
+
     def update_high_watermark(self, offset: int) -> bool:
         """Set the high watermark, clamped to the log; it may fall (`UnifiedLog#maybeUpdateHighWatermark`). True if it moved."""
         clamped = max(self.log_start, min(offset, self.leo))

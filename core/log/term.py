@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 
 class Batch(NamedTuple):
@@ -31,6 +32,9 @@ class Batch(NamedTuple):
 
 BatchFields = tuple[int, int, int, str, int, int, int, int, int]
 """A `Batch`, or the plain tuple of its fields."""
+
+
+_timestamp: Final = itemgetter(Batch._fields.index("timestamp"))
 
 
 class Term:
@@ -102,6 +106,20 @@ class Term:
         ends = self.ends
         first, last = bisect_right(ends, start), bisect_left(ends, end)
         return [*map(Batch._make, self.written[first : last + 1])]
+
+    def first_since(self, start: int, end: int, timestamp: int) -> int:
+        """The first offset in [start, end) of a record that is not older than a time, µs; -1 if there is none. A batch's records have its timestamp."""
+        written = self.written
+        first = bisect_right(self.ends, start)
+        if not self.stamped:
+            first = bisect_left(written, timestamp, first, key=_timestamp)
+        for number in range(first, len(written)):
+            batch = written[number]
+            if batch[0] >= end:
+                break
+            if _timestamp(batch) >= timestamp:
+                return max(start, batch[0])
+        return -1
 
     def bytes_before(self, offset: int) -> int:
         """Bytes of this term's records below an offset; a batch's bytes spread evenly over its records."""

@@ -239,6 +239,7 @@ def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
                 consumer.topic,
                 consumer.read,
                 tuple((TopicPartition(consumer.topic, number), position) for number, position in enumerate(consumer.positions)),
+                tuple((TopicPartition(consumer.topic, number), broker) for number, broker in consumer.read_replicas()),
             )
             for consumer in consumers
         ),

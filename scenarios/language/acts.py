@@ -38,7 +38,7 @@ from scenarios.language.values import (
     each,
 )
 
-DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew"})
+DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "since"})
 """Fields of acts that are times in µs and are written as durations."""
 
 SIGNED: Final = frozenset({"skew", "drift_ppm"})

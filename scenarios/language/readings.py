@@ -146,6 +146,14 @@ def _position(moment: Moment, client: str, tp: TopicPartition) -> Any:
     return None
 
 
+def _reads_from(moment: Moment, client: str, tp: TopicPartition) -> Any:
+    for view in moment.view().consumers:
+        if view.name == client:
+            led = moment.partition(tp)
+            return dict(view.reads_from).get(tp, None if led is None else led.leader)
+    return None
+
+
 def _latency(share: float) -> Callable[..., Any]:
     """A percentile (nearest rank) of a producer's acknowledged batches, in µs."""
 
@@ -223,6 +231,7 @@ _ALL: Final = (
     Reading("max-latency", ("client",), DURATION, "the largest of it", _latency(100)),
     Reading("read", ("client",), NUMBER, "records a consumer has read", _of_client("read")),
     Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
+    Reading("reads-from", ("client", "partition"), BROKER, "the broker a consumer fetches from: the leader, or where that sent it", _reads_from),
     Reading("urp", (), NUMBER, "under-replicated partitions", _count(under_replicated)),
     Reading("offline", (), NUMBER, "partitions without leader", _count(lambda view: view.offline)),
     Reading("under-min-isr", (), NUMBER, "partitions whose ISR is smaller than min.insync.replicas", _count(under_min_isr)),

@@ -54,8 +54,8 @@ def as_text(node: Node, remedy: str = "write a word") -> str:
 
 
 def as_setting(node: Node, setting: Setting) -> str:
-    """What is written as a setting's value; only a list may be empty, as ''."""
-    if setting.type == "list" and isinstance(node, Text) and not node.empty:
+    """What is written as a setting's value; only a list and a class may be empty, as ''."""
+    if setting.type in ("list", "class") and isinstance(node, Text) and not node.empty:
         return node.text.strip()
     return as_text(node, "write its value")
 

@@ -23,6 +23,7 @@ from core.journal.recorder import Journal
 from core.log.replica_log import ReplicaLog
 from core.log.term import Batch, Term
 from core.messages import (
+    LATEST,
     AlterPartitionRequest,
     AlterPartitionResponse,
     ConsumerFetchRequest,
@@ -119,6 +120,7 @@ class BrokerBench(NodeBench):
         me: the broker under test.
         brokers: all that are registered, unfenced.
         log: what is on its disk for `TP` before it hears of the partition.
+        racks: of the brokers.
     """
 
     def __init__(
@@ -129,11 +131,19 @@ class BrokerBench(NodeBench):
         brokers: Sequence[int] = (1, 2, 3, 4),
         settings: dict[str, object] | None = None,
         log: ReplicaLog | None = None,
+        racks: dict[int, str | None] | None = None,
     ) -> None:
         super().__init__(release, settings)
         self.me = me
         self.node = self.broker = Broker(
-            BrokerSpec(me), self.settings, self.metadata, self.network, self.journal, self.account, by_hand=False
+            BrokerSpec(me, (racks or {}).get(me)),
+            self.settings,
+            self.metadata,
+            self.network,
+            self.journal,
+            self.account,
+            by_hand=False,
+            racks=racks,
         )
         self.network.alive[CONTROLLER] = True
         self.epochs: dict[int, int] = {}
@@ -259,11 +269,25 @@ class BrokerBench(NodeBench):
         parts = self.one_sent(ConsumerFetchResponse, CLIENT).partitions
         return parts[0] if parts else None
 
-    def list_offsets(self, replica: int = -1, *, leader_epoch: int = NO_EPOCH) -> OffsetsResponse:
-        """ListOffsets of a consumer (-1) or of a broker."""
+    def ask(self, position: int, rack: str | None, *, max_wait_ms: int = 0, leader_epoch: int = NO_EPOCH) -> ConsumerFetchResponse | None:
+        """A consumer in a rack fetches ("": in none; None: it does not tell); None while it waits."""
+        self._correlation += 1
+        asked = ((TP, position, leader_epoch),)
+        self.broker.handle(ConsumerFetchRequest(self._correlation, CLIENT, asked, max_wait_ms * US_PER_MS, rack), CLIENT)
+        return self.told_consumer()
+
+    def told_consumer(self) -> ConsumerFetchResponse | None:
+        """The answer to a consumer's fetch that has come meanwhile, if any."""
+        answers = self.sent(ConsumerFetchResponse, CLIENT)
+        assert len(answers) <= 1
+        return answers[0] if answers else None
+
+    def list_offsets(self, replica: int = -1, *, leader_epoch: int = NO_EPOCH, since_ms: int | None = None) -> OffsetsResponse:
+        """ListOffsets of a consumer (-1) or of a broker; of the first record since a time, if one is named."""
         self._correlation += 1
         sender = CLIENT if replica < 0 else broker_address(replica)
-        self.broker.handle(OffsetsRequest(self._correlation, replica, 0, TP, leader_epoch), sender)
+        timestamp = LATEST if since_ms is None else since_ms * US_PER_MS
+        self.broker.handle(OffsetsRequest(self._correlation, replica, 0, TP, leader_epoch, timestamp), sender)
         return self.one_sent(OffsetsResponse, sender)
 
     # --- looking ---------------------------------------------------------------------------------------------------

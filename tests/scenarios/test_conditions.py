@@ -187,7 +187,7 @@ def test_every_reading_can_be_taken() -> None:
     still, samples = Still(), {"partition": "orders-0", "broker": "2", "client": "app", "partition-or-client": "app"}
     for reading in READINGS.values():
         inside = ", ".join(
-            "reader" if reading.name in ("read", "position") and kind == "client" else samples[kind.rstrip("?")]
+            "reader" if reading.name in ("read", "position", "reads-from") and kind == "client" else samples[kind.rstrip("?")]
             for kind in reading.arguments
         )
         compared = f"{reading.name}({inside})" if inside else reading.name

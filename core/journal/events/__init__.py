@@ -33,6 +33,7 @@ from core.journal.events.clients import (
     ProduceFailed,
     ProducerEpochBumped,
     ProducerIdGiven,
+    ReadReplica,
 )
 from core.journal.events.controller import (
     AlterPartitionRefused,
@@ -173,6 +174,7 @@ __all__ = [
     "ProduceFailed",
     "ProducerEpochBumped",
     "ProducerIdGiven",
+    "ReadReplica",
     "RecordsDiverged",
     "RecordsDuplicated",
     "RecordsExposed",
@@ -207,7 +209,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched,
     FollowerAppended, FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed,
     FetcherDisconnected, IsrShrinkProposed, IsrShrinkByCount, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked,
-    ProduceFailed, Consumed, ConsumerReset, ConsumerTruncated, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
+    ProduceFailed, Consumed, ReadReplica, ConsumerReset, ConsumerTruncated, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, RecordsRecovered, RecordsDiverged, RecordsDuplicated,
     RecordsExposed, RecordsSafe,
     ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,
     ControllerStarted, ControllerPaused, ControllerResumed,

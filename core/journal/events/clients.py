@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.journal.events.base import DETAIL, NOTABLE, Event, name_of, offsets, records
+from core.journal.events.base import DETAIL, NOTABLE, Event, leader_name, name_of, offsets, records
 from core.units import format_duration
 
 
@@ -121,6 +121,26 @@ class Consumed(Event):
 
     def sentence(self) -> str:
         return f"{self.consumer} read {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)} from b{self.broker}, below the high watermark {self.high_watermark}"
+
+
+class ReadReplica(Event):
+    """A consumer reads a partition from another broker: its leader named a follower in the consumer's rack, or (`reason`) it goes back to the leader."""
+
+    kind: ClassVar[str] = "read-replica"
+    source: ClassVar[str] = "ReplicaManager#findPreferredReadReplica, RackAwareReplicaSelector, KIP-392"
+    consumer: str
+    topic: str
+    partition: int
+    leader: int
+    broker: int
+    rack: str
+    reason: str
+
+    def sentence(self) -> str:
+        name = name_of(self.topic, self.partition)
+        if self.reason:
+            return f"{self.consumer} goes back to the leader of {name}, {leader_name(self.broker)}: {self.reason}"
+        return f"{leader_name(self.leader)} sent {self.consumer} to b{self.broker} for {name}: that replica is in its rack {self.rack}"
 
 
 class ConsumerReset(Event):

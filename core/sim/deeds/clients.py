@@ -128,10 +128,16 @@ def _consume(cluster: Cluster, act: acts.Consume) -> find.Doing:
         raise ActRefused(f"reset is earliest or latest, not {act.reset}")
     if act.consumer in cluster.nodes:
         raise ActRefused(f"consumer {act.consumer} is there already")
+    release = cluster.release
+    if act.since is not None and not release.finds_by_time:
+        raise ActRefused(f"release {release.name} finds no record by its time; leave 'since' out, or take 0.10.2 or a later one")
 
     def doing() -> None:
         consumer = Consumer(act.consumer, act.topic, act.reset, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
-        consumer.validates = cluster.release.validates_positions
+        consumer.validates = release.validates_positions
+        consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
+        if act.since is not None:
+            consumer.since = act.since
         cluster.add_client(consumer)
         consumer.start()
 

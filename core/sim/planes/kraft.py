@@ -23,9 +23,8 @@ def make_controller(cluster: Cluster) -> Controller:
 
 def controller_of(cluster: Cluster, kind: type[C]) -> C:
     """A controller of that kind for a cluster."""
-    racks = {broker.id: broker.rack for broker in cluster.spec.brokers}
     return kind(
-        cluster.settings, cluster.metadata, cluster.network, cluster.journal, cluster.account, racks,
+        cluster.settings, cluster.metadata, cluster.network, cluster.journal, cluster.account, cluster.spec.racks(),
         seed=cluster.seed, by_hand=cluster.by_hand,
     )  # fmt: skip
 
@@ -41,7 +40,7 @@ def build(cluster: Cluster) -> None:
 
 def make_brokers(cluster: Cluster, controller: Controller) -> dict[int, int]:
     """Register the brokers, place the topics, and make the processes; returns the brokers' epochs."""
-    spec = cluster.spec
+    spec, racks = cluster.spec, cluster.spec.racks()
     epochs = {
         broker.id: controller.boot_broker(broker.id, up=broker.up, directories=Disk.of(broker.id, broker.log_dirs).ids())
         for broker in spec.brokers
@@ -51,7 +50,7 @@ def make_brokers(cluster: Cluster, controller: Controller) -> dict[int, int]:
     for each in spec.brokers:
         broker = Broker(
             each, cluster.settings_of_spec(), cluster.metadata, cluster.network, cluster.journal, cluster.account,
-            by_hand=cluster.by_hand, controllers=spec.controllers,
+            by_hand=cluster.by_hand, controllers=spec.controllers, racks=racks,
         )  # fmt: skip
         broker.directories.copy_speed = spec.disk_speed
         cluster.brokers[each.id] = cluster.nodes[broker.address] = broker

@@ -14,19 +14,26 @@ if TYPE_CHECKING:
 
 def make_controller(cluster: Cluster) -> ZooKeeperControl:
     """ZooKeeper with what stands in it; the controller is one of the brokers."""
-    racks = {broker.id: broker.rack for broker in cluster.spec.brokers}
     return ZooKeeperControl(
-        cluster.settings, cluster.network, cluster.journal, cluster.account, racks, seed=cluster.seed, by_hand=cluster.by_hand
+        cluster.settings,
+        cluster.network,
+        cluster.journal,
+        cluster.account,
+        cluster.spec.racks(),
+        seed=cluster.seed,
+        by_hand=cluster.by_hand,
     )
 
 
 def build(cluster: Cluster) -> None:
     """Make its nodes."""
-    spec, control = cluster.spec, cluster.controller
+    spec, control, racks = cluster.spec, cluster.controller, cluster.spec.racks()
     assert isinstance(control, ZooKeeperControl)
     cluster.nodes[control.zookeeper.address] = control.zookeeper
     for each in spec.brokers:
-        node = ZooKeeperBroker(each, cluster.settings_of_spec(), cluster.network, cluster.journal, cluster.account, by_hand=cluster.by_hand)
+        node = ZooKeeperBroker(
+            each, cluster.settings_of_spec(), cluster.network, cluster.journal, cluster.account, by_hand=cluster.by_hand, racks=racks
+        )
         node.directories.copy_speed = spec.disk_speed
         cluster.brokers[each.id] = cluster.nodes[node.address] = control.nodes[each.id] = node
         cluster.network.alive[node.address] = each.up

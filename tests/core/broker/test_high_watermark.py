@@ -18,9 +18,13 @@ def bench() -> BrokerBench:
 
 
 def led_with_two_followers(bench: BrokerBench) -> None:
-    """HW-01's set-up: f1 (2) outside the ISR and f2 (3) in it have fetched the first 2 of 5 records."""
+    """HW-01's set-up: f1 (2) outside the ISR and f2 (3) in it have fetched the first 2 of 5 records, of 10, 11 and three of 20 ms."""
     bench.partition_is((1, 2, 3), (1, 3), leader_epoch=8, partition_epoch=1)
-    bench.produce(2)
+    bench.wait(10)
+    bench.produce(1)
+    bench.wait(1)
+    bench.produce(1)
+    bench.wait(9)
     bench.produce(3)
     assert bench.log.high_watermark == 0
     for follower in (2, 3):
@@ -34,6 +38,11 @@ def test_hw_01_the_least_leo_of_the_isr(bench: BrokerBench) -> None:
     assert bench.list_offsets(replica=2).latest == 5
     answer = bench.list_offsets()
     assert (answer.error, answer.latest) == (errors.NONE, 2)
+    none = bench.list_offsets(since_ms=30)
+    assert (none.error, none.found) == (errors.NONE, -1)
+    assert bench.list_offsets(since_ms=20).found == -1, "a client is not told of what is not committed"
+    assert bench.list_offsets(replica=2, since_ms=20).found == 2
+    assert [bench.list_offsets(since_ms=since).found for since in (0, 10, 11, 12)] == [0, 0, 1, -1]
 
 
 def test_hw_02_a_new_leader_hides_its_stale_high_watermark_from_clients(bench: BrokerBench) -> None:
@@ -45,6 +54,11 @@ def test_hw_02_a_new_leader_hides_its_stale_high_watermark_from_clients(bench: B
     answer = bench.list_offsets()
     assert (answer.error, answer.latest) == (errors.OFFSET_NOT_AVAILABLE, -1)
     assert answer.earliest == 0, "the earliest offset is always to be had"
+    assert (bench.list_offsets(since_ms=11).error, bench.list_offsets(since_ms=11).found) == (errors.NONE, 1)
+    for hidden in (20, 100):
+        answer = bench.list_offsets(since_ms=hidden)
+        assert (answer.error, answer.found) == (errors.OFFSET_NOT_AVAILABLE, -1), "it may be that another leader had committed one"
+    answer = bench.list_offsets()
     assert bench.list_offsets(replica=2) == answer._replace(correlation=bench._correlation, error=errors.NONE, latest=5)
 
 
@@ -60,6 +74,10 @@ def test_hw_03_available_again_once_the_high_watermark_reaches_the_epoch(bench: 
     assert bench.log.high_watermark == 5
     answer = bench.list_offsets()
     assert (answer.error, answer.earliest, answer.latest) == (errors.NONE, 0, 5)
+    assert bench.list_offsets().latest == 5
+    answer = bench.list_offsets(since_ms=100)
+    assert (answer.error, answer.found) == (errors.NONE, -1)
+    assert bench.list_offsets(since_ms=20).found == 2
 
 
 def test_hw_04_follower_within_the_first_batch(bench: BrokerBench) -> None:

@@ -187,3 +187,62 @@ def test_hw_02_the_latest_offset_is_asked_for_again() -> None:
     bench.run(100)
     bench.offsets(errors.NONE, 4, 9)
     assert bench.fetches() == (9, 3)
+
+
+def test_con_05_out_of_range_at_a_follower_sends_back_to_the_leader() -> None:
+    """A follower may only lag: the position stays, and the reset policy is not asked (`FetchCollector#handleInitializeErrors`)."""
+    bench = ConsumerBench("latest")
+    bench.offsets(errors.NONE, 0, 20)
+    bench.network.alive["b2"] = True
+    bench.consumer.client_rack = "b"
+    bench.fetches()
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (), ((TP, 2),)), "b1")
+    asked = bench.one_sent(ConsumerFetchRequest, "b2")
+    part = FetchedPartition(TP, errors.OFFSET_OUT_OF_RANGE, 20, (), -1, -1, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(asked.correlation, (part,)), "b2")
+    assert bench.fetches() == (20, 3)
+    assert bench.sent(OffsetsRequest) == []
+    assert [columns[3:] for columns in bench.told(events.ReadReplica)] == [(1, 2, "b", ""), (1, 1, "b", errors.OFFSET_OUT_OF_RANGE)]
+
+
+@pytest.mark.parametrize(("error", "goes_back"), [(errors.NOT_LEADER_OR_FOLLOWER, True), (errors.UNKNOWN_LEADER_EPOCH, False)])
+def test_a_follower_s_errors_send_back_or_wait(error: str, goes_back: bool) -> None:
+    bench = ConsumerBench("earliest")
+    bench.network.alive["b2"] = True
+    bench.fetches()
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (), ((TP, 2),)), "b1")
+    asked = bench.one_sent(ConsumerFetchRequest, "b2")
+    part = FetchedPartition(TP, error, 0, (), -1, -1, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(asked.correlation, (part,)), "b2")
+    bench.run(100)
+    assert [len(bench.sent(ConsumerFetchRequest, node)) for node in ("b1", "b2")] == ([1, 0] if goes_back else [0, 1])
+
+
+def test_where_to_read_is_asked_anew_after_metadata_max_age() -> None:
+    bench = ConsumerBench("earliest")
+    bench.network.alive["b2"] = True
+    bench.fetches()
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (), ((TP, 2),)), "b1")
+    for waited, node in ((300_000, "b2"), (1, "b1")):
+        bench.wait(waited)
+        asked = bench.one_sent(ConsumerFetchRequest, "b2")
+        bench.consumer.handle(ConsumerFetchResponse(asked.correlation, ()), "b2")
+        assert [entry.node for entry in bench.scheduler.entries if type(entry.message) is ConsumerFetchRequest] == [node]
+
+
+@pytest.mark.parametrize(("since", "position"), [(0, 0), (3_000_000, 10), (4_100_000, 20), (60_000_000, 30)])
+def test_a_consumer_begins_at_a_time(since: int, position: int) -> None:
+    """`offsetsForTimes`, then seek; where nothing is as young, the end."""
+    run = Run()
+    for at in (2, 4, 6):
+        run.cluster.run_until(at * SECOND)
+        run.cluster.do(acts.Produce("t", 10))
+    run.cluster.run_until(8 * SECOND)
+    run.cluster.do(acts.Consume("t", since=since))
+    run.cluster.run_until(8 * SECOND + 1)
+    consumer = run.cluster.clients["consumer"]
+    first: list[int] = []
+    while not first or first[0] < 0:
+        run.cluster.step()
+        first = list(consumer.positions)
+    assert first == [position]
