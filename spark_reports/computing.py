@@ -16,13 +16,14 @@ from urllib.parse import unquote
 import attrs
 
 from spark_reports.errors import ReportError
-from spark_reports.frames import Frames, inputs_of, read_frames, session_table
+from spark_reports.frames import Dataset, Frames, inputs_of, read_frames, session_table
 from spark_reports.render.result import Report, Result
-from spark_reports.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION_SHOWN
+from spark_reports.schema import BULK, DATASET_HEADER, DATASET_TAIL, LINE, SESSION_SHOWN
 from spark_reports.sessions import Log, dataset_log, explain_bad_line, name_sessions, session_name
 from spark_reports.spark import is_local
+from spark_reports.staging import Mark, Staged
 from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
-from spark_reports.summaries.summary import BULK, Inputs, Summary
+from spark_reports.summaries.summary import Inputs, Prepared, Summary
 from spark_reports.summaries.unavailability import UNAVAILABILITY
 
 if TYPE_CHECKING:
@@ -147,11 +148,9 @@ class Computation:
         ranked = ranked.cache()
         chosen = F.broadcast(ranked.where(F.col("rank") <= most).drop("rank"))
         where = ["session", "topic", "partition"]
-        return attrs.evolve(
-            self.inputs,
-            events=self.inputs.events.join(chosen, where, "left_semi"),
-            states=self.inputs.states.join(chosen, where, "left_semi"),
-        ), ranked
+        prepared = self.inputs.states.join(chosen, where, "left_semi"), self.inputs.down
+        events = self.inputs.events.join(chosen, where, "left_semi")
+        return attrs.evolve(self.inputs, events=events, prepared=Prepared(lambda: prepared)), ranked
 
 
 @attrs.frozen
@@ -182,25 +181,25 @@ def needed(charts: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def load(
     spark: SparkSession,
     here: Sequence[Log],
-    staged: tuple[Path, Sequence[Log]],
+    staged: Staged,
     remote: Sequence[str],
     datasets: Sequence[str],
     charts: bool,
-    staging: Path | None,
+    links: Path | None,
     complain: Complain,
 ) -> Loaded:
     """Read logs as JSON Lines and datasets in one pass over each, and find out which of their sessions can be used.
 
     Args:
-        here: logs on this machine.
-        staged: more of them, and the dataset that they were put in (`staging.stage`).
+        here: logs on this machine that were not staged.
+        staged: what was.
         remote: addresses of JSON Lines elsewhere.
         datasets: addresses of datasets.
         charts: whether what charts are drawn from is needed too.
-        staging: as for `frames.read_lines`.
+        links: as `staging` for `frames.read_lines`.
     """
     kinds, columns = needed(charts)
-    usable: list[tuple[str, str]] = []
+    usable: list[Dataset] = []
     logs: list[Log] = []
     refused = 0
     lines = list(here)
@@ -211,22 +210,23 @@ def load(
         refused += len(complaints)
         lines = name_sessions([*lines, *elsewhere])
     for dataset in datasets:
-        found, complaints = _dataset_logs(spark, dataset, kinds, columns)
+        picked = staged.picked.get(dataset)
+        found, complaints = _dataset_logs(spark, dataset, kinds, columns) if picked is None else logs_of(dataset, picked.marks)
         for complaint in complaints:
             complain(complaint)
         refused += len(complaints)
         # Sessions of one name are told apart by where they come from.
-        names = {log.session for log in (*lines, *logs, *staged[1])}
+        names = {log.session for log in (*lines, *logs, *staged.logs)}
         prefix = f"{dataset}: " if any(log.session in names for log in found) else ""
         logs += [attrs.evolve(log, session=prefix + log.session) for log in found]
         if found:
-            usable.append((dataset, prefix))
-    if staged[1]:
-        usable.append((staged[0].as_uri(), ""))
-        logs += staged[1]
+            usable.append(Dataset(dataset, prefix, None if picked is None else picked.rare.as_uri()))
+    if staged.logs:
+        usable.append(Dataset(staged.events.as_uri(), "", staged.rare.as_uri()))
+        logs += staged.logs
     if not lines and not usable:
         return Loaded(Frames(spark.range(0), spark.range(0), None), Frames(spark.range(0), spark.range(0), None), spark, [], refused)
-    frames = read_frames(spark, lines, usable, kinds, columns, staging)
+    frames = read_frames(spark, lines, usable, kinds, columns, links)
     bad = {} if frames.bad is None else {row["session"]: row["count"] for row in frames.bad.collect()}
     good = []
     for log in lines:
@@ -235,10 +235,11 @@ def load(
         else:
             complain(explain_bad_line(log) + (f" ({bad[log.session]} such lines)" if bad[log.session] > 1 else ""))
             refused += 1
-    # Kept here, by generated code, and found again by the session that interprets its plans.
-    frames.rare.count()
+    if lines or any(dataset.rare is None for dataset in usable):
+        # Kept here, by generated code, and found again by the session that interprets its plans.
+        frames.rare.count()
     quick = _quick_session(spark)
-    few = frames if quick is spark else read_frames(quick, lines, usable, kinds, columns, staging)
+    few = frames if quick is spark else read_frames(quick, lines, usable, kinds, columns, links)
     logs = [*good, *logs]
     if refused:
         frames, few = _only(frames, logs), _only(few, logs)
@@ -251,19 +252,26 @@ def _dataset_logs(spark: SparkSession, dataset: str, kinds: Collection[str], col
     from pyspark.sql import functions as F
 
     try:
-        rare = read_frames(spark, [], [(dataset, "")], kinds, columns, None).rare
+        rare = read_frames(spark, [], [Dataset(dataset)], kinds, columns, None).rare
         rows = rare.where(F.col("kind").isin(DATASET_HEADER, DATASET_TAIL)).select("session", "kind", "seq", "t", LINE).collect()
     except PySparkException as failure:
         return [], [f"{dataset}: cannot be read as event logs in Parquet: {_first_line(failure)}"]
-    heads = {row["session"]: row[LINE] for row in rows if row["kind"] == DATASET_HEADER}
-    tails = {row["session"]: row for row in rows if row["kind"] == DATASET_TAIL}
+    return logs_of(dataset, [Mark(*row) for row in rows])
+
+
+def logs_of(dataset: str, marks: Iterable[Mark]) -> tuple[list[Log], list[str]]:
+    """The sessions of a dataset by what it has beside events, and what is to be said about those that cannot be used."""
+    heads: dict[str, Mark] = {}
+    tails: dict[str, Mark] = {}
+    for mark in marks:
+        (heads if mark.kind == DATASET_HEADER else tails)[mark.session] = mark
     found, complaints = [], []
     for session in sorted(heads):
         tail = tails.get(session)
         try:
             if tail is None:
                 raise ReportError(f"{dataset}: session {session} is not whole; convert its log again")
-            found.append(dataset_log(dataset, session, heads[session], tail[LINE], tail["seq"] - 1, tail["t"]))
+            found.append(dataset_log(dataset, session, heads[session].line or "", tail.line or "", tail.seq - 1, tail.t))
         except ReportError as wrong:
             complaints.append(str(wrong))
     if not heads:

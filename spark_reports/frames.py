@@ -4,7 +4,7 @@ JSON Lines on this machine are staged as a dataset (`staging`). Those elsewhere,
 kept in memory: the columns that frequent events have side by side, those of the others in one structure that is empty for the
 frequent ones, since every column kept of a million events costs time. A Parquet dataset needs no keeping: what a summary needs of
 it is read again in less time than it would take to keep it. The events that are not frequent, a few in a hundred, are kept ready
-for the summaries that need no others.
+for the summaries that need no others; of a dataset on this machine they have been staged as a dataset of their own.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from core.journal.events import KINDS, column_types
-from spark_reports.schema import CORRUPT_FIELD, DATASET_HEADER, DATASET_TAIL, END_FIELD, HEADER_FIELD, LINE, SESSION
-from spark_reports.summaries.summary import BULK, Inputs
+from spark_reports.schema import BULK, CORRUPT_FIELD, DATASET_HEADER, DATASET_TAIL, END_FIELD, HEADER_FIELD, LINE, SESSION
+from spark_reports.summaries.summary import Inputs, Prepared
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from spark_reports.sessions import Log
 
@@ -37,7 +37,8 @@ class Frames:
 
     Attributes:
         events: `session`, the envelope and the columns asked for.
-        rare: those of no `BULK` kind, kept in memory; with those of datasets that say what a log's header says, of kinds of their own.
+        rare: those of no `BULK` kind, kept in memory as soon as they have been computed; with those of datasets that say what a log's
+            header says, of kinds of their own.
         bad: lines that cannot be used, counted by session: `session`, `count`; None when there are no JSON Lines.
     """
 
@@ -46,15 +47,30 @@ class Frames:
     bad: DataFrame | None
 
 
+@attrs.frozen
+class Dataset:
+    """Logs in Parquet that summaries are to be computed from.
+
+    Attributes:
+        address: of the dataset.
+        prefix: what its sessions' names begin with, to tell them from those of other datasets.
+        rare: the address of its events of no `BULK` kind alone, if they have been staged.
+    """
+
+    address: str
+    prefix: str = ""
+    rare: str | None = None
+
+
 def read_frames(
     spark: SparkSession,
     lines: Sequence[Log],
-    datasets: Sequence[tuple[str, str]],
+    datasets: Sequence[Dataset],
     kinds: Collection[str],
     columns: Collection[str],
     staging: Path | None,
 ) -> Frames:
-    """The events of those kinds, with those columns, from logs as JSON Lines and from datasets (path and prefix of session names).
+    """The events of those kinds, with those columns, from logs as JSON Lines and from datasets.
 
     Args:
         staging: as for `read_lines`.
@@ -74,14 +90,16 @@ def read_frames(
         # A column of the frequent ones is null nowhere it is needed; the others are null in frequent events as they are in a dataset.
         parts.append(good.selectExpr(*(f"`{name}`" for name in [SESSION, *ENVELOPE, *often]), *unpacked).select(*wanted))
         rare.append(parts[-1].where(_is_rare()).selectExpr(*(f"`{name}`" for name in wanted), f"CAST(NULL AS STRING) AS {LINE}").cache())
-    for path, prefix in datasets:
-        every = read_dataset(spark, path)
-        if prefix:
-            every = every.withColumn(SESSION, _prefixed(prefix))
+    for dataset in datasets:
+        every = read_dataset(spark, dataset.address, columns, dataset.prefix)
         parts.append(every.where(f"kind NOT IN ('{DATASET_HEADER}', '{DATASET_TAIL}')").select(*wanted))
-        also = (DATASET_HEADER, DATASET_TAIL)
-        these = ", ".join(f"'{kind}'" for kind in (*sorted(set(kinds) - BULK), *also))
-        rare.append(every.where(f"kind IN ({these})").select(*wanted, LINE).cache())
+        if dataset.rare is not None:
+            few = read_dataset(spark, dataset.rare, columns, dataset.prefix)
+        else:
+            also = (DATASET_HEADER, DATASET_TAIL)
+            these = ", ".join(f"'{kind}'" for kind in (*sorted(set(kinds) - BULK), *also))
+            few = every.where(f"kind IN ({these})")
+        rare.append(few.select(*wanted, LINE).cache())
     return Frames(_union(parts), _union(rare), bad)
 
 
@@ -93,28 +111,30 @@ def _is_rare() -> str:
     return f"kind NOT IN ({', '.join(repr(kind) for kind in sorted(BULK))})"
 
 
-def _prefixed(prefix: str) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.concat(F.lit(prefix), F.col(SESSION))
-
-
 def _bulk_columns(columns: Collection[str]) -> list[str]:
     """Those of the columns that a frequent kind has."""
     have = {name for kind in BULK for name in column_types(KINDS[kind])}
     return [name for name in columns if name in have]
 
 
-def read_dataset(spark: SparkSession, path: str) -> DataFrame:
-    """A dataset that `isrlab log convert` wrote, or one session's part of it, in `schema.dataset_schema` and with its `session`."""
+def read_dataset(spark: SparkSession, path: str, columns: Collection[str] | None = None, prefix: str = "") -> DataFrame:
+    """A dataset that `isrlab log convert` wrote, or one session's part of it, in `schema.dataset_schema` and with its `session`.
+
+    Args:
+        columns: those of the events that are wanted; None for all.
+        prefix: what to put before sessions' names.
+    """
+    from pyspark.sql import functions as F
+
     from spark_reports.schema import dataset_schema
 
-    reader = spark.read.schema(dataset_schema())
+    reader = spark.read.schema(dataset_schema(columns))
     trimmed = path.rstrip("/")
     name = trimmed.rpartition("/")[2]
     if name.startswith(f"{SESSION}="):
         reader = reader.option("basePath", trimmed.rpartition("/")[0])
-    return reader.parquet(path)
+    every = reader.parquet(path)
+    return every.withColumn(SESSION, F.concat(F.lit(prefix), F.col(SESSION))) if prefix else every
 
 
 def read_lines(
@@ -200,7 +220,11 @@ def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
 
 def inputs_of(frames: Frames, sessions: DataFrame, *, keep: bool = True) -> Inputs:
     """What summaries are computed from; the partitions' states are kept in memory if so asked."""
-    from spark_reports.summaries.partition_states import down_times, partition_states
 
-    states = partition_states(frames.rare, sessions)
-    return Inputs(frames.events, frames.rare, sessions, states.cache() if keep else states, down_times(frames.rare, sessions))
+    def prepare() -> tuple[DataFrame, DataFrame]:
+        from spark_reports.summaries.partition_states import down_times, partition_states
+
+        states = partition_states(frames.rare, sessions)
+        return states.cache() if keep else states, down_times(frames.rare, sessions)
+
+    return Inputs(frames.events, frames.rare, sessions, Prepared(prepare))

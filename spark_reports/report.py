@@ -135,17 +135,17 @@ def _summarise(
     progress("starting Spark …")
     chosen = {**computing.spark_settings(master or LOCAL_MASTER), **settings}
     local = is_local(master or LOCAL_MASTER)
-    dataset = scratch / "staged"
     with ThreadPoolExecutor(1) as pool:
-        # While Spark starts. Not with remote logs: only when those are known are the sessions' names.
-        staging = pool.submit(stage, logs if local and not found.remote else [], dataset, *computing.needed(charts))
+        # While Spark starts. Not logs beside remote ones: only when those are known are the sessions' names.
+        to_stage = logs if local and not found.remote else [], found.datasets if local else []
+        staging = pool.submit(stage, *to_stage, scratch / "staged", *computing.needed(charts))
         with spark_session(master, chosen, brief=size < BRIEF_BYTES) as spark:
             more = [*found.remote, *found.datasets]
             progress(f"reading {_counted(len(logs), size)}{' and ' if logs and more else ''}{', '.join(more)} …")
             staged = staging.result()
-            left = [log for log in logs if log not in staged]
+            left = [log for log in logs if log not in staged.logs]
             links = scratch if local else None
-            loaded = computing.load(spark, left, (dataset, staged), found.remote, found.datasets, charts, links, complain)
+            loaded = computing.load(spark, left, staged, found.remote, found.datasets, charts, links, complain)
             if not loaded.logs:
                 return None, loaded.refused
             with progress.watching(spark):

@@ -59,17 +59,22 @@ def event_columns() -> dict[str, str]:
     return columns
 
 
-def event_schema() -> StructType:
-    """The wide table of events, as the log's lines have it."""
-    return StructType([*ENVELOPE, *(StructField(name, _TYPES[declared]) for name, declared in event_columns().items())])
+def event_schema(columns: Collection[str] | None = None) -> StructType:
+    """The wide table of events, as the log's lines have it, or of its columns some."""
+    chosen = {name: declared for name, declared in event_columns().items() if columns is None or name in columns}
+    return StructType([*ENVELOPE, *(StructField(name, _TYPES[declared]) for name, declared in chosen.items())])
 
 
 def line_schema(columns: Collection[str] | None = None) -> StructType:
     """What a line of a log is read with: an event's columns (or some of them), the two marks of other lines, and the unreadable rest."""
     marks = (StructField(HEADER_FIELD, StringType()), StructField(END_FIELD, BooleanType()), StructField(CORRUPT_FIELD, StringType()))
-    envelope = {field.name for field in ENVELOPE}
-    fields = [field for field in event_schema().fields if columns is None or field.name in envelope or field.name in columns]
-    return StructType([*fields, *marks])
+    return StructType([*event_schema(columns).fields, *marks])
+
+
+BULK: Final = frozenset(
+    {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
+)
+"""Event kinds that every round trip makes: nearly all of a session's events are of these."""
 
 
 LINE: Final = "line"
@@ -82,9 +87,9 @@ DATASET_TAIL: Final = "log-tail"
 """Kind of a dataset's row that holds what stands behind a log's last event: its end line, a torn line or nothing."""
 
 
-def dataset_schema() -> StructType:
+def dataset_schema(columns: Collection[str] | None = None) -> StructType:
     """A dataset of logs as `isrlab log convert` writes it: the wide table of events, `line`, and the session it is partitioned by."""
-    return StructType([*event_schema().fields, StructField(LINE, StringType()), StructField(SESSION, StringType())])
+    return StructType([*event_schema(columns).fields, StructField(LINE, StringType()), StructField(SESSION, StringType())])
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")

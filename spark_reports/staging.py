@@ -1,8 +1,12 @@
-"""Logs on this machine as Parquet in a scratch directory, made by pyarrow in one pass, since Spark reads JSON Lines slowly.
+"""What pyarrow prepares of logs on this machine while Spark starts, in a scratch directory.
 
-Of 10^6 events Spark's own JSON reader takes most of a report's time, several times what all summaries take together. What is
-staged has passed the checks that `frames.read_lines` makes, and stricter ones; a log that does not pass is left to that
-function, which says what is wrong and where. Without pyarrow everything is.
+Logs as JSON Lines are put in a dataset, in one pass, since Spark reads JSON Lines slowly: of 10^6 events its own reader takes most of
+a report's time, several times what all summaries take together. What is staged has passed the checks that `frames.read_lines` makes,
+and stricter ones; a log that does not pass is left to that function, which says what is wrong and where.
+
+Events that are not frequent, a few in a hundred, are put in a dataset of their own besides, of those logs and of datasets, since
+most summaries look at nothing else; and what a dataset's logs say of themselves is read. Spark would have to look through all
+events for either before it could begin with the first summary. Without pyarrow nothing is staged.
 """
 
 from __future__ import annotations
@@ -12,10 +16,13 @@ from collections.abc import Collection, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
+from urllib.parse import unquote
+
+import attrs
 
 from core.journal.events import KINDS, column_types
 from scenarios.eventlog import MAX_LINE
-from spark_reports.schema import ENVELOPE, SESSION, event_columns
+from spark_reports.schema import BULK, DATASET_HEADER, DATASET_TAIL, ENVELOPE, LINE, SESSION, event_columns
 from spark_reports.sessions import Log
 
 if TYPE_CHECKING:
@@ -26,25 +33,76 @@ BLOCK_BYTES: Final = 32 << 20
 
 _END: Final = b'{"end"'
 _UNSAFE: Final = re.compile(r"[^-\w.]|%", re.ASCII)
+_HIDDEN: Final = (".", "_")
 
 
-def stage(logs: Sequence[Log], directory: Path, kinds: Collection[str], columns: Collection[str]) -> list[Log]:
-    """Puts the events of those kinds, with the envelope and those columns, in a dataset; returns the logs of which all could be put there."""
+@attrs.frozen
+class Mark:
+    """A row of a dataset that is no event (`schema.DATASET_HEADER`, `DATASET_TAIL`)."""
+
+    session: str
+    kind: str
+    seq: int
+    t: int
+    line: str | None
+
+
+@attrs.frozen
+class Picked:
+    """What was staged of a dataset.
+
+    Attributes:
+        rare: the dataset with its events that are not frequent.
+        marks: what it has beside events.
+    """
+
+    rare: Path
+    marks: list[Mark]
+
+
+@attrs.frozen
+class Staged:
+    """What was prepared for a report.
+
+    Attributes:
+        logs: those of which all is in a dataset.
+        events: that dataset.
+        rare: the one with its events that are not frequent.
+        picked: by address, datasets whose rare events were picked out.
+    """
+
+    logs: list[Log]
+    events: Path
+    rare: Path
+    picked: dict[str, Picked]
+
+
+def stage(logs: Sequence[Log], datasets: Sequence[str], directory: Path, kinds: Collection[str], columns: Collection[str]) -> Staged:
+    """Puts the events of those kinds, with the envelope and those columns, in datasets below a directory, as far as that can be done."""
+    staged = Staged([], directory / "events", directory / "rare", {})
     if not has_arrow():
-        return []
+        return staged
     import pyarrow as pa
 
-    staged = []
-    for log in logs:
-        part = directory / f"{SESSION}={escaped(log.session)}"
+    for number, log in enumerate(logs):
+        part, rare = staged.events / f"{SESSION}={escaped(log.session)}", staged.rare / f"{number:06d}.parquet"
         try:
             part.mkdir(parents=True)
-            _stage(log, part / "events.parquet", kinds, columns)
+            staged.rare.mkdir(exist_ok=True)
+            _stage(log, part / "events.parquet", rare, kinds, columns)
         except (pa.ArrowException, _NotInOrder, OSError, ValueError):
-            for file in part.glob("*"):
-                file.unlink()
+            for file in (*part.glob("*"), rare):
+                file.unlink(missing_ok=True)
             continue
-        staged.append(log)
+        staged.logs.append(log)
+    for number, dataset in enumerate(datasets):
+        target = directory / f"rare-{number}"
+        try:
+            target.mkdir(parents=True)
+            marks = _pick(dataset, target / "events.parquet", kinds, columns)
+        except (pa.ArrowException, _NotInOrder, OSError, ValueError):
+            continue
+        staged.picked[dataset] = Picked(target, marks)
     return staged
 
 
@@ -59,27 +117,97 @@ def escaped(session: str) -> str:
 
 
 class _NotInOrder(Exception):
-    """A line that is not as this program writes it; Spark's reader tells what it makes of it."""
+    """Something that is not as this program writes it; Spark's reader tells what it makes of it."""
 
 
-def _stage(log: Log, target: Path, kinds: Collection[str], columns: Collection[str]) -> None:
+def _stage(log: Log, target: Path, rare: Path, kinds: Collection[str], columns: Collection[str]) -> None:
     import pyarrow as pa
     from pyarrow import compute as pc
-    from pyarrow import parquet
 
     schema = arrow_schema(columns)
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    wanted = pa.array(sorted(kinds))
+    wanted, often = pa.array(sorted(kinds)), pa.array(sorted(BULK))
     seq = 0
-    with Path(log.readable).open("rb") as file, parquet.ParquetWriter(target, schema, compression="lz4", use_dictionary=texts) as writer:
+    with Path(log.readable).open("rb") as file, _writer(target, schema) as writer, _writer(rare, _with_session(schema)) as rare_writer:
         file.readline()
         for block in blocks(file, ended=log.ended, torn=log.torn):
             table = parsed(block, schema)
             _check(table, block, seq, kinds, columns)
             seq += table.num_rows
-            writer.write_table(table.filter(pc.is_in(table["kind"], wanted)))
+            table = table.filter(pc.is_in(table["kind"], wanted))
+            writer.write_table(table)
+            few = table.filter(pc.invert(pc.is_in(table["kind"], often)))
+            rare_writer.write_table(_of_session(few, log.session))
     if seq != log.events:
         raise _NotInOrder
+
+
+def _pick(dataset: str, target: Path, kinds: Collection[str], columns: Collection[str]) -> list[Mark]:
+    """Writes the events of a dataset that are of no `BULK` kind to a file; returns what it has beside events.
+
+    Raises:
+        _NotInOrder: it is no dataset of this machine with a directory for each session.
+    """
+    import pyarrow as pa
+    from pyarrow import compute as pc
+    from pyarrow import dataset as arrow_dataset
+
+    parts = _parts(dataset)
+    schema = arrow_schema(columns)
+    read = schema.append(pa.field(LINE, pa.string()))
+    beside = [DATASET_HEADER, DATASET_TAIL]
+    wanted = arrow_dataset.field("kind").isin([*sorted(set(kinds) - BULK), *beside])
+    marks: list[Mark] = []
+    with _writer(target, _with_session(schema)) as writer:
+        for session, files in parts.items():
+            for batch in arrow_dataset.dataset(files, schema=read, format="parquet").to_batches(filter=wanted):
+                if not batch.num_rows:
+                    continue
+                table = pa.Table.from_batches([batch])
+                is_mark = pc.is_in(table["kind"], pa.array(beside))
+                for row in table.filter(is_mark).select(["kind", "seq", "t", LINE]).to_pylist():
+                    marks.append(Mark(session, *row.values()))
+                writer.write_table(_of_session(table.filter(pc.invert(is_mark)).drop_columns(LINE), session))
+    return marks
+
+
+def _parts(dataset: str) -> dict[str, list[str]]:
+    """The files of each session of a dataset on this machine, given its address.
+
+    Raises:
+        _NotInOrder: there is none, or it has no directory for each session.
+    """
+    directory = Path(re.sub(r"\\(.)", r"\1", dataset.removeprefix("file://")))
+    mark = f"{SESSION}="
+    whole = not directory.name.startswith(mark)
+    if not dataset.startswith("file:///") or (whole and any(directory.glob("*.parquet"))):
+        raise _NotInOrder
+    found = {
+        unquote(part.name.removeprefix(mark)): sorted(str(file) for file in part.glob("*.parquet") if not file.name.startswith(_HIDDEN))
+        for part in (sorted(directory.glob(f"{mark}*")) if whole else [directory])
+    }
+    if not found or not all(found.values()):
+        raise _NotInOrder
+    return found
+
+
+def _writer(target: Path, schema: pyarrow.Schema) -> pyarrow.parquet.ParquetWriter:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    return parquet.ParquetWriter(target, schema, compression="lz4", use_dictionary=texts)
+
+
+def _with_session(schema: pyarrow.Schema) -> pyarrow.Schema:
+    import pyarrow as pa
+
+    return schema.append(pa.field(SESSION, pa.string()))
+
+
+def _of_session(table: pyarrow.Table, session: str) -> pyarrow.Table:
+    import pyarrow as pa
+
+    return table.append_column(SESSION, pa.repeat(pa.scalar(session), table.num_rows))
 
 
 def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:

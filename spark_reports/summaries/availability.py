@@ -14,9 +14,8 @@ from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, t
 def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     history = Window.partitionBy(*PARTITION).orderBy("seq")
     lasts = F.col("until") - F.col("t")
-    states = inputs.states.withColumn("offline", offline()).withColumn("under_replicated", under_replicated())
-    for name in ("offline", "under_replicated"):
-        states = states.withColumn(f"was_{name}", F.coalesce(F.lag(name).over(history), F.lit(False)))
+    states = inputs.states.withColumns({"offline": offline(), "under_replicated": under_replicated()})
+    states = states.withColumns({f"was_{name}": F.lag(name, 1, False).over(history) for name in ("offline", "under_replicated")})
     return states.groupBy(*PARTITION).agg(
         F.sum(lasts).alias("observed_us"),
         sum_if(F.col("under_replicated"), lasts).alias("under_replicated_us"),

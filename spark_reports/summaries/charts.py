@@ -27,8 +27,7 @@ def _timeline(events: DataFrame, inputs: Inputs) -> DataFrame:
     )
     return (
         inputs.states.where(F.col("until") > F.col("t"))
-        .withColumn("state", state.otherwise("in sync"))
-        .withColumn("isr", F.array_join("isr", ","))
+        .withColumns({"state": state.otherwise("in sync"), "isr": F.array_join("isr", ",")})
         .withColumnsRenamed({"t": "from_us", "until": "to_us"})
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from core.metrics.meter import TICK
@@ -37,7 +37,7 @@ def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
         F.count(F.lit(1)).alias("requests"), *(F.sum(name).alias(name) for name in ("written", "appended", "moved"))
     )
     whole = Window.partitionBy(*PARTITION)
-    sized = counted.withColumn("all_written", F.sum("written").over(whole)).withColumn("all_appended", F.sum("appended").over(whole))
+    sized = counted.withColumns({"all_written": F.sum("written").over(whole), "all_appended": F.sum("appended").over(whole)})
     moved = "coalesce(moved * (all_written div all_appended), 0)"
     steps = (
         sized.selectExpr("session", "broker", "step", "requests", f"coalesce(written, 0) + {moved} + requests * {REQUEST_BYTES} AS size")
@@ -45,24 +45,27 @@ def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
         .agg(F.sum("requests").alias("requests"), F.sum("size").alias("size"))
         .join(F.broadcast(inputs.sessions.select("session", "end_us", "threads")), "session")
     )
-    history = Window.partitionBy("session", "broker").orderBy("step").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    before = Window.partitionBy("session", "broker").orderBy("step")
+    history = before.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    given: dict[str, Column] = {}
+    done: dict[str, Column] = {}
+    waits: dict[str, Column] = {}
+    busy: dict[str, Column] = {}
     columns = []
     for name, (request, byte) in _COSTS.items():
         setting, default = THREADS[name]
         threads = f"coalesce(threads[concat('{setting} ', broker)], threads['{setting}'], {default})"
         work, capacity = f"{name}_work", f"{name}_capacity"
-        steps = steps.selectExpr("*", f"requests * {request} + size * {byte} AS {work}", f"{threads} * {TICK * 1_000} AS {capacity}")
-        done = F.sum(work).over(history)
-        steps = steps.withColumn(f"{name}_done", done)
+        given |= {work: F.expr(f"requests * {request} + size * {byte}"), capacity: F.expr(f"{threads} * {TICK * 1_000}")}
+        done[f"{name}_done"] = F.sum(work).over(history)
         # Least that the sum of work is ahead of capacity, at the ends of steps until then: also of those without any work, before this one.
         least = F.least(
             F.lit(0),
             F.min(F.expr(f"least({name}_done - {work} - {capacity} * step, {name}_done - {capacity} * (step + 1))")).over(history),
         )
-        steps = steps.withColumn(f"{name}_waits", F.expr(f"{name}_done - {capacity} * (step + 1)") - least)
-        before = Window.partitionBy("session", "broker").orderBy("step")
+        waits[f"{name}_waits"] = F.expr(f"{name}_done - {capacity} * (step + 1)") - least
         rested = F.lag(f"{name}_waits").over(before) - F.col(capacity) * (F.col("step") - F.lag("step").over(before) - 1)
-        steps = steps.withColumn(f"{name}_busy", F.greatest(F.coalesce(rested, F.lit(0)), F.lit(0)) + F.expr(f"{work} - {name}_waits"))
+        busy[f"{name}_busy"] = F.greatest(F.coalesce(rested, F.lit(0)), F.lit(0)) + F.expr(f"{work} - {name}_waits")
         everything = f"(greatest(end_us, max(step) * {TICK}) div {TICK} + 1) * max({capacity})"
         left = (
             f"greatest(max_by({name}_waits, step) - max({capacity}) * ((greatest(end_us, max(step) * {TICK}) div {TICK}) - max(step)), 0)"
@@ -71,6 +74,7 @@ def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
             F.expr(f"100 - (max({name}_done) - {left}) * 100 div ({everything}) AS {name}_idle_percent"),
             F.expr(f"100 - max({name}_busy * 100 div {capacity}) AS {name}_idle_least_percent"),
         ]
+    steps = steps.withColumns(given).withColumns(done).withColumns(waits).withColumns(busy)
     return steps.groupBy("session", "broker", "end_us").agg(F.sum("requests").alias("requests"), *columns)
 
 

@@ -37,8 +37,7 @@ def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
         "xxhash64(session, topic, partition) AS of_partition",
     )
     history = Window.partitionBy("of_partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    for name in ("log_end", "committed"):
-        known = known.withColumn(name, F.last(name, ignorenulls=True).over(history))
+    known = known.withColumns({name: F.last(name, ignorenulls=True).over(history) for name in ("log_end", "committed")})
     group = ("session", "topic", "of")
     samples = (
         known.where("kind IN ('append', 'follower-fetched')").selectExpr(*_SAMPLES.strip().split(",\n    ")).where("behind IS NOT NULL")

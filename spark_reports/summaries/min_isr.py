@@ -14,9 +14,8 @@ from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, t
 def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
     history = Window.partitionBy("session", "topic", "partition").orderBy("seq")
     lasts = F.col("until") - F.col("t")
-    states = inputs.states.withColumn("at_min", at_min()).withColumn("under_min", under_min())
-    for name in ("at_min", "under_min"):
-        states = states.withColumn(f"was_{name}", F.coalesce(F.lag(name).over(history), F.lit(False)))
+    states = inputs.states.withColumns({"at_min": at_min(), "under_min": under_min()})
+    states = states.withColumns({f"was_{name}": F.lag(name, 1, False).over(history) for name in ("at_min", "under_min")})
     return states.groupBy("session", "topic", "partition").agg(
         F.max_by("min_isr", "seq").alias("min_isr"),
         sum_if(F.col("at_min"), lasts).alias("at_min_us"),

@@ -70,15 +70,18 @@ def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
     )
     history = Window.partitionBy("session", "topic", "partition").orderBy("seq")
     known = changed.unionByName(set_for, allowMissingColumns=True)
-    for name in ("leader", "replicas", "isr", "adding", "cluster_min", "topic_min"):
-        known = known.withColumn(name, F.last(name, ignorenulls=True).over(history))
+    carried = ("leader", "replicas", "isr", "adding", "cluster_min", "topic_min")
+    known = known.withColumns({name: F.last(name, ignorenulls=True).over(history) for name in carried})
     asked = F.coalesce("topic_min", "cluster_min", F.lit(1))
     return (
         known.where(F.col("leader").isNotNull())
         .join(F.broadcast(sessions.select("session", "end_us", "capped_min_isr")), "session")
-        .withColumn("until", F.coalesce(F.lead("t").over(history), F.greatest("end_us", "t")))
-        .withColumn("min_isr", F.when(F.col("capped_min_isr"), F.least(asked, F.size("replicas"))).otherwise(asked))
-        .select("session", "topic", "partition", "seq", "t", "until", "leader", "replicas", "isr", "adding", "min_isr")
+        .select(
+            *("session", "topic", "partition", "seq", "t"),
+            F.coalesce(F.lead("t").over(history), F.greatest("end_us", "t")).alias("until"),
+            *("leader", "replicas", "isr", "adding"),
+            F.when(F.col("capped_min_isr"), F.least(asked, F.size("replicas"))).otherwise(asked).alias("min_isr"),
+        )
     )
 
 

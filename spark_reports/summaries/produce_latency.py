@@ -22,7 +22,7 @@ def ranked(counted: DataFrame, group: Sequence[str], value: str, count: str) -> 
     """Distinct values with how often each occurred, and with `rank`, how many are not greater, and `total` of its group."""
     whole = Window.partitionBy(*group)
     upwards = whole.orderBy(value).rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return counted.withColumn("rank", F.sum(count).over(upwards)).withColumn("total", F.sum(count).over(whole))
+    return counted.withColumns({"rank": F.sum(count).over(upwards), "total": F.sum(count).over(whole)})
 
 
 def percentiles(value: str, suffix: str = "") -> list[Column]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from threading import Lock
 
 import attrs
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from spark_reports.schema import BULK
 
 
 def table(
@@ -25,10 +27,20 @@ def table(
     )
 
 
-BULK: Final = frozenset(
-    {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
-)
-"""Event kinds that every round trip makes: nearly all of a session's events are of these."""
+class Prepared:
+    """What some summaries share, prepared when the first of them asks, while those that need nothing of it are under way."""
+
+    def __init__(self, prepare: Callable[[], tuple[DataFrame, DataFrame]]) -> None:
+        self._prepare = prepare
+        self._lock = Lock()
+        self._frames: tuple[DataFrame, DataFrame] | None = None
+
+    def __call__(self) -> tuple[DataFrame, DataFrame]:
+        """The partitions' states and the brokers' down times."""
+        with self._lock:
+            if self._frames is None:
+                self._frames = self._prepare()
+            return self._frames
 
 
 @attrs.frozen
@@ -39,15 +51,23 @@ class Inputs:
         events: every event, in the columns of `schema.event_schema` that are needed, with its `session`.
         rare: those of them that are of no `BULK` kind, kept ready: most summaries look at nothing else.
         sessions: a row a session (`schema.session_schema`).
-        states: `partition_states.partition_states` of the events.
-        down: `partition_states.down_times` of the events.
+        prepared: what `states` and `down` come from.
     """
 
     events: DataFrame
     rare: DataFrame
     sessions: DataFrame
-    states: DataFrame
-    down: DataFrame
+    prepared: Prepared
+
+    @property
+    def states(self) -> DataFrame:
+        """`partition_states.partition_states` of the events."""
+        return self.prepared()[0]
+
+    @property
+    def down(self) -> DataFrame:
+        """`partition_states.down_times` of the events."""
+        return self.prepared()[1]
 
     def of(self, kinds: Iterable[str]) -> DataFrame:
         """The events of those kinds."""

@@ -64,8 +64,7 @@ def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
         sessionised(spells, (*_PARTITION, "what"))
         .groupBy(*_PARTITION, "what", "window")
         .agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"), F.collect_set("why").alias("reasons"))
-        .withColumn("why", F.array_join(F.array_sort("reasons"), ", "))
-        .withColumn("lasts_us", F.col("to_us") - F.col("from_us"))
+        .withColumns({"why": F.array_join(F.array_sort("reasons"), ", "), "lasts_us": F.col("to_us") - F.col("from_us")})
     )
 
 

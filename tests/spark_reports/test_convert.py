@@ -16,7 +16,7 @@ from scenarios.errors import LogError
 from scenarios.eventlog import LogWriter, make_header
 from spark_reports import computing, convert
 from spark_reports.errors import ReportError
-from spark_reports.frames import read_frames
+from spark_reports.frames import Dataset, read_frames
 from spark_reports.sessions import find_logs, open_log
 from tests.spark_reports.logs import event, log_text, numbered, write_log
 
@@ -128,7 +128,7 @@ def test_logs_that_only_spark_can_read_and_datasets_give_the_events_of_the_lines
         ]
     here = read_frames(spark, [open_log(path) for path in given], [], kinds, columns, None).events
     remote = read_frames(spark, found, [], kinds, columns, None).events
-    dataset = read_frames(spark, [], [((tmp_path / "p").as_uri(), "")], kinds, columns, None).events
+    dataset = read_frames(spark, [], [Dataset((tmp_path / "p").as_uri())], kinds, columns, None).events
     expected = sorted(map(repr, here.collect()))
     assert len(expected) == len(EVENTS) + 2
     assert sorted(map(repr, remote.collect())) == expected

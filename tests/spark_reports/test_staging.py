@@ -1,4 +1,4 @@
-"""Logs staged as Parquet before Spark reads them: what is in the file is the events, and a log that is not in order is left to Spark's reader."""
+"""What is staged as Parquet before Spark reads it: what is in the files is the events, and what is not in order is left to Spark's reader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import pytest
 from pyarrow import parquet
 
 from spark_reports import staging
-from spark_reports.sessions import open_log
+from spark_reports.computing import logs_of
+from spark_reports.convert import convert
+from spark_reports.schema import BULK
+from spark_reports.sessions import find_logs, open_log
 from spark_reports.staging import escaped, stage
 from tests.spark_reports.logs import event, log_text
 
@@ -26,9 +29,13 @@ WHOLE = log_text(EVENTS, 30)
 def staged_rows(path: Path, text: str) -> list[dict[str, object]] | None:
     """The rows that a log's text is staged as; None if it is not."""
     path.write_text(text)
-    if not stage([open_log(path)], path.parent / "staged", KINDS, COLUMNS):
+    staged = stage([open_log(path)], [], path.parent / "staged", KINDS, COLUMNS)
+    if not staged.logs:
         return None
-    return parquet.read_table(path.parent / "staged" / "session=one" / "events.parquet", partitioning=None).to_pylist()
+    rows = parquet.read_table(staged.events / "session=one" / "events.parquet", partitioning=None).to_pylist()
+    # Those that are not frequent once more, with their session.
+    assert parquet.read_table(staged.rare).to_pylist() == [row | {"session": "one"} for row in rows if row["kind"] not in BULK]
+    return rows
 
 
 @pytest.mark.parametrize("size", [1, 100, 1 << 20])
@@ -72,13 +79,47 @@ LINE = log_text(EVENTS, None).splitlines()[2]
 def test_a_log_with_a_line_out_of_order_is_left_alone(tmp_path: Path, wrong: str) -> None:
     assert wrong != LINE
     assert staged_rows(tmp_path / "one.jsonl", WHOLE.replace(LINE, wrong)) is None
-    assert not list((tmp_path / "staged").glob("*/*"))
+    assert not list((tmp_path / "staged").rglob("*.parquet"))
 
 
 def test_a_log_that_says_another_number_of_events_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text(WHOLE)
-    assert not stage([attrs.evolve(open_log(path), events=4)], tmp_path / "staged", KINDS, COLUMNS)
+    assert not stage([attrs.evolve(open_log(path), events=4)], [], tmp_path / "staged", KINDS, COLUMNS).logs
+
+
+def test_rare_events_of_a_dataset_are_picked_out_with_what_its_logs_say(tmp_path: Path) -> None:
+    dataset = tmp_path / "data {set} [x]"
+    names = ("a b%20ö", "other")
+    for name in names:
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text(WHOLE)
+        convert([str(path)], str(dataset), None, {}, lambda _: None)
+    (dataset / "_half-third").mkdir()
+    found = find_logs([dataset, dataset / "session=other"]).datasets
+    staged = stage([], found, tmp_path / "staged", KINDS, COLUMNS)
+    both, one = (staged.picked[address] for address in found)
+    row = {"seq": 1, "t": 5, "cause": 0, "kind": "broker-paused", "broker": 1, "topic": None, "to_offset": None}
+    assert parquet.read_table(both.rare).to_pylist() == [row | {"session": name} for name in names]
+    assert parquet.read_table(one.rare).to_pylist() == [row | {"session": "other"}]
+    logs, wrong = logs_of(found[0], both.marks)
+    assert [(log.session, log.events, log.end_us, log.ended) for log in logs] == [(name, 3, 30, True) for name in names]
+    assert not wrong
+    tails = [mark for mark in both.marks if mark.kind == "log-tail"]
+    assert logs_of(found[0], tails)[1][0].endswith("this would be a directory that 'isrlab log convert' wrote")
+    heads = [mark for mark in both.marks if mark not in tails]
+    assert "session other is not whole" in logs_of(found[0], heads)[1][1]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more"])
+def test_a_dataset_that_is_none_is_left_alone(tmp_path: Path, content: bytes | None) -> None:
+    part = tmp_path / "data" / "session=s"
+    part.mkdir(parents=True)
+    if content is not None:
+        (part / "events.parquet").write_bytes(content)
+    found = find_logs([tmp_path / "data"]).datasets
+    assert found
+    assert not stage([], [*found, "s3a://bucket/logs"], tmp_path / "staged", KINDS, COLUMNS).picked
 
 
 @pytest.mark.parametrize("name", ["plain-1.x", "a b%20/c:d", "ö=*"])
