@@ -1,7 +1,10 @@
 """What the playground costs, in CPU time, in a real pseudo-terminal of 200×60, beside a DataTable of the same grid in the same run.
 
 Every measurement runs in a process of its own; what the simulation takes is measured apart and left out, so the numbers are
-the view's: frames, painting, writing, collecting garbage. CPU time is what is counted, since the machine may do other things.
+the view's: frames, painting, writing, collecting garbage. CPU time is what is counted, since the machine may do other things. That
+is not enough where single frames matter: on a busy virtual machine a fixed piece of work of 1.3 ms took 10.6 ms of CPU time once in a
+hundred times, 20 at most. So the same session is played several times; what a frame costs is the least that it took, and what single
+runs told stands beside it.
 """
 
 from __future__ import annotations
@@ -29,7 +32,11 @@ from typing import Any
 COLUMNS, ROWS = 200, 60
 FPS = 30
 SECONDS = 6.0
-"""Wall seconds of each measurement of frames."""
+"""Wall seconds of each measurement of something else than frames."""
+FIRST, FRAMES = 30, 180
+"""Frames before those that are measured, and of these."""
+RUNS = 3
+"""How often the same frames are measured."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -64,22 +71,27 @@ SMALL, LARGE = (6, 6, 10), (100, 10, 1000)
 
 
 class Meter:
-    """CPU seconds of frames; what the simulation takes is kept apart. Each frame is given the virtual time of one that is on time."""
+    """CPU seconds of frames from the first on; what the simulation takes is kept apart.
+
+    Each frame is given the virtual time of one that is on time, and as much of the processor for it as it wants: frame n does the same in
+    every run, however busy the machine is (`moments` says so).
+    """
 
     def __init__(self, session: Any) -> None:
         self.frames: list[float] = []
-        self.simulated = 0.0
+        self.moments: list[int] = []
+        self._session = session
         self._session_frame = session.frame
-        self._mark: tuple[float, float] | None = None
+        self._shown_since: float | None = None
         session.frame = self._frame
+        session._budget = 1.0
 
     def _frame(self, wall: float) -> None:
-        start = time.process_time()
-        if self._mark is not None:
-            self.frames.append(start - self._mark[0] - (self.simulated - self._mark[1]))
+        if self._shown_since is not None:
+            self.frames.append(time.process_time() - self._shown_since)
+            self.moments.append(self._session.course.outlet.seq)
         self._session_frame(1 / FPS)
-        self.simulated += time.process_time() - start
-        self._mark = (start, self.simulated - (time.process_time() - start))
+        self._shown_since = time.process_time()
 
 
 def told(**numbers: object) -> None:
@@ -94,6 +106,8 @@ def play(size: tuple[int, int, int], then: Callable[[Any], Coroutine[Any, Any, d
 
     stage = build(*size)
     app = Playground(stage, Display(fps=FPS))
+    if then is frames:
+        app.meter = Meter(stage.session)  # type: ignore[attr-defined]
 
     async def measure() -> None:
         await asyncio.sleep(1.0)
@@ -111,12 +125,11 @@ def play(size: tuple[int, int, int], then: Callable[[Any], Coroutine[Any, Any, d
 
 async def frames(app: Any) -> dict[str, object]:
     """CPU of frames while it plays at speed 1."""
-    session = app.board.session
-    before = session.course.outlet.seq
-    meter, now = Meter(session), session.cluster.now
-    await asyncio.sleep(SECONDS)
-    events = (session.course.outlet.seq - before) / ((session.cluster.now - now) / 1e6)
-    return {"frames": meter.frames[2:], "events": events}
+    meter = app.meter
+    while len(meter.frames) < FIRST + FRAMES:
+        await asyncio.sleep(0.1)
+    moments = meter.moments[FIRST : FIRST + FRAMES]
+    return {"frames": meter.frames[FIRST : FIRST + FRAMES], "moments": moments, "events": (moments[-1] - moments[0]) * FPS / (FRAMES - 1)}
 
 
 async def paused(app: Any) -> dict[str, object]:
@@ -338,6 +351,32 @@ def run(child: str, during: Callable[[Terminal, Path], dict[str, object]] | None
         return {**json.loads(out.read_text()), **more}
 
 
+def same_frames(child: str) -> tuple[list[float], list[float], float]:
+    """Of the same frames in several runs: the least CPU seconds of each, those of all runs, and events per virtual second."""
+    runs = [run(child) for _ in range(RUNS)]
+    if any(each["moments"] != runs[0]["moments"] for each in runs):
+        raise SystemExit(f"bench {child}: the runs did not do the same")
+    return (
+        [min(of_one) for of_one in zip(*(each["frames"] for each in runs), strict=True)],
+        [one for each in runs for one in each["frames"]],
+        runs[0]["events"],
+    )
+
+
+def of_frames(name: str, least: Sequence[float], single: Sequence[float], share: str, most: str, worst: float) -> None:
+    """What frames cost, in two lines; `worst` is the centile that is limited."""
+    line(
+        f"{name}: view, share of a core (in single runs)",
+        f"{statistics.mean(least) * FPS:.1%} ({statistics.mean(single) * FPS:.1%})",
+        share,
+    )
+    word = "max" if worst == 1 else f"p{worst * 100:.0f}"
+    line(
+        f"{name}: CPU per frame p50 / {word} (in single runs)",
+        " / ".join(f"{centile(least, at) * 1000:.1f} ({centile(single, at) * 1000:.1f})" for at in (0.5, worst)) + " ms", most,
+    )  # fmt: skip
+
+
 def count_paused(terminal: Terminal, out: Path) -> dict[str, object]:
     """Bytes written while nothing moves."""
     flag = Path(f"{out}.paused")
@@ -403,30 +442,19 @@ def centile(numbers: Sequence[float], share: float) -> float:
 
 def line(what: str, got: str, wanted: str) -> None:
     """One line of the report."""
-    print(f"{what:<82} {got:>26}   wanted {wanted}", flush=True)
+    print(f"{what:<86} {got:>28}   wanted {wanted}", flush=True)
 
 
 def main() -> None:
     """Run all measurements."""
     ms = 1000.0
-    small, large, grid = run("frames"), run("large"), run("table")
-    mean = statistics.mean(small["frames"])
-    name = f"60 partitions × 3, {small['events']:,.0f} events/s, {FPS} fps"
-    line(f"{name}: view, share of a core", f"{mean * FPS:.1%}", "≤ 10 %")
-    line(
-        f"{name}: CPU per frame p50 / p99",
-        f"{centile(small['frames'], 0.5) * ms:.1f} / {centile(small['frames'], 0.99) * ms:.1f} ms",
-        "p99 ≤ 6 ms",
-    )
+    least, single, events = same_frames("frames")
+    grid = run("table")
+    of_frames(f"60 partitions × 3, {events:,.0f} events/s, {FPS} fps", least, single, "≤ 10 %", "p99 ≤ 6 ms", 0.99)
     line("the same grid in a DataTable: CPU per frame p50", f"{centile(grid['frames'], 0.5) * ms:.1f} ms", "")
-    line("ratio of the two", f"{centile(grid['frames'], 0.5) / centile(small['frames'], 0.5):.1f}×", "≥ 10×")
-    if not large["frames"]:
-        raise SystemExit("bench: the machine was too busy for a single frame of the large cluster")
-    name = f"10,000 partitions, 100 brokers, {large['events']:,.0f} events/s"
-    line(f"{name}: view, share of a core", f"{statistics.mean(large['frames']) * FPS:.1%}", "≤ 15 %")
-    line(
-        f"{name}: CPU per frame p50 / max", f"{centile(large['frames'], 0.5) * ms:.1f} / {max(large['frames']) * ms:.1f} ms", "max ≤ 33 ms"
-    )
+    line("ratio of the two, single runs", f"{centile(grid['frames'], 0.5) / centile(single, 0.5):.1f}×", "≥ 10×")
+    least, single, events = same_frames("large")
+    of_frames(f"10,000 partitions, 100 brokers, {events:,.0f} events/s", least, single, "≤ 15 %", "max ≤ 33 ms", 1)
     still = run("paused", count_paused)
     line("paused: bytes written / share of a core", f"{still['bytes']} / {still['share']:.2%}", "0 / ≤ 0.5 %")
     line("full repaint p50, CPU", f"{centile(run('repaint')['repaint'], 0.5) * ms:.1f} ms", "≤ 5 ms")
