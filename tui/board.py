@@ -212,7 +212,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
 
     def _run_or_rest(self) -> None:
         """Frames run while something moves, or has not been looked at yet, and no longer."""
-        if self.session.moving or self._is_behind():
+        if self.session.moving or self._is_behind() or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
             self._timer.resume()
             self._rest.pause()
@@ -328,7 +328,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, self._broker)
             return
         if self.page is not None:
-            if not self.page.calm or self._is_due(0):
+            if not self.page.calm or self.page.unfinished or self._is_due(0):
                 self.page_panel.update(self.page, TABS)
             return
         self.brokers.update(view, selected=self._broker, note=self._settings_note(), heartbeats=self.pace is not Pace.BY_HAND)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from itertools import takewhile
 
-from core.journal.events import DETAIL, NORMAL
+from core.journal.events import DETAIL, NORMAL, EventTuple
 from core.metrics.observer import MetricsObserver
 from core.units import SECOND
 from tui.metrics_history import METRICS, Metric, Series, Values
@@ -24,32 +26,52 @@ class Folded:
         self._observer: MetricsObserver | None = None
         self._ring: Ring | None = None
         self._next = 0
+        self._waiting: deque[EventTuple] = deque()
+        self._whole = 0
         self.since = 0
         self.series = Series(step=SECOND)
         self._latest: dict[str, Values] = {}
 
-    def update(self, rings: Rings, now: int) -> None:
-        """Take in what has come since; anew after a way through time, or when events were missed."""
-        ring = rings.of(DETAIL)
-        observer = self._observer
+    @property
+    def progress(self) -> float:
+        """How much of what was in memory at the beginning is folded, 0 to 1; `values` are those of now at 1."""
+        return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
+
+    def update(self, rings: Rings, now: int, most: int | None = None) -> None:
+        """Take in what has come since; anew after a way through time, or when events were missed.
+
+        Args:
+            rings: the events in memory.
+            now: virtual time, µs.
+            most: events to take in now, as memory holds more than a frame has time for; None: all.
+        """
+        ring, observer, waiting = rings.of(DETAIL), self._observer, self._waiting
         if observer is None or ring is not self._ring or self._next < ring.first:
-            observer = self._observer = self._make()
-            self._ring, self._next, self.series = ring, ring.first, Series(step=SECOND)
-            self.since = ring.at(ring.first)[1] if ring.total and ring.first else 0
-            older = rings.of(NORMAL)
-            until = ring.at(ring.first)[0] if ring.total else 0
-            for index in range(older.first, older.total):
-                event = older.at(index)
-                if event[0] >= until:
-                    break
-                observer.take(event)
-        for index in range(self._next, ring.total):
-            event = ring.at(index)
-            self._sample(observer, event[1])
-            observer.take(event)
+            observer = self._begin(rings, ring)
+        else:
+            waiting.extend(ring.since(self._next))
         self._next = ring.total
-        self._sample(observer, now)
-        self._latest = self._values(observer, now)
+        for _ in range(len(waiting) if most is None else min(most, len(waiting))):
+            event = waiting.popleft()
+            if event[1] >= self.since:
+                self._sample(observer, event[1])
+            observer.take(event)
+        if not waiting:
+            self._sample(observer, now)
+            self._latest = self._values(observer, now)
+
+    def _begin(self, rings: Rings, ring: Ring) -> MetricsObserver:
+        """With the oldest events there are: of those before the ring's only what was worth a line."""
+        observer = self._observer = self._make()
+        self._ring, self.series = ring, Series(step=SECOND)
+        self.since = ring.at(ring.first)[1] if ring.total and ring.first else 0
+        until = ring.at(ring.first)[0] if ring.total else 0
+        older = rings.of(NORMAL)
+        self._waiting.clear()
+        self._waiting.extend(takewhile(lambda event: event[0] < until, older.since(older.first)))
+        self._waiting.extend(ring.since(ring.first))
+        self._whole = len(self._waiting)
+        return observer
 
     def _sample(self, observer: MetricsObserver, time: int) -> None:
         series = self.series

@@ -84,6 +84,8 @@ class Paging(MainScreen):
         if self._layout_now is not None and self._layout_now.size is SizeClass.MINIMAL:
             self.say("that screen needs 80×20; it comes up when there is room", refused=True)
         self.show_now()
+        if page.unfinished:
+            self.refresh_view()
         return page
 
     def leave_page(self) -> None:

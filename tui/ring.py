@@ -64,6 +64,10 @@ class Ring:
             raise IndexError(index)
         return self._events[place]
 
+    def since(self, index: int) -> list[EventTuple]:
+        """The events from an index on that are still kept."""
+        return list(islice(self._events, max(0, index - self.first), None))
+
     def cut_from(self, other: Ring, seq: int) -> None:
         """Hold what another ring holds up to that event, at the same indices."""
         kept = other._events

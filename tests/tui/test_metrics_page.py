@@ -116,6 +116,46 @@ def test_the_folded_ones_follow_time_there_and_back() -> None:
     assert again.values(bytes_in) == folded.values(bytes_in)
 
 
+def test_in_helpings_it_comes_to_the_same_while_more_happens() -> None:
+    stage = set_stage(None)
+    play_to(stage, 5 * SECOND, [])
+    rings = stage.session.rings
+    helpings, whole = (Folded(lambda: MetricsObserver(stage.spec, CURRENT)) for _ in range(2))
+    shares = []
+    for turn in range(10_000):
+        if turn < 5:
+            play_to(stage, (6 + turn) * SECOND, [])
+        helpings.update(rings, stage.session.cluster.now, most=100)
+        shares.append(helpings.progress)
+        if helpings.progress == 1:
+            break
+    assert len(shares) > 10
+    assert shares[-1] == 1
+    assert min(shares) < 0.2
+    whole.update(rings, stage.session.cluster.now)
+    for metric in METRICS:
+        assert helpings.values(metric) == whole.values(metric)
+    assert helpings.series == whole.series
+
+
+async def test_a_paused_page_reads_on_until_all_events_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.screens.metrics.MOST_EVENTS", 100)
+    async with playing(until=5 * SECOND) as (app, board, pilot):
+        board.session.pause()
+        board.refresh_view()
+        await pilot.press("4")
+        await pilot.pause()
+        assert "reading events" in screen_text(app)
+        assert "BytesInPerSec" not in screen_text(app), "what is not known yet is not told as nothing"
+        for _ in range(400):
+            if not board._timer._active.is_set():
+                break
+            await pilot.pause(0.02)
+        assert "reading events" not in screen_text(app)
+        assert "BytesInPerSec" in screen_text(app)
+        assert not board._timer._active.is_set(), "and rests"
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_page_by_its_keys(size: tuple[int, int]) -> None:
     async with playing(size=size, until=SECOND) as (app, board, pilot):

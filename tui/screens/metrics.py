@@ -25,6 +25,9 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 RECENT: Final = 60_000_000
 """µs for which a count that rose is worth a warning."""
 
+MOST_EVENTS: Final = 2_000
+"""Events that a frame has time to take in."""
+
 MOST_BROKERS: Final = 8
 """Brokers that have a column of their own."""
 
@@ -94,7 +97,14 @@ def worst_first(lines: Sequence[Line]) -> list[Line]:
 
 
 def paint_metrics(
-    lines: Sequence[Line], brokers: Sequence[int], end: int, paint: Palette, size: tuple[int, int], selected: int, since: int = 0
+    lines: Sequence[Line],
+    brokers: Sequence[int],
+    end: int,
+    paint: Palette,
+    size: tuple[int, int],
+    selected: int,
+    since: int = 0,
+    progress: float = 1.0,
 ) -> list[Strip]:
     """The table, scrolled to the selected metric, and below it what that one says.
 
@@ -105,6 +115,7 @@ def paint_metrics(
         paint, size: as everywhere.
         selected: index of the metric whose words stand below.
         since: where the events in memory begin.
+        progress: how much of these is taken in, 0 to 1; what only they tell stands in the table from 1 on.
     """
     width, height = size
     chosen = lines[selected] if lines else None
@@ -139,6 +150,8 @@ def paint_metrics(
     bad = sum(line.grade == 0 for line in lines)
     look = sum(line.grade == 1 for line in lines)
     note = f"{bad} bad, {look} to look at" if bad or look else "all well"
+    if progress < 1:
+        note = f"reading events, {progress:.0%} · {note}"
     out = [rule("Metrics", note, width, paint.title_focused, paint.faint, paint.bad if bad else paint.warn if look else paint.good)]
     out += paint_table(columns, table, paint, width, selected=selected - top)
     while len(out) < height - len(about):
@@ -189,18 +202,26 @@ class MetricsPage(Page):
         folded = self._folded
         if folded is None:
             folded = self._folded = Folded(lambda: MetricsObserver(board.stage.spec, board.stage.release))
-        folded.update(board.session.rings, view.now)
-        return worst_first([_line(metric, view.now, metric.of(view) if metric.of is not None else folded.values(metric), series if metric.of is not None else folded.series) for metric in METRICS])  # fmt: skip
+        folded.update(board.session.rings, view.now, MOST_EVENTS)
+        known = [metric for metric in METRICS if metric.of is not None or not self.unfinished]
+        return worst_first([_line(metric, view.now, metric.of(view) if metric.of is not None else folded.values(metric), series if metric.of is not None else folded.series) for metric in known])  # fmt: skip
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether some of the events in memory are not in yet."""
+        return self._folded is not None and self._folded.progress < 1
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now."""
         lines = self.gather()
         self._order = tuple(line.metric.name for line in lines)
-        if self._selected not in self._order:
+        if self._selected not in self._order and not self.unfinished:
             self._selected = self._order[0]
         brokers = [b.id for b in self.board.view.brokers]
-        since = 0 if self._folded is None else self._folded.since
-        return paint_metrics(lines, brokers, self.board.view.now, self.paint, (width, height), self._order.index(self._selected), since)
+        folded = self._folded
+        since, progress = (0, 1.0) if folded is None else (folded.since, folded.progress)
+        at = self._order.index(self._selected) if self._selected in self._order else 0
+        return paint_metrics(lines, brokers, self.board.view.now, self.paint, (width, height), at, since, progress)
 
     def move(self, key: str) -> bool:
         """Another metric."""

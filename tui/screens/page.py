@@ -57,6 +57,11 @@ class Page:
         """Its lines now; as many as there is height, or fewer."""
         raise NotImplementedError
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether it has more to work out than one frame has time for: frames go on until it has not."""
+        return False
+
     def opened(self) -> None:
         """It comes up."""
 
