@@ -19,7 +19,7 @@ from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
 from tui.actions import ACTIONS, Action
 from tui.board import Board
-from tui.dialogs import Answered, Closer
+from tui.dialogs import Closer, TypedAhead
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
 from tui.garbage import SETTLE_SECONDS
@@ -163,7 +163,7 @@ class Playground(App[int]):
     def on_key(self, event: events.Key) -> None:
         """A key that nobody took, because it was pressed while the dialog that it is meant for came up, is that dialog's."""
         screen = self.screen
-        if isinstance(screen, Answered) and screen.pressed_ahead(event):
+        if isinstance(screen, TypedAhead) and screen.pressed_ahead(event):
             event.prevent_default()
             event.stop()
 

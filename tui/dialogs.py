@@ -9,6 +9,7 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.command import CommandPalette
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.strip import Strip
@@ -41,33 +42,59 @@ LEAST_ROOM: Final = 20
 Given = TypeVar("Given")
 
 
-class Answered(ModalScreen[Given]):
-    """Base of dialogs that are answered by keys. One that was pressed while the dialog came up is taken, too."""
+class TypedAhead:
+    """A screen that comes up and is meant by keys pressed meanwhile. They come by another way, from what had the keys before."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._early: list[events.Key] = []
+    _early: tuple[events.Key, ...] = ()
+    _stands = False
+    _written = 0
 
     def on_mount(self) -> None:
-        """What was pressed before it stood."""
+        """What was pressed before it stood. Textual calls this after what a dialog of that kind does when it is mounted."""
+        self._stands = True
         for event in self._early:
             self.take_key(event)
+
+    def pressed_ahead(self, event: events.Key) -> bool:
+        """A key came by another way; whether there is a use for it here."""
+        if self._stands:
+            return self.take_key(event)
+        self._early = (*self._early, event)
+        return True
+
+    def take_key(self, event: events.Key) -> bool:
+        """Take a key; False when there is no use for it."""
+        raise NotImplementedError
+
+    def write_ahead(self, line: Input, character: str, before: str = "") -> None:
+        """Write a character that came before the line had the keys: what came since stands behind it, `before`, which stood there, goes."""
+        at = self._written
+        if at == 0 and line.value == before:
+            line.value = ""
+        line.select_on_focus = False
+        line.value = line.value[:at] + character + line.value[at:]
+        line.cursor_position = len(line.value)
+        self._written += 1
+
+
+class Answered(TypedAhead, ModalScreen[Given]):
+    """Base of dialogs that are answered by keys."""
 
     def on_key(self, event: events.Key) -> None:
         """A key that nothing on it has a use for."""
         if self.take_key(event):
             event.stop()
 
-    def pressed_ahead(self, event: events.Key) -> bool:
-        """A key came by another way, from what had the keys before; whether the dialog has a use for it."""
-        if self.is_mounted:
-            return self.take_key(event)
-        self._early.append(event)
-        return True
+
+class Finder(TypedAhead, CommandPalette):
+    """Textual's command palette: letters typed while it came up are in its line."""
 
     def take_key(self, event: events.Key) -> bool:
-        """Take a key; False when there is no use for it."""
-        raise NotImplementedError
+        """A letter."""
+        if not event.is_printable or event.character is None:
+            return False
+        self.write_ahead(self.query_one(Input), event.character)
+        return True
 
 
 class Ask(Answered[Option | None]):
@@ -116,7 +143,6 @@ class Ask(Answered[Option | None]):
         options = self.query_one(OptionList)
         options.highlighted = next((n for n, option in enumerate(self.question.options) if option.refused is None), None)
         options.focus()
-        super().on_mount()
 
     def take_key(self, event: events.Key) -> bool:
         """An answer's own key chooses it."""
@@ -154,7 +180,6 @@ class Write(Answered[str | None]):
         self._about = about
         self._text = text
         self._wrong = wrong
-        self._ahead = 0
         self.paint = paint
 
     def take_key(self, event: events.Key) -> bool:
@@ -164,13 +189,7 @@ class Write(Answered[str | None]):
             return True
         if not event.is_printable or event.character is None:
             return False
-        line = self.query_one(Input)
-        if self._ahead == 0 and line.value == self._text:
-            line.value = ""
-        line.select_on_focus = False
-        line.value = line.value[: self._ahead] + event.character + line.value[self._ahead :]
-        line.cursor_position = len(line.value)
-        self._ahead += 1
+        self.write_ahead(self.query_one(Input), event.character, self._text)
         return True
 
     def compose(self) -> ComposeResult:
@@ -185,7 +204,6 @@ class Write(Answered[str | None]):
     def on_mount(self) -> None:
         """The line has the keys."""
         self.query_one(Input).focus()
-        super().on_mount()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say what is wrong so far, once something is written."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from textual.command import CommandPalette
 from textual.strip import Strip
 
 from core.journal.events import DETAIL, NORMAL, NOTABLE
@@ -143,7 +144,8 @@ class Looking(MainScreen):
         )
 
     def _palette(self) -> None:
-        self.app.action_command_palette()
+        if not CommandPalette.is_open(self.app):
+            self.app.push_screen(dialogs.Finder(id="--command-palette"))
 
     def _leave(self) -> None:
         self.app.exit(0)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from core.units import SECOND
 from tests.tui.test_app import playing, said
 from tests.tui.test_travel import settled, write
 from tui.app import Playground
-from tui.dialogs import Ask, Write
+from tui.dialogs import Ask, Finder, Write
 
 
 def key(character: str) -> events.Key:
-    named = {" ": "space", ">": "greater_than_sign", "\r": "enter"}
+    named = {" ": "space", ":": "colon", ">": "greater_than_sign", "\r": "enter"}
     return events.Key(named.get(character, character), None if character == "\r" else character)
 
 
@@ -36,6 +36,25 @@ async def test_what_is_typed_while_a_dialog_comes_up_is_written_into_it() -> Non
         assert app.screen.query_one(Input).value == "lost > 0 or"
         await pilot.press("escape")
         assert not board.session.branch.acts[3:], "none of the letters did what it does on the overview"
+
+
+async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
+    async with playing() as (app, board, pilot):
+        acts, before = len(board.session.branch.acts), board.session.playing
+        await at_once(app, pilot, ":bookmark")
+        assert isinstance(app.screen, Finder)
+        assert app.screen.query_one(Input).value == "bookmark"
+        await pilot.press("s")
+        assert app.screen.query_one(Input).value == "bookmarks"
+        await pilot.press("backspace")
+        for _ in range(50):
+            if app.screen.query_one(OptionList).option_count:
+                break
+            await pilot.pause(0.02)
+        await pilot.press("down", "enter")
+        await pilot.pause(0.1)
+        assert isinstance(app.screen, Write), "the bookmark's note"
+        assert (len(board.session.branch.acts), before) == (acts, board.session.playing)
 
 
 async def test_enter_and_answers_that_come_early_count_too() -> None:
