@@ -56,6 +56,21 @@ def test_what_a_release_has(name: str, release: str, exists: bool) -> None:
     assert SETTINGS[name].exists_in(Release.named(release)) is exists
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_default_of_what_somebody_set_is_told_where_there_is_little_room_too(width: int) -> None:
+    settings = settings_of()
+    settings.set("replica.lag.time.max.ms", 10_000)
+    place = Place("orders", 1, settings.release)
+    view = set_stage(None).session.view()
+    known = gather(settings, place)
+    for selected in range(0, len(known), 5):
+        lines = [line.text for line in paint_settings(known, place, view, settings, COLOUR, (width, 21), selected, "")]
+        assert " default " in lines[1]
+        assert {len(line) for line in lines} == {width}
+    first = [line.text for line in paint_settings(known, place, view, settings, COLOUR, (width, 21), 0, "")][2]
+    assert first.split()[:3] == ["replica.lag.time.max.ms", "10000", "30000"]
+
+
 def test_what_a_change_would_do_now_in_numbers() -> None:
     stage = set_stage(None)
     stage.session.course.advance_to(SECOND)

@@ -17,7 +17,7 @@ from tui import dialogs
 from tui.palette import Palette
 from tui.panels.events import coloured
 from tui.rows import Row, blank, rule, wrap
-from tui.screens.page import Page
+from tui.screens.filtered import FilteredPage, has_words
 from tui.situation import Option, Question
 from tui.tables import Cell, Column, paint_table
 
@@ -78,8 +78,7 @@ def _number(name: str) -> int:
 
 def matching(entries: Sequence[Entry], wanted: str) -> list[Entry]:
     """Those with every word in name, topic or description."""
-    words = wanted.lower().split()
-    return [entry for entry in entries if all(word in f"{entry.name} {entry.topic} {entry.about}".lower() for word in words)]
+    return [entry for entry in entries if has_words(f"{entry.name} {entry.topic} {entry.about}", wanted)]
 
 
 def paint_scenarios(
@@ -159,19 +158,20 @@ def release_question(entry: Entry) -> tuple[Question, list[PlayTarget]]:
     return Question(f"Start {entry.name}", "The session that is open ends. Under which release?", options), targets
 
 
-class ScenariosPage(Page):
+class ScenariosPage(FilteredPage):
     """The page: ↑ and ↓ choose a scenario, Enter starts it, / filters."""
 
     name: ClassVar[str] = "scenarios"
+    what: ClassVar[str] = "scenarios"
+    words: ClassVar[str] = "Words of a name, a topic or a description, for example truncation or e1"
 
     _entries: list[Entry] | None = None
     _selected = ""
-    _wanted = ""
 
     def _shown(self) -> list[Entry]:
         if self._entries is None:
             self._entries = library()
-        return matching(self._entries, self._wanted)
+        return matching(self._entries, self.wanted)
 
     def _at(self, entries: Sequence[Entry]) -> int:
         wanted = self._selected or self.playing
@@ -186,7 +186,7 @@ class ScenariosPage(Page):
         """Its lines now."""
         entries = self._shown()
         total = len(self._entries or ())
-        return paint_scenarios(entries, self.paint, (width, height), self._at(entries), self._wanted, self.playing, total)
+        return paint_scenarios(entries, self.paint, (width, height), self._at(entries), self.wanted, self.playing, total)
 
     def move(self, key: str) -> bool:
         """Another scenario."""
@@ -196,25 +196,6 @@ class ScenariosPage(Page):
             return False
         self._selected = entries[max(0, min(len(entries) - 1, self._at(entries) + by))].name
         return True
-
-    def search(self) -> bool:
-        """Ask for the filter."""
-
-        def take(text: str) -> None:
-            self._wanted = text
-            self.board.show_now()
-
-        self.board.write(
-            "Filter scenarios", "Words of a name, a topic or a description, for example truncation or e1; empty shows all.", self._wanted, lambda _: None, take
-        )  # fmt: skip
-        return True
-
-    def back(self) -> bool:
-        """Drop the filter first."""
-        if self._wanted:
-            self._wanted = ""
-            return True
-        return False
 
     def enter(self) -> bool:
         """Start the selected scenario."""

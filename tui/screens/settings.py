@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import attrs
 from textual.strip import Strip
@@ -13,9 +13,12 @@ from core.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value,
 from core.view import ClusterView
 from tui.palette import Palette
 from tui.rows import Row, blank, rule, wrap
-from tui.screens.page import Page
+from tui.screens.filtered import FilteredPage, has_words
 from tui.situation import Option, Question
 from tui.tables import Cell, Column, paint_table
+
+NARROW: Final = 100
+"""Columns below which a default is told only where the value is another."""
 
 
 @attrs.frozen
@@ -44,10 +47,10 @@ class Known:
 
 
 def gather(settings: Settings, place: Place, wanted: str = "") -> list[Known]:
-    """The settings whose name or meaning has that text: those somebody set first, then the dynamic ones, by name."""
+    """The settings whose name or meaning has those words: those somebody set first, then the dynamic ones, by name."""
     found = []
     for setting in SETTINGS.values():
-        if wanted and wanted.lower() not in f"{setting.name} {setting.meaning}".lower():
+        if not has_words(f"{setting.name} {setting.meaning}", wanted):
             continue
         topic = place.topic if setting.scope == "topic" else None
         broker = place.broker if setting.scope != "controller" else None
@@ -135,9 +138,10 @@ def paint_settings(
     rows = max(1, height - len(about) - 2)
     top = max(0, min(selected - rows // 2, len(known) - rows))
     columns = (
-        Column("setting"), Column("value", right=True), Column("default", right=True, rank=2), Column("set by", rank=1),
+        Column("setting"), Column("value", right=True), Column("default", right=True, rank=1), Column("set by", rank=2),
         Column("", rank=3), Column("scope", rank=4), Column("what it is", rest=True, least=24, rank=5),
     )  # fmt: skip
+    narrow = width < NARROW
     table: list[list[Cell]] = []
     for each in known[top : top + rows]:
         live = each.exists
@@ -145,14 +149,14 @@ def paint_settings(
             [
                 (each.setting.name, (paint.strong if each.changed else paint.text) if live else paint.key_off),
                 (each.value, paint.you if each.changed else paint.number if live else paint.key_off),
-                (each.default, paint.muted),
+                (each.default if each.changed or not narrow else "·", paint.muted),
                 (each.origin if each.changed else "·", paint.you if each.changed else paint.faint),
                 ("dynamic" if each.setting.dynamic else "read-only", paint.good if each.setting.dynamic else paint.muted),
                 (each.setting.scope, paint.muted),
                 (each.setting.meaning, paint.muted),
             ]
         )
-    out += paint_table(columns, table, paint, width, selected=selected - top)
+    out += paint_table(columns, table, paint, width, selected=selected - top, gap=1 if narrow else 2)
     while len(out) < height - len(about):
         out.append(blank(width))
     return [*out, *about][:height]
@@ -198,13 +202,14 @@ def edit_question(setting: Setting, value: str, place: Place) -> Question:
     return Question(f"{setting.name} = {value}", about, tuple(options))
 
 
-class SettingsPage(Page):
+class SettingsPage(FilteredPage):
     """The page: ↑ and ↓ choose a setting, Enter edits it, / filters."""
 
     name: ClassVar[str] = "settings"
+    what: ClassVar[str] = "settings"
+    words: ClassVar[str] = "A part of a name, or of what it means, for example isr or disk"
 
     _selected = "min.insync.replicas"
-    _wanted = ""
     _known: list[Known] = []  # noqa: RUF012
 
     @property
@@ -219,11 +224,11 @@ class SettingsPage(Page):
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now."""
         settings = self.board.session.cluster.settings
-        self._known = gather(settings, self.place, self._wanted)
+        self._known = gather(settings, self.place, self.wanted)
         at = self._at()
         if self._known:
             self._selected = self._known[at].setting.name
-        return paint_settings(self._known, self.place, self.board.view, settings, self.paint, (width, height), at, self._wanted)
+        return paint_settings(self._known, self.place, self.board.view, settings, self.paint, (width, height), at, self.wanted)
 
     def move(self, key: str) -> bool:
         """Another setting."""
@@ -232,29 +237,6 @@ class SettingsPage(Page):
             return False
         self._selected = self._known[max(0, min(len(self._known) - 1, self._at() + by))].setting.name
         return True
-
-    def search(self) -> bool:
-        """Ask for the filter."""
-
-        def take(text: str) -> None:
-            self._wanted = text
-            self.board.show_now()
-
-        self.board.write(
-            "Filter settings",
-            "A part of a name, or of what it means, for example isr or disk; empty shows all.",
-            self._wanted,
-            lambda _: None,
-            take,
-        )
-        return True
-
-    def back(self) -> bool:
-        """Drop the filter first."""
-        if self._wanted:
-            self._wanted = ""
-            return True
-        return False
 
     def enter(self) -> bool:
         """Edit the selected setting: its value, then for whom; that is an act, and recorded."""
