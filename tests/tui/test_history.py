@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -207,25 +208,37 @@ def test_a_kept_scenario_goes_on_byte_for_byte(name: str, release: str, seed: in
         assert course.run.notes == first.run.notes
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keyframes as often as they are offered, a few steps apart."""
     monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
     monkeypatch.setattr(branches, "KEEP_EVERY", 40)
-    dice = random.Random(seed)
-    scenario = catalogue.load("c1-paused-follower")
-    stage = set_stage(PlayTarget(scenario, scenario.spec, Release.named("4.1"), scenario.seed))
-    session = stage.session
-    session.pause()
+
+
+def stroll(session: Session, dice: random.Random, *, stops: int, least: int) -> Iterator[None]:
+    """Some steps and now and then an act, over and over; at every stop the moment is one that can be gone back to."""
     session._budget = 60.0
-    seen: dict[Position, tuple[ClusterView, ScenarioState | None]] = {}
-    for _ in range(12):
-        for _ in range(dice.randint(1, 120)):
+    for _ in range(stops):
+        for _ in range(dice.randint(least, 120)):
             session.course.step()
         session.keeper.offer(session.course)
         if dice.random() < 0.3:
             with contextlib.suppress(ActRefused, KafkaError):
                 session.do(an_act(dice))
         session.mark_end()
+        yield
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> None:
+    dice = random.Random(seed)
+    scenario = catalogue.load("c1-paused-follower")
+    stage = set_stage(PlayTarget(scenario, scenario.spec, Release.named("4.1"), scenario.seed))
+    session = stage.session
+    session.pause()
+    seen: dict[Position, tuple[ClusterView, ScenarioState | None]] = {}
+    for _ in stroll(session, dice, stops=12, least=1):
         seen[session.course.position] = (session.view(), stage.scenario())
     assert len(session.keeper.kept) > 2
     whole, end = events(session), session.course.position
@@ -240,24 +253,15 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int, monk
         assert (session.course.position, events(session)) == (end, whole)
 
 
+@pytest.mark.usefixtures("kept_often")
 @pytest.mark.parametrize("seed", range(3))
-def test_from_moment_to_moment_of_the_past_by_keyframes_ahead(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_moment_to_moment_of_the_past_by_keyframes_ahead(seed: int) -> None:
     """Whichever way one comes to a moment, its view and its events are those it had."""
-    monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
-    monkeypatch.setattr(branches, "KEEP_EVERY", 40)
     dice = random.Random(seed)
     session = stage_of().session
-    session._budget = 60.0
     session.do(acts.Load("orders", 100))
     seen: list[tuple[Position, ClusterView, int]] = []
-    for _ in range(20):
-        for _ in range(dice.randint(20, 120)):
-            session.course.step()
-        session.keeper.offer(session.course)
-        if dice.random() < 0.3:
-            with contextlib.suppress(ActRefused, KafkaError):
-                session.do(an_act(dice))
-        session.mark_end()
+    for _ in stroll(session, dice, stops=20, least=20):
         seen.append((session.course.position, session.view(), len(events(session))))
     whole, ahead = events(session), 0
     for position, view, count in dice.choices(seen, k=25):
