@@ -28,7 +28,7 @@ class Line(Strip):
 
     __slots__ = ()
 
-    def __init__(self, segments: Iterable[Segment], cell_length: int) -> None:
+    def __init__(self, segments: Iterable[Segment], cell_length: int | None = None) -> None:
         self._segments = list(segments)
         self._cell_length = cell_length
         self._render_cache = None
@@ -137,7 +137,7 @@ def over(strip: Strip, under: Style) -> Strip:
             if style is None or not style.meta:
                 known[id(style)] = pair
         segments.append(Segment(text, pair[1], control))
-    return Strip(segments, strip.cell_length)
+    return Line(segments, strip._cell_length)
 
 
 @lru_cache(maxsize=256)

@@ -81,9 +81,9 @@ class Footer(Lines):
 
     def update(self, hints: tuple[Hint, ...], note: Note | None) -> None:
         """Show a new state."""
-        now = (hints, note, self.paint, self.box.width)
-        if now != self._now:
-            self._now = now
+        before = self._now
+        self._now = now = (hints, note, self.paint, self.box.width)
+        if now != before:
             self.show([paint_footer(hints, note, self.paint, self.box.width)])
 
     def on_click(self, event: events.Click) -> None:

@@ -126,7 +126,7 @@ class Lines(Widget):
             now = list(line)
             start, stop = apart(list(before.line), now)
             column = _width(now[:start])
-            piece = over(Line(now[start:stop], _width(now[start:stop])), base)
+            piece = over(Line(now[start:stop]), base)
             self._finished[y] = _Finished(line, self.paint)
         pieces.append((self._at.x + column, self._at.y + y, self._filtered(piece)))
 
