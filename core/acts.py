@@ -477,7 +477,7 @@ class Arrive(Act):
 class Answer(Act):
     """By hand: the waiting fetch of a follower leaves the purgatory: log and HW are read now, the answer is delivered.
 
-    `records` bounds what it carries; `lost` loses the answer on its way.
+    `records` bounds what it carries; `lost` loses the answer on its way; `corrupt` turns bits of its records over, so that their checksums are wrong.
     """
 
     word: ClassVar[str] = "answer"
@@ -487,6 +487,7 @@ class Answer(Act):
     leader: int | None = None
     records: int | None = None
     lost: bool = False
+    corrupt: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)

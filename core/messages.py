@@ -71,12 +71,16 @@ partition, None, offset, its last term, high watermark, log start, end of the re
 
 
 class FetchResponse(NamedTuple):
-    """The answer to a follower's fetch: only partitions with news. `error`: the leader does not know the session."""
+    """The answer to a follower's fetch: only partitions with news. `error`: the leader does not know the session.
+
+    `corrupt`: bits of its records were turned over on their way, so that no checksum is right (by hand only).
+    """
 
     correlation: int
     fetcher: int
     error: str
     partitions: tuple[FetchedPartition | FetchedRun, ...]
+    corrupt: bool = False
 
     def parts(self) -> tuple[FetchedPartition, ...]:
         """The partitions, all in the general form."""

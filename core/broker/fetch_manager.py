@@ -175,9 +175,11 @@ class FetchManager:
             session.dirty.pop(tp, None)
         return news
 
-    def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartition | FetchedRun]) -> None:
-        """Send the answer to a fetch."""
-        response = FetchResponse(request.correlation, request.fetcher, errors.NONE, tuple(news))
+    def _answer(
+        self, session: FetchSession, request: FetchRequest, news: list[FetchedPartition | FetchedRun], *, corrupt: bool = False
+    ) -> None:
+        """Send the answer to a fetch; `corrupt`: it does not arrive as it was sent."""
+        response = FetchResponse(request.correlation, request.fetcher, errors.NONE, tuple(news), corrupt)
         quota = self.broker.leader_quota
         if quota is not None:
             for part in response.parts():
@@ -213,7 +215,7 @@ class FetchManager:
                     update_follower_fetch_state(partition, entry, session, request.broker_epoch)
         return through
 
-    def complete_fetch(self, session: FetchSession, max_records: int = 0) -> None:
+    def complete_fetch(self, session: FetchSession, max_records: int = 0, *, corrupt: bool = False) -> None:
         """A parked fetch leaves the purgatory (`DelayedFetch#onComplete`): log and HW are read now, the follower's state is not touched."""
         request = session.parked
         if request is None:
@@ -243,7 +245,7 @@ class FetchManager:
             for stretch in part.records:
                 budget -= stretch.bytes
             looked_at.append((entry, part))
-        self._answer(session, request, [part for entry, part in looked_at if self.tell(entry, part)])
+        self._answer(session, request, [part for entry, part in looked_at if self.tell(entry, part)], corrupt=corrupt)
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
         """New records came: answer a parked fetch once fetch.min.bytes wait (`DelayedFetch#tryComplete`)."""

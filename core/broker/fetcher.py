@@ -54,6 +54,7 @@ class PartitionFetchState:
         leader_epoch: in which it fetches.
         state: TRUNCATING or FETCHING.
         asked_epoch: whose end it asks for, while it truncates.
+        leader_high_watermark: the leader's as an answer last told it that could leave something behind; -1 before the first answer.
         sent_epoch: the leader epoch of the last request that named it; another than `leader_epoch` while that is still under way from
             a former epoch.
         delayed_until: until when it backs off, µs; 0 if it does not.
@@ -64,7 +65,7 @@ class PartitionFetchState:
     """
 
     __slots__ = (
-        "asked_epoch", "checked", "delayed_until", "leader_epoch", "log", "number", "out_of_range", "partition", "sent_epoch", "state",
+        "asked_epoch", "checked", "delayed_until", "leader_epoch", "leader_high_watermark", "log", "number", "out_of_range", "partition", "sent_epoch", "state",
         "steady", "topic",
     )  # fmt: skip
 
@@ -80,6 +81,15 @@ class PartitionFetchState:
         self.out_of_range = False
         self.checked = False
         self.steady = False
+        self.leader_high_watermark = -1
+
+    @property
+    def lag(self) -> int | None:
+        """How many committed records the follower lacks, as far as answers have told it; None before the first (`FetcherLagMetrics#lag`).
+
+        An answer that is taken the steady way reaches to the leader's LEO: past any high watermark that was told before.
+        """
+        return None if self.leader_high_watermark < 0 else max(0, self.leader_high_watermark - self.log.leo)
 
 
 class Fetcher:
@@ -395,6 +405,8 @@ class Fetcher:
         if response.error != errors.NONE:
             self.full = True
         broker = self.broker
+        if response.corrupt:
+            response = self._refuse_corrupt(response)
         moved = steady.take_partitions(self, response)
         if self.raised:
             self._complete_consumers()
@@ -404,10 +416,29 @@ class Fetcher:
         if not broker.by_hand:
             self.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0, moved)
 
+    def _refuse_corrupt(self, response: FetchResponse) -> FetchResponse:
+        """Records whose checksums are wrong are not appended, but fetched again after a back-off (`AbstractFetcherThread#processFetchRequest`)."""
+        whole = []
+        for part in response.parts():
+            state = self.states.get(part.tp)
+            if not part.records:
+                whole.append(part)
+            elif state is not None and self._awaits(state):
+                self._tell_failure(part.tp, errors.CORRUPT_MESSAGE)
+                self.delay(state)
+        return response._replace(partitions=tuple(whole), corrupt=False)
+
+    def _awaits(self, state: PartitionFetchState) -> bool:
+        """Whether an answer to a fetch of the partition is to be taken at all."""
+        return not (state.delayed_until or state.state is TRUNCATING or state.sent_epoch != state.leader_epoch)
+
+    def _tell_failure(self, tp: TopicPartition, error: str) -> None:
+        self.broker.journal.emit(events.FetchFailed.kind, self.broker.id, tp.topic, tp.partition, self.leader, error)
+
     def take_partition(self, part: FetchedPartition) -> None:
         """One partition of a leader's answer."""
         state = self.states.get(part.tp)
-        if state is None or state.delayed_until or state.state is TRUNCATING or state.sent_epoch != state.leader_epoch:
+        if state is None or not self._awaits(state):
             return
         journal = self.broker.journal
         journal.cause = part.cause or journal.cause
@@ -460,6 +491,7 @@ class Fetcher:
         """Append, then take the high watermark the answer carries (`ReplicaFetcherThread#processPartitionData`)."""
         partition, broker = state.partition, self.broker
         log, tp, journal = partition.log, part.tp, broker.journal
+        state.leader_high_watermark = part.high_watermark
         if not state.checked:
             state.checked = True
             broker.account.following(tp, broker.id, log, self.leader)
@@ -474,6 +506,10 @@ class Fetcher:
             )
             if moved:
                 self._high_watermark_moved(partition, log.last_append)
+            if part.high_watermark > log.leo:
+                journal.emit(
+                    events.FetcherLags.kind, broker.id, tp.topic, tp.partition, self.leader, log.leo, part.high_watermark
+                )  # fmt: skip
             self._changed(tp)
             if part.log_start > log.log_start:
                 self._follow_log_start(state, part)
@@ -504,7 +540,7 @@ class Fetcher:
 
     def _failed(self, state: PartitionFetchState, part: FetchedPartition) -> None:
         tp = part.tp
-        self.broker.journal.emit(events.FetchFailed.kind, self.broker.id, tp.topic, tp.partition, self.leader, part.error)
+        self._tell_failure(tp, part.error)
         if part.error == errors.OFFSET_OUT_OF_RANGE:
             state.out_of_range, state.steady = True, False
             self._prepare(state)
@@ -526,7 +562,7 @@ class Fetcher:
                 continue
             self._changed(tp)
             if error != errors.NONE:
-                broker.journal.emit(events.FetchFailed.kind, broker.id, tp.topic, tp.partition, self.leader, error)
+                self._tell_failure(tp, error)
                 if error == errors.FENCED_LEADER_EPOCH:
                     self.remove(tp)
                     broker.failed_partitions[tp] = None

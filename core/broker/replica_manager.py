@@ -42,7 +42,7 @@ class ReplicaManager:
 
     Attributes:
         partitions: hosted partitions.
-        offline_partitions: those in failed log directories (ordered set).
+        offline_partitions: those in failed log directories (ordered set); one that is reassigned away stays in it (`HostedPartition.Offline`).
         behind: those led here of which a follower may not be at the LEO in a running session (ordered set); only they, and those
             of sessions that stand still, can be out of sync.
         consumer_fetches: consumers' fetches that wait, by (consumer, correlation).
@@ -163,6 +163,8 @@ class ReplicaManager:
         partition = self.partitions.get(tp)
         if partition is None:
             broker = self.broker
+            if tp in self.offline_partitions:
+                return None
             log = broker.disk.logs.get(tp)
             if log is None:
                 if tp in broker.disk.offline:
@@ -187,9 +189,13 @@ class ReplicaManager:
                 entry.session.dirty[tp] = entry
             stop_partition(partition)
             self.broker.disk.delete(tp)
-        elif tp in self.offline_partitions:
-            del self.offline_partitions[tp]
-            self.broker.disk.delete(tp)
+        elif tp in self.broker.disk.offline:
+            broker = self.broker
+            broker.journal.emit(
+                events.OfflineReplicaDropped.kind,
+                broker.id, tp.topic, tp.partition, broker.disk.dir_of(tp), tp in self.offline_partitions,
+            )  # fmt: skip
+            broker.disk.delete(tp)
 
     def take_offline(self, tps: list[TopicPartition]) -> None:
         """Their log directory failed: nobody is served, nothing is followed (`ReplicaManager#handleLogDirFailure`)."""

@@ -7,13 +7,18 @@ the same numbers. A broker without a process has no MBeans; one that starts agai
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import attrs
 
+from core import errors
+from core.broker.fetcher_manager import fetcher_id
+from core.clients.client import REQUEST_TIMEOUT
 from core.ids import NO_LEADER, TopicPartition
 from core.journal.events import EventTuple, decode
+from core.log.producer_state import EXPIRATION
 from core.metrics import CONTROLLER
 from core.metrics.meter import Meter
 from core.metrics.request_queue import COSTS, RequestCosts, ThreadPool
@@ -33,25 +38,46 @@ class Sample(NamedTuple):
     attributes: tuple[tuple[str, float], ...]
 
 
+UNKNOWN: Final = -1
+"""The high watermark that a follower's fetcher has been told, before its first answer."""
+
+
 @attrs.define(slots=True)
 class _Partition:
+    """What is kept of a partition.
+
+    `fetchers`: by follower, its leader and the high watermark it was last told. `waiting`: acks=all writes in the purgatory of the
+    broker `waits_at`: (end offset, deadline). `idempotent`: by producer with an id, the end of its first batch, and the time of its last.
+    """
+
     leader: int = NO_LEADER
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     leo: dict[int, int] = attrs.field(factory=dict)
-    high_watermark: int = 0
     ends: list[int] = attrs.field(factory=list)
     totals: list[int] = attrs.field(factory=list)
+    fetchers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
+    waits_at: int = NO_LEADER
+    waiting: deque[tuple[int, int]] = attrs.field(factory=deque)
+    idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
         """Remember how many bytes a batch has; what a former leader had put there goes."""
         while self.ends and self.ends[-1] > base:
             self.ends.pop()
             self.totals.pop()
+        if self.idempotent:
+            self.idempotent = {name: since for name, since in self.idempotent.items() if since[0] <= base}
         self.ends.append(end)
         self.totals.append((self.totals[-1] if self.totals else 0) + size)
+
+    def known(self, follower: int) -> None:
+        """A follower's fetcher has been answered: its lag is known from now on (`FetcherLagMetrics`)."""
+        fetcher = self.fetchers.get(follower)
+        if fetcher is not None and fetcher[1] == UNKNOWN:
+            self.fetchers[follower] = (fetcher[0], 0)
 
     def bytes_below(self, offset: int) -> int:
         i = bisect_left(self.ends, offset)
@@ -83,6 +109,10 @@ class MetricsObserver:
         self._timed_out = 0
         self._failed_dirs: dict[int, dict[int, int]] = {}  # by broker and directory: replicas there
         self._repaired_dirs: dict[int, dict[int, None]] = {}
+        self._dropped: dict[int, dict[int, int]] = {}  # by broker and directory: replicas there that it will not look for again
+        self._producers: dict[str, None] = {}  # those with a producer id
+        self._failed_partitions: dict[int, dict[TopicPartition, None]] = {}
+        self._elections = 0  # of active controllers
         self._takes = {
             "append": self._append,
             "append-refused": self._append_refused,
@@ -91,8 +121,14 @@ class MetricsObserver:
             "became-leader": self._role,
             "became-follower": self._role,
             "truncated": self._truncated,
-            "high-watermark-advanced": self._high_watermark,
+            "high-watermark": self._high_watermark,
             "fetch-failed": self._fetch_failed,
+            "fetcher-lags": self._fetcher_lags,
+            "follower-high-watermark": lambda now, event: self._of(event).known(event.broker),
+            "producer-id-given": self._producer_id_given,
+            "offline-replica-dropped": self._offline_replica_dropped,
+            "controller-elected": self._controller_elected,
+            "leader-elected": self._leader_elected,
             "consumed": self._consumed,
             "isr-shrunk": lambda now, event: self._mark("kafka.server:type=ReplicaManager,name=IsrShrinksPerSec", event.broker, now),
             "isr-expanded": lambda now, event: self._mark("kafka.server:type=ReplicaManager,name=IsrExpandsPerSec", event.broker, now),
@@ -151,6 +187,13 @@ class MetricsObserver:
         partition = self._of(event)
         partition.appended(event.from_offset, event.to_offset, event.bytes)
         partition.leo[event.broker] = event.to_offset
+        if event.acks < 0:
+            while partition.waiting and partition.waiting[0][1] <= now:
+                partition.waiting.popleft()
+            partition.waiting.append((event.to_offset, now + REQUEST_TIMEOUT))
+        if event.producer in self._producers:
+            first, _ = partition.idempotent.get(event.producer, (event.to_offset, 0))
+            partition.idempotent[event.producer] = (first, now)
         self._topic_meter("MessagesInPerSec", event, event.broker, now, event.to_offset - event.from_offset)
         self._topic_meter("BytesInPerSec", event, event.broker, now, event.bytes)
         self._topic_meter("TotalProduceRequestsPerSec", event, event.broker, now, 1)
@@ -165,7 +208,12 @@ class MetricsObserver:
         partition = self._of(event)
         size = partition.bytes_below(event.to_offset) - partition.bytes_below(event.from_offset)
         partition.leo[event.broker] = event.to_offset
+        partition.known(event.broker)
         self._mark("kafka.server:type=BrokerTopicMetrics,name=ReplicationBytesInPerSec", event.broker, now, size)
+        fetcher = self._fetcher(TopicPartition(event.topic, event.partition), event.broker, event.leader)
+        self._mark(
+            f"kafka.server:type=FetcherStats,name=BytesPerSec,{fetcher},brokerHost=b{event.leader},brokerPort=9092", event.broker, now, size
+        )
         self._mark("kafka.server:type=BrokerTopicMetrics,name=ReplicationBytesOutPerSec", event.leader, now, size)
         if event.broker in partition.adding:
             self._mark("kafka.server:type=BrokerTopicMetrics,name=ReassignmentBytesInPerSec", event.broker, now, size)
@@ -173,21 +221,41 @@ class MetricsObserver:
         self._request(event.leader, now, size)
 
     def _follower_fetched(self, now: int, event: Any) -> None:
+        self._of(event).known(event.follower)
         self._request(event.broker, now, 0)
+
+    def _fetcher_lags(self, now: int, event: Any) -> None:
+        self._of(event).fetchers[event.broker] = (event.leader, event.high_watermark)
 
     def _role(self, now: int, event: Any) -> None:
         partition = self._of(event)
         partition.leo[event.broker] = event.offset
+        partition.fetchers.pop(event.broker, None)
+        self._failed_partitions.get(event.broker, {}).pop(TopicPartition(event.topic, event.partition), None)
+        if partition.waits_at == event.broker:
+            partition.waiting.clear()
         if event.kind == "became-leader":
-            partition.high_watermark = event.high_watermark
+            partition.waits_at = event.broker
+            partition.waiting.clear()
+        elif event.leader != NO_LEADER:
+            partition.fetchers[event.broker] = (event.leader, UNKNOWN)
 
     def _truncated(self, now: int, event: Any) -> None:
         self._of(event).leo[event.broker] = event.from_offset
 
     def _high_watermark(self, now: int, event: Any) -> None:
-        self._of(event).high_watermark = event.new_offset
+        partition = self._of(event)
+        if partition.waits_at == event.broker:
+            waiting = partition.waiting
+            while waiting and waiting[0][0] <= event.new_offset:
+                waiting.popleft()
 
     def _fetch_failed(self, now: int, event: Any) -> None:
+        if event.error == errors.CORRUPT_MESSAGE:
+            return  # the leader knows nothing of it
+        if event.error == errors.FENCED_LEADER_EPOCH:
+            self._of(event).fetchers.pop(event.broker, None)
+            self._failed_partitions.setdefault(event.broker, {})[TopicPartition(event.topic, event.partition)] = None
         self._topic_meter("FailedFetchRequestsPerSec", event, event.leader, now, 1)
         self._request(event.leader, now, 0)
 
@@ -204,6 +272,8 @@ class MetricsObserver:
             self._mark("kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec", CONTROLLER, now)
         partition.leader, partition.replicas, partition.isr = event.leader, tuple(event.replicas), tuple(event.isr)
         partition.adding, partition.removing = tuple(event.adding), tuple(event.removing)
+        for broker in [broker for broker in partition.fetchers if broker not in partition.replicas]:
+            del partition.fetchers[broker]
 
     def _topic_created(self, now: int, event: Any) -> None:
         for name, value in self._topic_configs.get(event.topic, {}).items():
@@ -234,16 +304,41 @@ class MetricsObserver:
             pools.pop(event.broker, None)
         for key in [key for key in self._meters if key[1] == event.broker]:
             del self._meters[key]
+        self._failed_partitions.pop(event.broker, None)
+        for partition in self._partitions.values():
+            partition.fetchers.pop(event.broker, None)
+            if partition.waits_at == event.broker:
+                partition.waiting.clear()
 
     def _process_started(self, now: int, event: Any) -> None:
         self._started[event.broker] = now
         for number in self._repaired_dirs.pop(event.broker, ()):
             self._failed_dirs[event.broker].pop(number, None)
+            self._dropped.get(event.broker, {}).pop(number, None)
+        for number, dropped in self._dropped.pop(event.broker, {}).items():
+            self._failed_dirs[event.broker][number] -= dropped
 
     def _dir_failed(self, now: int, event: Any) -> None:
-        """As `ReplicaManager#stopPartitions`, what is reassigned away later stays counted: only online partitions are let go."""
         self._failed_dirs.setdefault(event.broker, {})[event.dir] = event.partitions
         self._repaired_dirs.get(event.broker, {}).pop(event.dir, None)
+
+    def _offline_replica_dropped(self, now: int, event: Any) -> None:
+        """Reassigned away, an offline replica stays counted by its process: `ReplicaManager#stopPartitions` lets go of online ones only."""
+        if event.counted:
+            dropped = self._dropped.setdefault(event.broker, {})
+            dropped[event.dir] = dropped.get(event.dir, 0) + 1
+        else:
+            self._failed_dirs[event.broker][event.dir] -= 1
+
+    def _producer_id_given(self, now: int, event: Any) -> None:
+        self._producers[event.producer] = None
+
+    def _controller_elected(self, now: int, event: Any) -> None:
+        self._elections += 1
+
+    def _leader_elected(self, now: int, event: Any) -> None:
+        if self._release.zookeeper:
+            self._mark("kafka.controller:type=ControllerStats,name=LeaderElectionRateAndTimeMs", CONTROLLER, now)
 
     def _dir_repaired(self, now: int, event: Any) -> None:
         self._repaired_dirs.setdefault(event.broker, {})[event.dir] = None
@@ -299,14 +394,23 @@ class MetricsObserver:
         yield manager + "UnderMinIsrPartitionCount", sum(len(p.isr) < self.min_isr(tp) for tp, p in led)
         yield manager + "AtMinIsrPartitionCount", sum(len(p.isr) == self.min_isr(tp) for tp, p in led)
         yield manager + "ReassigningPartitions", sum(bool(p.adding or p.removing) for _, p in led)
+        yield manager + "PartitionsWithLateTransactionsCount", 0
+        yield manager + "ProducerIdCount", self._producer_ids(broker, now)
         worst = 0
         for tp, partition in self._partitions.items():
-            if broker in partition.replicas and partition.leader not in (broker, NO_LEADER):
-                lag = max(0, partition.high_watermark - partition.leo.get(broker, 0))
+            leader, told = partition.fetchers.get(broker, (NO_LEADER, UNKNOWN))
+            if told != UNKNOWN:
+                lag = max(0, told - partition.leo.get(broker, 0))
                 worst = max(worst, lag)
-                fetcher = f"clientId=ReplicaFetcherThread-0-{partition.leader},topic={tp.topic},partition={tp.partition}"
+                fetcher = f"{self._fetcher(tp, broker, leader)},topic={tp.topic},partition={tp.partition}"
                 yield f"kafka.server:type=FetcherLagMetrics,name=ConsumerLag,{fetcher}", lag
-        yield "kafka.server:type=ReplicaFetcherManager,name=MaxLag,clientId=Replica", worst
+        fetchers = "kafka.server:type=ReplicaFetcherManager,name="
+        yield fetchers + "MaxLag,clientId=Replica", worst
+        yield fetchers + "FailedPartitionsCount,clientId=Replica", len(self._failed_partitions.get(broker, ()))
+        yield fetchers + "DeadThreadCount,clientId=Replica", 0
+        delayed = sum(deadline > now for _, partition in led if partition.waits_at == broker for _, deadline in partition.waiting)
+        for name in ("PurgatorySize", "NumDelayedOperations"):
+            yield f"kafka.server:type=DelayedOperationPurgatory,name={name},delayedOperation=Produce", delayed
         for tp, partition in led:
             cluster = f"topic={tp.topic},partition={tp.partition}"
             yield f"kafka.cluster:type=Partition,name=UnderReplicated,{cluster}", under[tp]
@@ -314,7 +418,22 @@ class MetricsObserver:
             yield f"kafka.cluster:type=Partition,name=AtMinIsr,{cluster}", len(partition.isr) == self.min_isr(tp)
             yield f"kafka.cluster:type=Partition,name=InSyncReplicasCount,{cluster}", len(partition.isr)
             yield f"kafka.cluster:type=Partition,name=ReplicasCount,{cluster}", len(partition.replicas)
+            yield f"kafka.cluster:type=Partition,name=LastStableOffsetLag,{cluster}", 0
         yield from self._threads(broker, now)
+
+    def _fetcher(self, tp: TopicPartition, broker: int, leader: int) -> str:
+        """The client id of the fetcher by which a broker follows a leader."""
+        number = fetcher_id(tp, self._settings.integer("num.replica.fetchers", broker=broker))
+        return f"clientId=ReplicaFetcherThread-{number}-{leader}"
+
+    def _producer_ids(self, broker: int, now: int) -> int:
+        """How many producer ids the state of the broker's logs has, each as often as logs have it (`ReplicaManager#producerIdCount`)."""
+        return sum(
+            first <= partition.leo[broker] and now - last < EXPIRATION
+            for partition in self._partitions.values()
+            if broker in partition.replicas and broker in partition.leo
+            for first, last in partition.idempotent.values()
+        )
 
     def _threads(self, broker: int, now: int) -> Iterator[tuple[str, float]]:
         network, handlers = self._network.get(broker), self._handlers.get(broker)
@@ -342,3 +461,5 @@ class MetricsObserver:
             sum(bool(partition.replicas) and partition.leader != partition.replicas[0] for partition in partitions),
         )
         yield controller + "TimedOutBrokerHeartbeatCount", self._timed_out
+        yield controller + "MetadataErrorCount", 0
+        yield controller + "NewActiveControllersCount", self._elections

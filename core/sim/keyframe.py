@@ -80,7 +80,7 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
         {"address", "broker_epoch", "cause", "follower", "fetcher", "order", "last_fetch_time", "deadline", "timer_due"}
     ),
     PartitionFetchState: frozenset(
-        {"leader_epoch", "state", "asked_epoch", "sent_epoch", "delayed_until", "out_of_range", "checked", "topic", "number", "steady"}
+        {"leader_epoch", "state", "asked_epoch", "sent_epoch", "delayed_until", "out_of_range", "checked", "topic", "number", "steady", "leader_high_watermark"}
     ),
     FutureReplica: frozenset({"dir", "leo"}),
     LogDir: frozenset({"directory_id", "online", "repaired"}),

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from core import acts
+from core.ids import TopicPartition
+from core.journal.events import KINDS
 from core.metrics import CONTROLLER
 from core.metrics.meter import Meter
 from core.metrics.observer import MetricsObserver, Sample
 from core.metrics.request_queue import ThreadPool
 from core.release import CURRENT
 from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, PartitionSpec, TopicSpec
 from tui.cli import main
 
 SECOND = 1_000_000
@@ -159,3 +161,137 @@ def test_a_log_and_its_scenario_have_the_same_metrics(tmp_path: Path, capsys: py
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("kafka.server:type=ReplicaManager,name=IsrShrinksPerSec\tbroker=1\tCount=")
     assert main(["metrics", log, "--name", "nothing"]) == 1
+
+
+def purgatory(cluster: Cluster, observer: MetricsObserver, broker: int) -> float:
+    """The writes that wait at a broker, by its MBean, which must be what does wait there."""
+    name = "kafka.server:type=DelayedOperationPurgatory,name={},delayedOperation=Produce"
+    samples = observer.samples(cluster.now)
+    delayed = value(samples, name.format("NumDelayedOperations"), broker)
+    assert value(samples, name.format("PurgatorySize"), broker) == delayed
+    assert delayed == sum(len(partition.delayed or ()) for partition in cluster.brokers[broker].partitions.values())
+    return delayed
+
+
+def test_the_produce_purgatory_holds_what_waits_for_the_high_watermark() -> None:
+    cluster, observer = seen()
+    cluster.do(acts.Produce("t", 10, partition=0, acks="all"))
+    cluster.run_until(SECOND)
+    assert purgatory(cluster, observer, 1) == 0
+    cluster.do(acts.Cut(("b1", "b2")))
+    cluster.do(acts.Load("t", rate=10, every=SECOND, producer="patient"))
+    cluster.do(acts.Load("t", rate=10, every=SECOND, acks="1", producer="hasty"))
+    waiting = []
+    for _ in range(6):
+        cluster.run_until(cluster.now + 8 * SECOND)
+        waiting.append(purgatory(cluster, observer, 1))
+    assert max(waiting) >= 3
+    assert waiting[-1] <= 1, "the follower has left the ISR, and what waited is committed"
+
+
+def test_what_a_new_leader_finds_waits_for_nobody() -> None:
+    cluster, observer = seen()
+    cluster.do(acts.Pause(2))
+    cluster.do(acts.Produce("t", 10, partition=0, acks="all"))
+    cluster.run_until(cluster.now + SECOND)
+    assert purgatory(cluster, observer, 1) == 1
+    cluster.do(acts.Kill(1))
+    cluster.run_until(cluster.now + 60 * SECOND)
+    cluster.do(acts.Resume(2))
+    cluster.do(acts.Start(1))
+    cluster.run_until(cluster.now + 60 * SECOND)
+    assert [purgatory(cluster, observer, broker) for broker in (1, 2, 3)] == [0, 0, 0]
+
+
+def test_producer_ids_are_counted_in_every_log_that_has_them() -> None:
+    cluster, observer = seen()
+    cluster.do(acts.Produce("t", 10, partition=0, producer="plain"))
+    for producer in ("one", "two"):
+        cluster.do(acts.Produce("t", 10, partition=0, producer=producer, idempotence=True))
+    cluster.do(acts.Produce("t", 10, partition=1, producer="one", idempotence=True))
+    cluster.run_until(5 * SECOND)
+
+    def counts() -> list[float]:
+        samples = observer.samples(cluster.now)
+        return [value(samples, MANAGER + "ProducerIdCount", broker) for broker in (1, 2, 3)]
+
+    assert counts() == [3, 3, 3]
+    cluster.do(acts.Kill(3))
+    cluster.do(acts.Produce("t", 10, partition=0, producer="late", idempotence=True))
+    cluster.run_until(20 * SECOND)
+    cluster.do(acts.Start(3))
+    cluster.do(acts.Cut(("b3", "b1")))
+    cluster.run_until(30 * SECOND)
+    assert counts() == [4, 4, 3], "what is not in the log yet is not in its state"
+    cluster.do(acts.Heal())
+    cluster.run_until(60 * SECOND)
+    assert counts() == [4, 4, 4]
+    cluster.run_until(cluster.now + 86_400 * SECOND)
+    assert counts() == [0, 0, 0], "producer.id.expiration.ms"
+
+
+def test_fol_21_the_mbean_tells_the_fetcher_s_own_lag() -> None:
+    """Unknown before the first answer; then what the leader said is committed and is not there (`FetcherLagMetrics`)."""
+    spec = ClusterSpec(
+        (BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", assignment=(PartitionSpec((1, 2)),)),),
+        settings=(("replica.fetch.max.bytes", 10_000),), network=NetworkSpec(latency=20_000),
+    )  # fmt: skip
+    observer = MetricsObserver(spec, CURRENT)
+    cluster = Cluster(spec, sink=observer.take)
+    name = "kafka.server:type=FetcherLagMetrics,name=ConsumerLag,clientId=ReplicaFetcherThread-0-1,topic=t,partition=0"
+
+    def lag() -> float | None:
+        found = [sample.attributes[0][1] for sample in observer.samples(cluster.now) if (sample.name, sample.broker) == (name, 2)]
+        partition = cluster.brokers[2].partitions.get(TopicPartition("t", 0))
+        if partition is not None and partition.fetcher is not None:
+            own = partition.fetcher.states[partition.tp].lag
+            assert found == ([] if own is None else [own]) or own is None, (found, own)
+        return found[0] if found else None
+
+    assert lag() is None
+    cluster.run_until(SECOND)
+    assert lag() == 0
+    cluster.do(acts.Kill(2))
+    cluster.run_until(15 * SECOND)
+    assert lag() is None, "a process that is gone has no MBeans"
+    for _ in range(10):
+        cluster.do(acts.Produce("t", 100, acks="1", bytes=100))
+        cluster.run_until(cluster.now + SECOND)
+    cluster.do(acts.Start(2))
+    lags = []
+    for _ in range(400):
+        cluster.run_until(cluster.now + 20_000)
+        now = lag()
+        if now is not None and (not lags or lags[-1] != now):
+            lags.append(now)
+    assert lags[-1] == 0
+    assert max(lags) == 900
+    assert lags[lags.index(900) :] == sorted(lags[lags.index(900) :], reverse=True)
+
+
+def test_an_offline_replica_that_is_reassigned_away_counts_until_the_process_ends() -> None:
+    """`ReplicaManager#stopPartitions` lets go of online partitions only; the next process does not look for it."""
+    placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(4))
+    spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3, 4)), (TopicSpec("t", assignment=placed),))
+    observer = MetricsObserver(spec, CURRENT)
+    cluster = Cluster(spec, sink=observer.take)
+
+    def offline_after(*done: acts.Act) -> float:
+        for act in done:
+            cluster.do(act)
+            cluster.run_until(cluster.now + 20 * SECOND)
+        count = value(observer.samples(cluster.now), MANAGER + "OfflineReplicaCount", 1)
+        assert count == len(cluster.brokers[1].replicas.offline_partitions)
+        return count
+
+    away = [acts.Reassign(TopicPartition("t", number), (2, 3, 4)) for number in (0, 2)]
+    assert offline_after(acts.FailDir(1, 1)) == 2
+    assert offline_after(away[0]) == 2
+    assert offline_after(acts.Reassign(TopicPartition("t", 0), (1, 2, 3))) == 2, "it comes back to no other directory either"
+    assert offline_after(acts.Reassign(TopicPartition("t", 0), (2, 3, 4)), acts.Kill(1), acts.Start(1)) == 1
+    assert offline_after(acts.Kill(1), away[1], acts.Start(1)) == 0
+
+
+def test_only_kinds_that_there_are_are_folded() -> None:
+    _, observer = seen()
+    assert not sorted(set(observer._takes) - set(KINDS))

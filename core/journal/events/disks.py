@@ -169,6 +169,22 @@ class LogDirRepaired(Event):
         return f"log directory {self.dir} of b{self.broker} is replaced {how}; the broker takes it up at its next start"
 
 
+class OfflineReplicaDropped(Event):
+    """A replica in a failed log directory was reassigned away. `counted`: its process goes on counting it as offline until it ends."""
+
+    kind: ClassVar[str] = "offline-replica-dropped"
+    source: ClassVar[str] = "ReplicaManager#stopPartitions, HostedPartition.Offline"
+    broker: int
+    topic: str
+    partition: int
+    dir: int
+    counted: bool
+
+    def sentence(self) -> str:
+        tail = "; it counts as offline there until the process ends" if self.counted else ""
+        return f"b{self.broker} hosts {name_of(self.topic, self.partition)} of its failed log directory {self.dir} no more{tail}"
+
+
 class ReplicaMoveBegun(Event):
     """A replica is copied to another log directory of its broker."""
 

@@ -231,6 +231,26 @@ class FetchFailed(Event):
         return f"b{self.broker} could not fetch {name_of(self.topic, self.partition)} from b{self.leader}: {self.error}"
 
 
+class FetcherLags(Event):
+    """A follower appended what it was handed, and knows that more is committed: `high_watermark` is its leader's."""
+
+    kind: ClassVar[str] = "fetcher-lags"
+    level: ClassVar[int] = DETAIL
+    source: ClassVar[str] = "FetcherLagMetrics#lag"
+    broker: int
+    topic: str
+    partition: int
+    leader: int
+    offset: int
+    high_watermark: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} lacks {records(self.high_watermark - self.offset)} of {name_of(self.topic, self.partition)} that are committed: "
+            f"its LEO is {self.offset}, the high watermark of b{self.leader} {self.high_watermark}"
+        )
+
+
 class FetcherDisconnected(Event):
     """A follower lost the connection to a leader; all partitions of that fetcher back off."""
 

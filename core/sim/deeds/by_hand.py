@@ -70,7 +70,7 @@ def _answer(cluster: Cluster, act: acts.Answer) -> find.Doing:
         for leader, session in waiting:
             if act.lost:
                 cluster.network.lose_next.add((leader.address, follower.address))
-            leader.complete_fetch(session, act.records or 0)
+            leader.complete_fetch(session, act.records or 0, corrupt=act.corrupt)
 
     return doing
 

@@ -352,3 +352,55 @@ def test_an_answer_nobody_waits_for_is_dropped() -> None:
     follower.request = follower.request._replace(correlation=follower.request.correlation + 7)
     follower.answer(records=records(0, 2), high_watermark=2)
     assert follower.log.leo == 0
+
+
+def run_of(start: int, end: int, term: Term) -> tuple[Stretch, ...]:
+    return (Stretch(start, end, term, 100 * (end - start)),)
+
+
+def test_fol_11_corrupt_records_are_not_appended_and_fetched_again() -> None:
+    follower, term = Follower(), Term(0, 1)
+    term.append(Batch(0, 2, 200, "client", 1, 0))
+    asked = follower.asks()
+    part = FetchedPartition(TP, errors.NONE, 0, run_of(0, 2, term), 2, 0, -1, -1, 0)
+    follower.broker.handle(FetchResponse(follower.request.correlation, 0, errors.NONE, (part,), corrupt=True), "b1")
+    assert (follower.log.leo, follower.log.high_watermark, follower.state()) == (0, 0, "delayed")
+    assert [columns[-1] for columns in follower.told(events.FetchFailed)] == [errors.CORRUPT_MESSAGE]
+    follower.run(1_000)
+    assert follower.asks().offset == asked.offset == 0
+    follower.answer(records=run_of(0, 2, term), high_watermark=2)
+    assert (follower.log.leo, follower.log.high_watermark) == (2, 2)
+
+
+def test_fol_11_what_is_whole_in_the_answer_is_taken() -> None:
+    follower = Follower(log=log_of((0, 0), leo=5))
+    follower.asks()
+    part = FetchedPartition(TP, errors.NONE, 5, (), 5, 0, -1, -1, 0)
+    follower.broker.handle(FetchResponse(follower.request.correlation, 0, errors.NONE, (part,), corrupt=True), "b1")
+    assert (follower.log.high_watermark, follower.state()) == (5, "fetching")
+
+
+def test_fol_21_the_lag_is_unknown_until_an_answer_comes() -> None:
+    follower = Follower()
+    partition = follower.partition()
+    assert partition.fetcher is not None
+    state = partition.fetcher.states[TP]
+    follower.asks()
+    assert state.lag is None
+    follower.answer()
+    assert state.lag == 0
+
+
+def test_fol_21_the_lag_is_what_is_committed_and_not_there() -> None:
+    follower, term = Follower(), Term(0, 1)
+    term.append(Batch(0, 10, 1_000, "client", 1, 0))
+    partition = follower.partition()
+    assert partition.fetcher is not None
+    state = partition.fetcher.states[TP]
+    lags = []
+    for start, end, high_watermark in ((0, 4, 9), (4, 8, 10), (8, 10, 10)):
+        follower.asks()
+        follower.answer(records=run_of(start, end, term), high_watermark=high_watermark)
+        lags.append(state.lag)
+    assert lags == [5, 2, 0]
+    assert [columns[-2:] for columns in follower.told(events.FetcherLags)] == [(4, 9), (8, 10)]
