@@ -16,7 +16,7 @@ import attrs
 from core import errors
 from core.broker.fetcher_manager import fetcher_id
 from core.clients.client import REQUEST_TIMEOUT
-from core.ids import NO_LEADER, TopicPartition
+from core.ids import NO_LEADER, TopicPartition, broker_address
 from core.journal.events import EventTuple, decode
 from core.log.producer_state import EXPIRATION
 from core.metrics import CONTROLLER
@@ -24,7 +24,7 @@ from core.metrics.meter import Meter
 from core.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.release import Release
 from core.settings import Settings
-from core.spec import ClusterSpec
+from core.spec import ClusterSpec, ControlPlane
 
 REQUEST_BYTES: Final = 200
 """Bytes of a request or response beside its records, as the request queue counts them."""
@@ -113,6 +113,7 @@ class MetricsObserver:
         self._producers: dict[str, None] = {}  # those with a producer id
         self._failed_partitions: dict[int, dict[TopicPartition, None]] = {}
         self._elections = 0  # of active controllers
+        self._active = self._controllers_at_start(spec)
         self._takes = {
             "append": self._append,
             "append-refused": self._append_refused,
@@ -128,6 +129,8 @@ class MetricsObserver:
             "producer-id-given": self._producer_id_given,
             "offline-replica-dropped": self._offline_replica_dropped,
             "controller-elected": self._controller_elected,
+            "controller-resigned": lambda now, event: self._active.pop(event.controller, None),
+            "controller-stopped": lambda now, event: self._active.pop(event.controller, None),
             "leader-elected": self._leader_elected,
             "consumed": self._consumed,
             "isr-shrunk": lambda now, event: self._mark("kafka.server:type=ReplicaManager,name=IsrShrinksPerSec", event.broker, now),
@@ -146,6 +149,14 @@ class MetricsObserver:
             "broker-fenced": self._broker_fenced,
             "broker-unfenced": self._unfenced,
         }
+
+    def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
+        """Who is controller before any event says so: the one that does not fail, or the first broker that runs; a quorum elects its own."""
+        if spec.controllers:
+            return {}
+        if not self._release.zookeeper or spec.control_plane is not ControlPlane.BY_RELEASE:
+            return {"controller": None}
+        return dict.fromkeys([broker_address(min(self._started))] if self._started else [])
 
     def take(self, event: EventTuple) -> None:
         """One more event."""
@@ -299,6 +310,7 @@ class MetricsObserver:
             return  # a topic's setting that the laboratory keeps for describe only
 
     def _stopped(self, now: int, event: Any) -> None:
+        self._active.pop(broker_address(event.broker), None)
         self._started.pop(event.broker, None)
         for pools in (self._network, self._handlers):
             pools.pop(event.broker, None)
@@ -335,6 +347,7 @@ class MetricsObserver:
 
     def _controller_elected(self, now: int, event: Any) -> None:
         self._elections += 1
+        self._active[event.controller] = None
 
     def _leader_elected(self, now: int, event: Any) -> None:
         if self._release.zookeeper:
@@ -450,7 +463,7 @@ class MetricsObserver:
     def _controller_gauges(self) -> Iterator[tuple[str, float]]:
         controller = "kafka.controller:type=KafkaController,name="
         partitions = self._partitions.values()
-        yield controller + "ActiveControllerCount", 1
+        yield controller + "ActiveControllerCount", len(self._active)
         yield controller + "ActiveBrokerCount", sum(not fenced for fenced in self._fenced.values())
         yield controller + "FencedBrokerCount", sum(self._fenced.values())
         yield controller + "GlobalTopicCount", len({tp.topic for tp in self._partitions})

@@ -14,9 +14,11 @@ from core.metrics import CONTROLLER
 from core.metrics.meter import Meter
 from core.metrics.observer import MetricsObserver, Sample
 from core.metrics.request_queue import ThreadPool
-from core.release import CURRENT
+from core.release import CURRENT, RELEASES
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, PartitionSpec, TopicSpec
+from scenarios import catalogue
+from scenarios.runner import Run
 from tui.cli import main
 
 SECOND = 1_000_000
@@ -295,3 +297,26 @@ def test_an_offline_replica_that_is_reassigned_away_counts_until_the_process_end
 def test_only_kinds_that_there_are_are_folded() -> None:
     _, observer = seen()
     assert not sorted(set(observer._takes) - set(KINDS))
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "counts"),
+    [
+        ("d8-split-brain", "2.4", {1, 2}),
+        ("d8-zookeeper-controller-failover", "0.10.2", {0, 1}),
+        ("d8-controller-failover", "4.1", {0, 1}),
+        ("d9-combined-controllers", "4.1", {0, 1}),
+    ],
+)
+def test_active_controllers_are_those_who_take_themselves_for_it(name: str, release: str, counts: set[int]) -> None:
+    """ActiveControllerCount summed over the cluster (D8), none and two of them included."""
+    scenario = catalogue.load(name)
+    observer = MetricsObserver(scenario.spec, RELEASES[release])
+    run = Run(scenario, RELEASES[release], None, observer.take)
+    shown = set()
+    for at in range(1, 80):
+        run.advance_to(at * SECOND)
+        count = value(observer.samples(run.cluster.now), "kafka.controller:type=KafkaController,name=ActiveControllerCount", CONTROLLER)
+        assert count == run.cluster.view().active_controllers
+        shown.add(count)
+    assert shown == counts
