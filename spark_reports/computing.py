@@ -8,7 +8,6 @@ generate and compile code for them would take longer than it saves. Plans are no
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -22,6 +21,7 @@ from spark_reports.schema import BULK, DATASET_HEADER, DATASET_TAIL, LINE, SESSI
 from spark_reports.sessions import Log, dataset_log, explain_bad_line, name_sessions, session_name
 from spark_reports.spark import is_local
 from spark_reports.staging import Mark, Staged
+from spark_reports.stopping import pool_of
 from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
 from spark_reports.summaries.summary import Inputs, Prepared, Summary
 from spark_reports.summaries.unavailability import UNAVAILABILITY
@@ -101,7 +101,7 @@ class Computation:
 
         # The long ones first, so that none of them is left to run alone at the end.
         order = sorted(SUMMARIES, key=lambda summary: BULK.isdisjoint(summary.kinds))
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with pool_of(AT_ONCE) as pool:
             done = dict(zip((summary.name for summary in order), pool.map(finish, order), strict=True))
             sessions = self._finish("sessions", "Sessions", "", self.inputs.sessions.select(*SESSION_SHOWN).coalesce(1).sort("session"))
         return [sessions, *(done[summary.name] for summary in SUMMARIES)]
@@ -126,7 +126,7 @@ class Computation:
             more = max(0, len(rows) - DRAWN_ROWS)
             return Result(summary.name, summary.title, summary.notes, tuple(frame.columns), rows[:DRAWN_ROWS], more)
 
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with pool_of(AT_ONCE) as pool:
             results = list(pool.map(draw, (*CHARTS, UNAVAILABILITY)))
         return results, partitions.count()
 

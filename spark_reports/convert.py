@@ -31,6 +31,7 @@ from spark_reports.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION, ev
 from spark_reports.sessions import find_logs, glob_free, session_name, unpacked
 from spark_reports.spark import LOCAL_MASTER, spark_session
 from spark_reports.staging import arrow_schema, blocks, escaped, has_arrow, parsed
+from spark_reports.stopping import stoppable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -61,6 +62,11 @@ def convert(paths: Sequence[str], out: str, master: str | None, settings: Mappin
     Raises:
         ReportError, InputError: something cannot be read or written; what was there before is untouched.
     """
+    with stoppable():
+        _convert(paths, out, master, settings, say)
+
+
+def _convert(paths: Sequence[str], out: str, master: str | None, settings: Mapping[str, str], say: Say) -> None:
     found = find_logs(paths)
     if found.remote:
         raise ReportError(f"{found.remote[0]}: convert reads JSON Lines from this machine only")

@@ -6,11 +6,13 @@ keep the others from being reported. Only finished tables leave Spark.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -22,6 +24,7 @@ from spark_reports.render.progress import Progress
 from spark_reports.render.result import Report, Result
 from spark_reports.sessions import Found, Log, find_logs, name_sessions, open_log, unpacked
 from spark_reports.spark import LOCAL_MASTER, is_local, read_conf, spark_session
+from spark_reports.stopping import pool_of, stoppable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -78,7 +81,7 @@ def main_report(
         settings = read_conf(conf)
         found = find_logs(paths)
         out = _out_dir(out_dir)
-        with tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
+        with stoppable(), tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
             logs, bad = _open_all(found.files, Path(scratch), complain)
             if not (logs or found.datasets or found.remote):
                 return 2
@@ -135,10 +138,14 @@ def _summarise(
     progress("starting Spark …")
     chosen = {**computing.spark_settings(master or LOCAL_MASTER), **settings}
     local = is_local(master or LOCAL_MASTER)
-    with ThreadPoolExecutor(1) as pool:
+    stop = Event()
+    with pool_of(1) as pool, contextlib.ExitStack() as at_end:
         # While Spark starts. Not logs beside remote ones: only when those are known are the sessions' names.
         to_stage = logs if local and not found.remote else [], found.datasets if local else []
-        staging = pool.submit(stage, *to_stage, scratch / "staged", *computing.needed(charts))
+        staging = pool.submit(stage, *to_stage, scratch / "staged", *computing.needed(charts), stop)
+        # Nothing is to be staged in a scratch directory that is gone.
+        at_end.callback(wait, [staging])
+        at_end.callback(stop.set)
         with spark_session(master, chosen, brief=size < BRIEF_BYTES) as spark:
             more = [*found.remote, *found.datasets]
             progress(f"reading {_counted(len(logs), size)}{' and ' if logs and more else ''}{', '.join(more)} …")

@@ -26,6 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from scenarios.errors import did_you_mean
 from spark_reports.errors import ReportError
 from spark_reports.jvm import find_java, java_home
+from spark_reports.stopping import held
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,6 +57,10 @@ _SETTINGS: Final[dict[str, str]] = {
     "spark.sql.caseSensitive": "true",
 }
 """In force on every master."""
+
+_LOCAL_DIRS: Final = "SPARK_LOCAL_DIRS"
+_OUTSIDE: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOptions", "spark.sql.warehouse.dir"})
+"""Settings by which Spark keeps files outside its scratch directory."""
 
 _TAIL_LINES: Final = 15
 
@@ -146,14 +151,17 @@ def spark_session(
     except ImportError as missing:
         raise ReportError(MISSING) from missing
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_news)
     scratch = Path(tempfile.mkdtemp(prefix="isrlab-spark-"))
     log = (scratch / "spark.log").open("w+b")
     gateway: Any = None
     context: SparkContext | None = None
+    private = False
     try:
         home = java_home(find_java(surroundings), scratch)
         conf = SparkConf(loadDefaults=False).setMaster(master)
         chosen = {**_SETTINGS, **_settings_for(master, scratch, brief), **(settings or {})}
+        private = is_local(master) and _LOCAL_DIRS not in surroundings and not _OUTSIDE & (settings or {}).keys()
         for name, value in chosen.items():
             conf.set(name, value)
         python = _python_of_workers(master, surroundings, chosen)
@@ -161,8 +169,12 @@ def spark_session(
             surroundings, _variables(master, home, Path(pyspark.__file__).parent, scratch, python, surroundings.get("PYTHONPATH", ""))
         ):
             try:
-                gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
-                context = SparkContext(conf=conf, gateway=gateway)
+                # A Java that has only begun could not be ended; a session of its own keeps signals to the terminal's programs from it.
+                with held():
+                    gateway = launch_gateway(conf, {"stdout": log, "stderr": log, "start_new_session": True})  # type: ignore[no-untyped-call]
+                # Spark has a handler of its own for Ctrl-C.
+                with held():
+                    context = SparkContext(conf=conf, gateway=gateway)
             except Exception as failure:
                 raise ReportError(f"Spark does not start on {master}: {_reason(failure)}{_tail(log)}") from failure
             session = SparkSession(context)
@@ -172,7 +184,7 @@ def spark_session(
             # What went wrong can be asked of the JVM only while it runs.
             raise ReportError(f"Spark failed: {_reason(failure)}") from failure
     finally:
-        _stop(context, gateway)
+        _stop(context, gateway, at_once=private)
         log.close()
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -265,7 +277,12 @@ def _settings_for(master: str, scratch: Path, brief: bool) -> dict[str, str]:
         return {}
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     # Threads of a parallel collector only get in the way of a short run.
-    options = [f"-Dderby.system.home={scratch}", *(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if brief else ["-XX:+UseParallelGC"])]
+    options = [
+        f"-Dderby.system.home={scratch}",
+        f"-Djava.io.tmpdir={scratch}",
+        "-XX:-UsePerfData",
+        *(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if brief else ["-XX:+UseParallelGC"]),
+    ]
     if not is_local(master):
         return loopback | {
             "spark.sql.shuffle.partitions": "4",
@@ -276,6 +293,7 @@ def _settings_for(master: str, scratch: Path, brief: bool) -> dict[str, str]:
         "spark.driver.memory": "2g",
         "spark.sql.shuffle.partitions": str(min(8, max(2, os.cpu_count() or 2))),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+        "spark.local.dir": str(scratch),
         "spark.driver.extraJavaOptions": shlex.join(options),
     }
 
@@ -321,17 +339,34 @@ def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Itera
         os.environ.update(before)
 
 
-def _stop(context: Any, gateway: Any) -> None:
-    """End the session and its JVM, and forget both, so that another session can be started."""
-    if context is not None:
-        with contextlib.suppress(Exception):
-            context.stop()
+def _is_news(record: logging.LogRecord) -> bool:
+    """False for what py4j says, past its own logger, of a JVM that is gone; what came of it is told where it matters."""
+    return record.msg not in ("Exception while sending command.", "KeyboardInterrupt while sending command.")
+
+
+def _stop(context: Any, gateway: Any, *, at_once: bool) -> None:
+    """End the session and its JVM, and forget both, so that another session can be started.
+
+    Args:
+        at_once: nothing is lost with the JVM, as all that it keeps is in its scratch directory and there are no executors elsewhere.
+    """
     if gateway is None:
         return
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     process = gateway.proc
+    if at_once:
+        accumulators = getattr(context, "_accumulatorServer", None)
+        if accumulators is not None:
+            # It would print that the JVM does not answer.
+            accumulators.handle_error = lambda *_: None
+        process.kill()
+    if context is not None:
+        with contextlib.suppress(Exception), warnings.catch_warnings():
+            # That its JVM is gone.
+            warnings.simplefilter("ignore")
+            context.stop()
     with contextlib.suppress(Exception):
         gateway.shutdown()
     with contextlib.suppress(OSError):

@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import unquote
 
@@ -77,8 +78,20 @@ class Staged:
     picked: dict[str, Picked]
 
 
-def stage(logs: Sequence[Log], datasets: Sequence[str], directory: Path, kinds: Collection[str], columns: Collection[str]) -> Staged:
-    """Puts the events of those kinds, with the envelope and those columns, in datasets below a directory, as far as that can be done."""
+def stage(
+    logs: Sequence[Log],
+    datasets: Sequence[str],
+    directory: Path,
+    kinds: Collection[str],
+    columns: Collection[str],
+    stop: Event | None = None,
+) -> Staged:
+    """Puts the events of those kinds, with the envelope and those columns, in datasets below a directory, as far as that can be done.
+
+    Args:
+        stop: when it is set the rest is left out.
+    """
+    stop = stop or Event()
     staged = Staged([], directory / "events", directory / "rare", {})
     if not has_arrow():
         return staged
@@ -89,7 +102,7 @@ def stage(logs: Sequence[Log], datasets: Sequence[str], directory: Path, kinds: 
         try:
             part.mkdir(parents=True)
             staged.rare.mkdir(exist_ok=True)
-            _stage(log, part / "events.parquet", rare, kinds, columns)
+            _stage(log, part / "events.parquet", rare, kinds, columns, stop)
         except (pa.ArrowException, _NotInOrder, OSError, ValueError):
             for file in (*part.glob("*"), rare):
                 file.unlink(missing_ok=True)
@@ -99,7 +112,7 @@ def stage(logs: Sequence[Log], datasets: Sequence[str], directory: Path, kinds: 
         target = directory / f"rare-{number}"
         try:
             target.mkdir(parents=True)
-            marks = _pick(dataset, target / "events.parquet", kinds, columns)
+            marks = _pick(dataset, target / "events.parquet", kinds, columns, stop)
         except (pa.ArrowException, _NotInOrder, OSError, ValueError):
             continue
         staged.picked[dataset] = Picked(target, marks)
@@ -117,10 +130,10 @@ def escaped(session: str) -> str:
 
 
 class _NotInOrder(Exception):
-    """Something that is not as this program writes it; Spark's reader tells what it makes of it."""
+    """Something that is not as this program writes it, or that is wanted no more; Spark's reader tells what it makes of it."""
 
 
-def _stage(log: Log, target: Path, rare: Path, kinds: Collection[str], columns: Collection[str]) -> None:
+def _stage(log: Log, target: Path, rare: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> None:
     import pyarrow as pa
     from pyarrow import compute as pc
 
@@ -130,6 +143,8 @@ def _stage(log: Log, target: Path, rare: Path, kinds: Collection[str], columns: 
     with Path(log.readable).open("rb") as file, _writer(target, schema) as writer, _writer(rare, _with_session(schema)) as rare_writer:
         file.readline()
         for block in blocks(file, ended=log.ended, torn=log.torn):
+            if stop.is_set():
+                raise _NotInOrder
             table = parsed(block, schema)
             _check(table, block, seq, kinds, columns)
             seq += table.num_rows
@@ -141,7 +156,7 @@ def _stage(log: Log, target: Path, rare: Path, kinds: Collection[str], columns: 
         raise _NotInOrder
 
 
-def _pick(dataset: str, target: Path, kinds: Collection[str], columns: Collection[str]) -> list[Mark]:
+def _pick(dataset: str, target: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> list[Mark]:
     """Writes the events of a dataset that are of no `BULK` kind to a file; returns what it has beside events.
 
     Raises:
@@ -160,6 +175,8 @@ def _pick(dataset: str, target: Path, kinds: Collection[str], columns: Collectio
     with _writer(target, _with_session(schema)) as writer:
         for session, files in parts.items():
             for batch in arrow_dataset.dataset(files, schema=read, format="parquet").to_batches(filter=wanted):
+                if stop.is_set():
+                    raise _NotInOrder
                 if not batch.num_rows:
                     continue
                 table = pa.Table.from_batches([batch])

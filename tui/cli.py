@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Python flushes stdout once more at exit; let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+    except KeyboardInterrupt as stopped:
+        return 128 + int(getattr(stopped, "signal", signal.SIGINT))
 
 
 def _parser() -> Parser:

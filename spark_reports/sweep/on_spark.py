@@ -11,10 +11,11 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TYPE_CHECKING, Any, Final
 
 from spark_reports.errors import ReportError
+from spark_reports.stopping import pool_of
 from spark_reports.sweep.grid import Grid
 from spark_reports.sweep.runs import Chunk, Finished, as_row, from_row, run_chunk
 
@@ -38,7 +39,7 @@ class OnSpark:
         """As `Workers.run`."""
         from pyspark.errors import PySparkException
 
-        with ThreadPoolExecutor(JOBS) as pool:
+        with pool_of(JOBS) as pool:
             under_way: set[Future[list[Finished]]] = set()
             try:
                 while True:
@@ -53,8 +54,6 @@ class OnSpark:
                 if match := _FAILED.search(str(failure)):
                     raise ReportError(f"the sweep stops: {match[1]}") from failure
                 raise
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
 
     def _job(self, grid: Grid, batch: Sequence[Chunk]) -> list[Finished]:
         from pyspark.sql import functions as F

@@ -21,6 +21,7 @@ import attrs
 from core.units import format_duration
 from scenarios.errors import InputError, did_you_mean
 from spark_reports.errors import ReportError
+from spark_reports.stopping import stoppable
 from spark_reports.sweep import outcome as outcomes
 from spark_reports.sweep import runs as run_rows
 from spark_reports.sweep.grid import Cell, Grid
@@ -101,7 +102,7 @@ def main_sweep(
         store = None if out is None else Store(out, grid)
         begun = time.monotonic()
         try:
-            with _workers(master, conf, processes, progress.say) as workers:
+            with stoppable(), _workers(master, conf, processes, progress.say) as workers:
                 progress.say(
                     f"{grid.name}: {_count(len(grid.cells), 'cell')}, {_count(runs, 'run')} each, of {format_horizon(grid.horizon)}"
                 )

@@ -1,0 +1,150 @@
+"""Commands that are told to end, by real signals: nothing of theirs stays behind, no process and no file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spark_reports.stopping import SIGNALS, Stopped, held, pool_of, stoppable
+from tests.spark_reports.logs import event, write_log
+from tests.spark_reports.sweep.grids import TEXT
+
+ROOT = Path(__file__).resolve().parents[2]
+MARK = "ISRLAB_TEST_OF"
+
+
+def processes_of(mark: str) -> list[str]:
+    """Command lines of this machine's processes that were started with a mark in their environment, by whomever."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
+    return found
+
+
+def stopped(tmp_path: Path, number: int, ready: Callable[[str], bool], *arguments: str) -> str:
+    """Run a command, send it a signal when what it has said on stderr is `ready`; gives back all that it said."""
+    scratch, said = tmp_path / "scratch", tmp_path / "stderr"
+    scratch.mkdir()
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(scratch), MARK: str(tmp_path)}
+    with said.open("wb") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tui.cli", *arguments],
+            cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err,
+        )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not ready(said.read_text()):
+        assert process.poll() is None, said.read_text()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(number)
+    assert process.wait(60) == 128 + number, said.read_text()
+    # Python's own workers end a moment after they were told to.
+    for _ in range(100):
+        if not processes_of(str(tmp_path)):
+            break
+        time.sleep(0.05)
+    assert processes_of(str(tmp_path)) == []
+    assert list(scratch.iterdir()) == []
+    text = said.read_text()
+    assert "Traceback" not in text
+    return text
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_report_takes_its_java_with_it(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "s.jsonl", [event(5, "produce-acked", topic="a", records=3, acks=-1)], end=10)
+    stopped(tmp_path, signal.SIGTERM, lambda said: "computing" in said, "report", str(log), "-o", str(tmp_path / "out"))
+
+
+@pytest.mark.skipif(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, reason="SIGHUP is ignored here")
+def test_a_sweep_keeps_its_chunks_and_no_workers(tmp_path: Path) -> None:
+    (tmp_path / "g.yaml").write_text(TEXT)
+    chunks = tmp_path / "out" / "chunks"
+    said = stopped(
+        tmp_path, signal.SIGHUP, lambda _: any(chunks.glob("*.jsonl")), "sweep", "g.yaml", "--runs", "500", "--processes", "2", "-o", "out"
+    )
+    assert "finished runs are kept in out" in said
+    assert list(chunks.glob("*.jsonl"))
+
+
+def test_a_conversion_leaves_no_half(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "s.jsonl", [event(n, "broker-paused", broker=1) for n in range(60_000)])
+    target = tmp_path / "t.jsonl.zst"
+    stopped(tmp_path, signal.SIGTERM, lambda _: Path(f"{target}.part").exists(), "log", "convert", str(log), "-o", str(target))
+    assert {path.name for path in tmp_path.iterdir()} <= {"s.jsonl", "scratch", "stderr", target.name}
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_first_signal_unwinds_and_later_ones_change_nothing(number: signal.Signals) -> None:
+    before = [signal.getsignal(each) for each in SIGNALS]
+    signal.signal(number, signal.SIG_DFL)
+    done: list[str] = []
+
+    def work() -> None:
+        try:
+            os.kill(os.getpid(), number)
+        finally:
+            os.kill(os.getpid(), number)
+            done.append("put in order")
+
+    try:
+        with pytest.raises(Stopped) as raised, stoppable():
+            work()
+        assert raised.value.signal == number
+        assert done
+    finally:
+        for each, handler in zip(SIGNALS, before, strict=True):
+            signal.signal(each, handler)
+
+
+def _begin_with_a_signal(done: list[str]) -> None:
+    with held():
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        done.append("begun")
+    done.append("not reached")
+
+
+def test_a_held_signal_comes_when_the_block_is_done_whatever_the_block_did_to_handlers() -> None:
+    done: list[str] = []
+    with pytest.raises(Stopped), stoppable():
+        _begin_with_a_signal(done)
+    assert done == ["begun"]
+
+
+def test_an_ignored_signal_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stoppable():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_pool_does_not_wait_for_what_runs_when_its_block_fails() -> None:
+    running, may_end = threading.Event(), threading.Event()
+    given_up: list[int] = []
+
+    def work_until_stopped() -> None:
+        with pool_of(1) as pool:
+            pool.submit(lambda: (running.set(), may_end.wait(30)))
+            pool.submit(given_up.append, 1)
+            running.wait(30)
+            raise Stopped(signal.SIGTERM)
+
+    with pytest.raises(Stopped):
+        work_until_stopped()
+    may_end.set()
+    assert not given_up
