@@ -17,7 +17,7 @@ from core import errors
 from core.broker.fetcher_manager import fetcher_id
 from core.clients.client import REQUEST_TIMEOUT
 from core.ids import NO_LEADER, TopicPartition, broker_address
-from core.journal.events import EventTuple, decode
+from core.journal.events import EventTuple, HighWatermarkAdvanced, decode
 from core.log.producer_state import EXPIRATION
 from core.metrics import CONTROLLER
 from core.metrics.meter import Meter
@@ -25,6 +25,9 @@ from core.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.release import Release
 from core.settings import Settings
 from core.spec import ClusterSpec, ControlPlane
+
+HIGH_WATERMARK: Final = HighWatermarkAdvanced.kind
+"""There are so many of them that they are taken as they are, not decoded."""
 
 REQUEST_BYTES: Final = 200
 """Bytes of a request or response beside its records, as the request queue counts them."""
@@ -113,6 +116,7 @@ class MetricsObserver:
         self._producers: dict[str, None] = {}  # those with a producer id
         self._failed_partitions: dict[int, dict[TopicPartition, None]] = {}
         self._elections = 0  # of active controllers
+        self._fetchers: dict[int, int] = {}  # num.replica.fetchers by broker, as far as they were looked up
         self._active = self._controllers_at_start(spec)
         self._takes = {
             "append": self._append,
@@ -122,7 +126,6 @@ class MetricsObserver:
             "became-leader": self._role,
             "became-follower": self._role,
             "truncated": self._truncated,
-            "high-watermark": self._high_watermark,
             "fetch-failed": self._fetch_failed,
             "fetcher-lags": self._fetcher_lags,
             "follower-high-watermark": lambda now, event: self._of(event).known(event.broker),
@@ -160,6 +163,9 @@ class MetricsObserver:
 
     def take(self, event: EventTuple) -> None:
         """One more event."""
+        if event[3] == HIGH_WATERMARK:
+            self._high_watermark(*event[4:])
+            return
         take = self._takes.get(event[3])
         if take is not None:
             take(event[1], decode(event))
@@ -254,12 +260,11 @@ class MetricsObserver:
     def _truncated(self, now: int, event: Any) -> None:
         self._of(event).leo[event.broker] = event.from_offset
 
-    def _high_watermark(self, now: int, event: Any) -> None:
-        partition = self._of(event)
-        if partition.waits_at == event.broker:
-            waiting = partition.waiting
-            while waiting and waiting[0][0] <= event.new_offset:
-                waiting.popleft()
+    def _high_watermark(self, broker: int, topic: str, number: int, epoch: int, old: int, new: int, held_by: int) -> None:
+        partition = self._partitions.get(TopicPartition(topic, number))
+        if partition is not None and partition.waits_at == broker:
+            while partition.waiting and partition.waiting[0][0] <= new:
+                partition.waiting.popleft()
 
     def _fetch_failed(self, now: int, event: Any) -> None:
         if event.error == errors.CORRUPT_MESSAGE:
@@ -291,6 +296,7 @@ class MetricsObserver:
             self._set(name, value, topic=event.topic)
 
     def _setting_changed(self, now: int, event: Any) -> None:
+        self._fetchers.clear()
         subject: str = event.subject
         if subject[:1] == "b" and subject[1:].isdecimal() and int(subject[1:]) in self._fenced:
             broker = int(subject[1:])
@@ -436,8 +442,10 @@ class MetricsObserver:
 
     def _fetcher(self, tp: TopicPartition, broker: int, leader: int) -> str:
         """The client id of the fetcher by which a broker follows a leader."""
-        number = fetcher_id(tp, self._settings.integer("num.replica.fetchers", broker=broker))
-        return f"clientId=ReplicaFetcherThread-{number}-{leader}"
+        fetchers = self._fetchers.get(broker)
+        if fetchers is None:
+            fetchers = self._fetchers[broker] = self._settings.integer("num.replica.fetchers", broker=broker)
+        return f"clientId=ReplicaFetcherThread-{fetcher_id(tp, fetchers)}-{leader}"
 
     def _producer_ids(self, broker: int, now: int) -> int:
         """How many producer ids the state of the broker's logs has, each as often as logs have it (`ReplicaManager#producerIdCount`)."""

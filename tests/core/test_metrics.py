@@ -213,8 +213,8 @@ def test_producer_ids_are_counted_in_every_log_that_has_them() -> None:
     cluster.do(acts.Produce("t", 10, partition=1, producer="one", idempotence=True))
     cluster.run_until(5 * SECOND)
 
-    def counts() -> list[float]:
-        samples = observer.samples(cluster.now)
+    def counts(later: int = 0) -> list[float]:
+        samples = observer.samples(cluster.now + later)
         return [value(samples, MANAGER + "ProducerIdCount", broker) for broker in (1, 2, 3)]
 
     assert counts() == [3, 3, 3]
@@ -228,8 +228,7 @@ def test_producer_ids_are_counted_in_every_log_that_has_them() -> None:
     cluster.do(acts.Heal())
     cluster.run_until(60 * SECOND)
     assert counts() == [4, 4, 4]
-    cluster.run_until(cluster.now + 86_400 * SECOND)
-    assert counts() == [0, 0, 0], "producer.id.expiration.ms"
+    assert counts(86_400 * SECOND) == [0, 0, 0], "producer.id.expiration.ms"
 
 
 def test_fol_21_the_mbean_tells_the_fetcher_s_own_lag() -> None:
@@ -314,7 +313,7 @@ def test_active_controllers_are_those_who_take_themselves_for_it(name: str, rele
     observer = MetricsObserver(scenario.spec, RELEASES[release])
     run = Run(scenario, RELEASES[release], None, observer.take)
     shown = set()
-    for at in range(1, 80):
+    for at in range(1, 80, 2):
         run.advance_to(at * SECOND)
         count = value(observer.samples(run.cluster.now), "kafka.controller:type=KafkaController,name=ActiveControllerCount", CONTROLLER)
         assert count == run.cluster.view().active_controllers
