@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from core import errors
 from core.broker.delayed_produce import DelayedProduce, delay_produce
 from core.journal import events
-from core.journal.recorder import nobody
+from core.journal.recorder import Column, nobody
 from core.log.producer_state import ProducerStateManager
 from core.log.term import Batch
 from core.messages import ProduceRequest
@@ -49,10 +49,12 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     if producer_id >= 0 and partition.producers is not None:
         partition.producers.update(Batch._make(batch))
     arrived = journal.cause
-    journal.seq = journal.cause = log.last_append = seq = journal.seq + 1
+    journal.seq = journal.cause = seq = journal.seq + 1
+    event: Column = seq
+    log.last_append = event
     if journal.sink is not nobody:
         epoch = partition.leader_epoch
-        journal.sink((seq, now, arrived, APPENDED, broker.id, partition.topic, partition.number, epoch, base, end, size, producer, acks))
+        journal.sink((event, now, arrived, APPENDED, broker.id, partition.topic, partition.number, epoch, base, end, size, producer, acks))
     account.accepted += records
     if acks:
         _promise(partition, sender, request, base, end)
@@ -67,7 +69,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
             session.quiet.end(at_once=True)
         session.dirty[tp] = entry
         if session.parked is not None:
-            broker.complete_fetch_if_enough(session)
+            broker.fetch_manager.complete_fetch_if_enough(session)
     journal.cause = arrived
 
 

@@ -126,6 +126,7 @@ class Broker(Node):
         self._refused = False
         self._refusals = 0
         self._registration = 0
+        self._registered_incarnation = 0
         self.started_clean = True
         self._correlation = 0
         self.fetch_timeout = 0
@@ -370,8 +371,6 @@ class Broker(Node):
     def broker_epoch_is_current(self) -> bool:
         """Whether this process is registered."""
         return self._registered_incarnation == self.incarnation
-
-    _registered_incarnation = 0
 
     def _registered(self, response: RegistrationResponse, _: str) -> None:
         if self.broker_epoch_is_current():

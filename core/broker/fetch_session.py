@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.ids import TopicPartition
+from core.journal.recorder import Column
 from core.messages import AskedPartition, FetchRequest
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class SessionPartition:
         self.session = session
         self.asked = asked
         self.tp = asked[0]
-        self.topic, self.number = self.tp
+        self.topic = self.tp.topic
+        self.number: Column = self.tp.partition
         self.told_high_watermark = -1
         self.told_log_start = -1
         self.partition: Partition | None = None
@@ -63,7 +65,7 @@ class SessionPartition:
         return self.asked[3]
 
     @property
-    def cause(self) -> int:
+    def cause(self) -> Column:
         """The seq of the event behind what it asked, 0 for none."""
         return self.asked[4]
 

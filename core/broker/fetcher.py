@@ -72,7 +72,8 @@ class PartitionFetchState:
     def __init__(self, partition: Partition, leader_epoch: int) -> None:
         self.partition = partition
         self.log = partition.log
-        self.topic, self.number = partition.tp
+        self.topic = partition.topic
+        self.number = partition.number
         self.leader_epoch = leader_epoch
         self.state = FETCHING
         self.asked_epoch = NO_EPOCH

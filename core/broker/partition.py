@@ -17,6 +17,7 @@ from core.broker.isr_change import EXPAND, SHRINK, submit
 from core.broker.replica import Replica
 from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.journal import events
+from core.journal.recorder import Column
 from core.log.producer_state import ProducerStateManager
 from core.log.replica_log import ReplicaLog
 from core.log.term import Term
@@ -76,7 +77,8 @@ class Partition:
 
     def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:
         self.tp = tp
-        self.topic, self.number = tp
+        self.topic = tp.topic
+        self.number: Column = tp.partition
         self.broker = broker
         self.log = log
         self.leader = NO_LEADER
@@ -106,7 +108,7 @@ class Partition:
         self.term: Term | None = None
         log.last_append = 0
         self.holding = 0
-        self.last_high_watermark = 0
+        self.last_high_watermark: Column = 0
         self.refresh_settings()
 
     @property

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from core.broker.fetch_session import FetchSession, SessionPartition
 from core.ids import NO_EPOCH
 from core.journal import events
-from core.journal.recorder import nobody
+from core.journal.recorder import Column, nobody
 from core.messages import AskedPartition, FetchedPartition, FetchedRun, FetchRequest, FetchResponse, as_fetched_partition
 from core.release import Truncation
 
@@ -40,7 +40,9 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     """
     broker = manager.broker
     journal, release = broker.journal, broker.release
-    now, arrived = journal.now, journal.cause
+    now = journal.now
+    at: Column = now
+    arrived: Column = journal.cause
     sink, watched = journal.sink, journal.sink is not nobody
     me, follower = broker.id, session.follower
     changed, dirty, behind = broker.disk.changed, session.dirty, manager.behind
@@ -55,20 +57,20 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     answered = request.max_wait <= 0
     undecided: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []  # looked at before it was clear that the answer goes now
     news: list[FetchedPartition | FetchedRun] = []
-    tell = news.append
-    entries: list[Any] = list(dirty.values()) if broker.leader_quota is None else manager.within_quota(session, request)
+    entries = list(dirty.values()) if broker.leader_quota is None else manager.within_quota(session, request)
     seq = journal.seq
+    part: FetchedRun
     for entry in entries:
         partition, replica = entry.partition, entry.replica
         tp, offset, epoch, last_fetched_epoch, cause = entry.asked
         steady = False
-        if replica is not None and partition.steady_epoch == epoch and not general:
+        if replica is not None and partition is not None and partition.steady_epoch == epoch and not general:
             # Partition#fetchRecords, FetchManager.tell, Partition#updateFollowerFetchState
             log = partition.log
             leo = log.leo
             high_watermark = log.high_watermark
-            if offset == entry.sent_end and offset != leo:
-                tail = log.tail
+            tail = log.tail
+            if offset == entry.sent_end and offset != leo and tail is not None:
                 upto = tail.bytes
                 size = upto - entry.sent_total
                 total += size
@@ -79,7 +81,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                     entry.sent_total = upto
                     if answered or total >= wanted:
                         answered = True
-                        tell(part)
+                        news.append(part)
                         entry.told_high_watermark = high_watermark
                         del dirty[tp]
                     else:
@@ -93,11 +95,11 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                     total -= size
             elif offset == leo and (last_fetched_epoch == epoch or last_fetched_epoch < 0) and total < total_bytes:
                 steady = True
-                part = (tp, None, offset, log.tail, high_watermark, log.log_start, leo, 0, log.last_append)
+                part = (tp, None, offset, tail, high_watermark, log.log_start, leo, 0, log.last_append)
                 if answered or total >= wanted:
                     answered = True
                     if high_watermark != entry.told_high_watermark or log.log_start != entry.told_log_start:
-                        tell(part)
+                        news.append(part)
                         entry.told_high_watermark, entry.told_log_start = high_watermark, log.log_start
                     del dirty[tp]
                 else:
@@ -105,7 +107,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                 replica.last_caught_up_time = now
                 replica.session = session
                 partition.has_quiet_followers = True
-        if not steady:
+        if not steady or partition is None or replica is None:
             journal.seq = seq
             general_part, at_once = manager.look_at_partition(session, entry, request, total_bytes - total)
             seq = journal.seq
@@ -115,7 +117,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                 undecided.append((entry, general_part))
                 answered = answered or at_once or total >= wanted
             elif manager.tell(entry, general_part):
-                tell(general_part)
+                news.append(general_part)
             continue
         # Replica#updateFetchStateOrThrow
         replica.last_fetch_leader_leo = leo
@@ -124,8 +126,9 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
         if offset != old:
             replica.leo = offset
             seq += 1
+            fetched: Column = seq
             if watched:
-                sink((seq, now, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, offset))
+                sink((fetched, at, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, offset))
             if old <= high_watermark and offset > high_watermark:
                 # Partition#maybeIncrementLeaderHW
                 if partition.holding > 1:
@@ -142,10 +145,9 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                     if least > high_watermark:
                         log.high_watermark = least
                         changed[tp] = None
-                        fetched = seq
                         partition.last_high_watermark = seq = seq + 1
                         if watched:
-                            sink((seq, now, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
+                            sink((seq, at, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
                         for one in partition.sessions.values():
                             one.session.dirty[tp] = one
                         if partition.delayed or partition.consumers:
@@ -199,16 +201,18 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
     """
     broker = fetcher.broker
     journal = broker.journal
-    now, arrived, seq = journal.now, journal.cause, journal.seq
+    at: Column = journal.now
+    arrived: Column = journal.cause
+    seq = journal.seq
     sink, watched = journal.sink, journal.sink is not nobody
     me, leader, states = broker.id, fetcher.leader, fetcher.states
     changed = broker.disk.changed
     tells_epoch = broker.release.truncation is Truncation.ON_FETCH
     moved: list[AskedPartition] = []
-    ask = moved.append
     parts: tuple[Any, ...] = response.partitions
     for part in parts:
-        tp, _, offset, term, high_watermark, log_start, end, _, cause = part  # the general form has as many fields, and never a term
+        run: FetchedRun = part  # the general form has as many fields, of the same types, and never a term
+        tp, _, offset, term, high_watermark, log_start, end, _, cause = run
         state = states.get(tp)
         if state is not None and state.steady:
             log = state.log
@@ -225,15 +229,17 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
                     changed[tp] = None
                 if end > offset:
                     log.leo = end
-                    log.last_append = seq = seq + 1
+                    seq += 1
+                    event: Column = seq
+                    log.last_append = event
                     epoch = state.leader_epoch  # the term's too: a run is of the leader's own term
-                    ask((tp, end, epoch, epoch if tells_epoch else NO_EPOCH, seq))
+                    moved.append((tp, end, epoch, epoch if tells_epoch else NO_EPOCH, event))
                     if watched:
-                        sink((seq, now, cause or arrived, APPENDED, me, state.topic, state.number, leader, offset, end, high_watermark))
+                        sink((event, at, cause or arrived, APPENDED, me, state.topic, state.number, leader, offset, end, high_watermark))
                 elif high_watermark != old:
                     seq += 1
                     if watched:
-                        sink((seq, now, cause or arrived, LEARNED, me, state.topic, state.number, old, high_watermark))
+                        sink((seq, at, cause or arrived, LEARNED, me, state.topic, state.number, old, high_watermark))
                 continue
         fetcher.note(moved)
         journal.seq = seq

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-import attrs
-
 from core import errors
 from core.account import Account
 from core.clients.client import REQUEST_TIMEOUT, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
@@ -30,23 +28,27 @@ MAX_IN_FLIGHT: Final = 5
 """max.in.flight.requests.per.connection."""
 
 
-@attrs.define(slots=True, eq=False)
 class ProducerBatch:
     """A batch on its way: `created` and `sent_at` in µs, `attempt` from 1."""
 
-    id: int
-    tp: TopicPartition
-    count: int
-    bytes: int
-    acks: int
-    created: int
-    cause: int
-    attempt: int = 0
-    correlation: int = 0
-    sent_to: str = ""
-    sent_at: int = 0
-    producer_epoch: int = -1
-    sequence: int = -1
+    __slots__ = (
+        "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "producer_epoch", "sent_at", "sent_to", "sequence", "tp",
+    )  # fmt: skip
+
+    def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:
+        self.id = id
+        self.tp = tp
+        self.count = count
+        self.bytes = bytes
+        self.acks = acks
+        self.created = created
+        self.cause = cause
+        self.attempt = 0
+        self.correlation = 0
+        self.sent_to = ""
+        self.sent_at = 0
+        self.producer_epoch = -1
+        self.sequence = -1
 
 
 class Producer(Client):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 Sink = Callable[[tuple], None]
 """Takes one event tuple; called in order."""
+
+
+Column = Any
+"""A number that goes into an event as it came. Where the engine is compiled, a plain `int` would be made anew for each event that tells it."""
 
 
 def nobody(event: tuple) -> None:

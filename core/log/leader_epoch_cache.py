@@ -9,15 +9,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Final
 
-import attrs
-
 from core.ids import NO_EPOCH, NO_OFFSET
 
 UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
 """Kafka's answer "I cannot say": undefined epoch and undefined end offset."""
 
 
-@attrs.define(slots=True)
 class LeaderEpochCache:
     """Entries (epoch, start offset), both strictly rising, of one replica's log. Mutable.
 
@@ -25,8 +22,17 @@ class LeaderEpochCache:
     as tuples they take half the memory, and are shared by whoever keeps them.
     """
 
-    _epochs: tuple[int, ...] = attrs.field(default=(), init=False)
-    _starts: tuple[int, ...] = attrs.field(default=(), init=False)
+    __slots__ = ("_epochs", "_starts")
+
+    def __init__(self) -> None:
+        self._epochs: tuple[int, ...] = ()
+        self._starts: tuple[int, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LeaderEpochCache) and (self._epochs, self._starts) == (other._epochs, other._starts)
+
+    def __repr__(self) -> str:
+        return f"LeaderEpochCache{self.entries()}"
 
     @staticmethod
     def of(entries: Iterable[tuple[int, int]]) -> LeaderEpochCache:

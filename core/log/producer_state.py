@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-import attrs
-
 from core import errors
 from core.log.replica_log import ReplicaLog
 from core.log.term import Batch
@@ -48,14 +46,16 @@ class BatchMetadata(NamedTuple):
     timestamp: int
 
 
-@attrs.define(slots=True, eq=False)
 class ProducerStateEntry:
     """One producer id. `last_sequence` is NO_SEQUENCE until something is appended in its epoch."""
 
-    producer_id: int
-    epoch: int
-    batches: deque[BatchMetadata] = attrs.field(factory=lambda: deque(maxlen=NUM_BATCHES_TO_RETAIN))
-    last_timestamp: int = 0
+    __slots__ = ("batches", "epoch", "last_timestamp", "producer_id")
+
+    def __init__(self, producer_id: int, epoch: int) -> None:
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.batches: deque[BatchMetadata] = deque(maxlen=NUM_BATCHES_TO_RETAIN)
+        self.last_timestamp = 0
 
     @property
     def last_sequence(self) -> int:

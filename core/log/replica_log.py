@@ -10,6 +10,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from core import errors
+from core.journal.recorder import Column
 from core.log import segments
 from core.log.leader_epoch_cache import LeaderEpochCache
 from core.log.log_config import DEFAULT, LogConfig
@@ -61,7 +62,7 @@ class ReplicaLog:
     def __init__(self, keeps_epochs: bool = True) -> None:
         self.keeps_epochs = keeps_epochs
         self.leo = 0
-        self.last_append = 0
+        self.last_append: Column = 0
         self.high_watermark = 0
         self.log_start = 0
         self.epochs = LeaderEpochCache()

@@ -153,9 +153,10 @@ class Cluster:
         """
         if time > MAX_TIME:
             raise ValueError(f"virtual time ends at {MAX_TIME} µs; {time} is past it")
-        entries, pop, handle = self.scheduler.entries, self.scheduler.pop, self._handle
+        scheduler = self.scheduler
+        entries = scheduler.entries
         while entries and entries[0][0] <= time:
-            handle(pop())
+            self._handle(scheduler.pop())
         self.journal.now = max(self.journal.now, time)
         self.journal.cause = 0
         self.scheduler.at = END

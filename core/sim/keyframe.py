@@ -51,7 +51,7 @@ R = TypeVar("R")
 
 CONSTANT: Final[frozenset[type]] = frozenset(
     {
-        int, str, bool, float, bytes, type(None), type, types.BuiltinFunctionType, frozenset,
+        int, str, bool, float, bytes, type(None), type, types.ModuleType, frozenset,
         TopicPartition, PartitionRegistration, BrokerRegistration, PartitionRecord, ConfigRecord, Batch, LogConfig, Release, Clock,
         BrokerSpec, ClusterSpec, AlterPartitionItem, FetchPartition, FetchRequest, ProduceRequest, ConsumerFetchRequest,
     }
@@ -296,8 +296,10 @@ class OfMetadataLog(Kind):
     def take(self, each: Any, known: Container[int], visit: Visit) -> State:
         return (each.records, len(each.records))
 
+    def blank(self, state: State) -> Any:
+        return MetadataLog()
+
     def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
-        new.__init__()
         for record in state[0][: state[1]]:
             new.append(record)
 
@@ -375,8 +377,9 @@ def _is_frozen(cls: type) -> bool:
 
 
 def slots_of(cls: type) -> list[str]:
-    """The names of all fields that a class and its bases keep in slots."""
-    names: list[str] = []
+    """The names of all fields that a class and its bases keep in slots, or that a compiled class has."""
+    native: tuple[str, ...] = getattr(cls, "__mypyc_attrs__", ())
+    names = [*native]
     for base in reversed(cls.__mro__):
         slots = base.__dict__.get("__slots__", ())
         names += [name for name in ([slots] if isinstance(slots, str) else slots) if name not in ("__weakref__", "__dict__")]
@@ -444,7 +447,7 @@ def take(cluster: Cluster) -> Keyframe:
             for item in value:
                 if type(item) not in CONSTANT and id(item) not in known:
                     visit(item)
-        elif cls is types.MethodType:
+        elif cls is types.MethodType or cls is types.BuiltinMethodType:  # the latter where the class is compiled
             visit(value.__self__)
         elif (kinds[cls] if cls in kinds else kind_of(cls)) is not None:
             note(id(value))
@@ -482,6 +485,8 @@ def restore(keyframe: Keyframe, sink: Sink | None = None) -> Cluster:
             return new
         if cls is types.MethodType:
             return types.MethodType(value.__func__, renewed(value.__self__))
+        if cls is types.BuiltinMethodType:
+            return getattr(renewed(value.__self__), value.__name__)
         return value
 
     for new, kind, state in zip(news, kinds, states, strict=True):

@@ -12,11 +12,9 @@ request comes twice, or is overtaken by later ones. Its answer goes back once: a
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
+from random import Random
 from typing import Final
-
-import attrs
 
 from core.messages import ConsumerFetchRequest, Disconnected, InitProducerIdRequest, MetadataRequest, ProduceRequest
 from core.sim.scheduler import Scheduler
@@ -37,62 +35,69 @@ Direction = tuple[str, str]
 """(from, to)."""
 
 
-@attrs.define(slots=True)
 class LinkState:
     """One direction of a link: latency and jitter in µs, parts per million lost, duplicated and reordered, cut, held, and what waits."""
 
-    latency: int
-    jitter: int
-    loss_ppm: int
-    cut: bool = False
-    held: bool = False
-    waiting: list[tuple[int, object, int]] = attrs.field(factory=list)
-    """(connection ticket, message, cause) while cut or held."""
-    last_arrival: int = 0
-    duplicate_ppm: int = 0
-    reorder_ppm: int = 0
+    __slots__ = ("cut", "duplicate_ppm", "held", "jitter", "last_arrival", "latency", "loss_ppm", "reorder_ppm", "waiting")
+
+    def __init__(self, latency: int, jitter: int, loss_ppm: int, duplicate_ppm: int = 0, reorder_ppm: int = 0) -> None:
+        self.latency = latency
+        self.jitter = jitter
+        self.loss_ppm = loss_ppm
+        self.duplicate_ppm = duplicate_ppm
+        self.reorder_ppm = reorder_ppm
+        self.cut = False
+        self.held = False
+        self.waiting: list[tuple[int, object, int]] = []
+        """(connection ticket, message, cause) while cut or held."""
+        self.last_arrival = 0
 
 
 def _nobody_cares(node: str, other: str | None = None) -> None:
     """Every round is played."""
 
 
-@attrs.define(slots=True)
 class Network:
-    """All links. Only directions that differ from the default, or were ever slow or cut, are kept."""
+    """All links. Only directions that differ from the default, or were ever slow or cut, are kept.
 
-    scheduler: Scheduler
-    latency: int
-    jitter: int
-    loss_ppm: int
-    random: random.Random
-    duplicate_ppm: int = 0
-    reorder_ppm: int = 0
-    alive: dict[str, bool] = attrs.field(factory=dict)
-    """Whether a node's process runs, by address."""
-    links: dict[Direction, LinkState] = attrs.field(factory=dict)
-    lives: dict[str, int] = attrs.field(factory=dict)
-    """How often each process has died: part of a connection's number."""
-    given_up: dict[Direction, int] = attrs.field(factory=dict)
-    """How often the one that opened a connection gave it up, by (opener, other)."""
-    lose_next: set[Direction] = attrs.field(factory=set)
-    """Directions whose next message is lost for good (by hand)."""
-    disturbed: Callable[[str, str | None], None] = _nobody_cares
-    """Called before the links between two nodes, or (None) anything about one, change (`core.sim.quiet`)."""
+    Attributes:
+        latency, jitter: of a link with the defaults, µs; loss_ppm, duplicate_ppm, reorder_ppm: of its messages.
+        plain: whether a link with the defaults takes the latency and nothing else.
+        alive: whether a node's process runs, by address.
+        lives: how often each process has died: part of a connection's number.
+        given_up: how often the one that opened a connection gave it up, by (opener, other).
+        lose_next: directions whose next message is lost for good (by hand).
+        disturbed: called before the links between two nodes, or (None) anything about one, change (`core.sim.quiet`).
+    """
 
-    plain: bool = attrs.field(init=False)
-    """Whether a link with the defaults takes the latency and nothing else."""
+    __slots__ = (
+        "alive", "disturbed", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "random",
+        "reorder_ppm", "scheduler",
+    )  # fmt: skip
 
-    def __attrs_post_init__(self) -> None:
-        self.plain = not (self.jitter or self.loss_ppm or self.duplicate_ppm or self.reorder_ppm)
+    def __init__(
+        self, scheduler: Scheduler, latency: int, jitter: int, loss_ppm: int, random: Random, duplicate_ppm: int = 0, reorder_ppm: int = 0
+    ) -> None:
+        self.scheduler = scheduler
+        self.latency = latency
+        self.jitter = jitter
+        self.loss_ppm = loss_ppm
+        self.random = random
+        self.duplicate_ppm = duplicate_ppm
+        self.reorder_ppm = reorder_ppm
+        self.alive: dict[str, bool] = {}
+        self.links: dict[Direction, LinkState] = {}
+        self.lives: dict[str, int] = {}
+        self.given_up: dict[Direction, int] = {}
+        self.lose_next: set[Direction] = set()
+        self.disturbed: Callable[[str, str | None], None] = _nobody_cares
+        self.plain = not (jitter or loss_ppm or duplicate_ppm or reorder_ppm)
 
     def link(self, direction: Direction) -> LinkState:
         """The state of one direction, made if it had only the defaults."""
         state = self.links.get(direction)
         if state is None:
-            state = self.links[direction] = LinkState(
-                self.latency, self.jitter, self.loss_ppm, duplicate_ppm=self.duplicate_ppm, reorder_ppm=self.reorder_ppm
-            )
+            state = self.links[direction] = LinkState(self.latency, self.jitter, self.loss_ppm, self.duplicate_ppm, self.reorder_ppm)
         return state
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:

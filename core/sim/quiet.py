@@ -17,8 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
-
 from core.errors import NONE
 from core.messages import FetchRequest, FetchResponse, Timer
 
@@ -48,7 +46,6 @@ class QuietDirty(dict[Any, Any]):
         session.dirty[tp] = value
 
 
-@attrs.define(slots=True, eq=False)
 class QuietRound:
     """The rounds of one fetcher of one follower, not played since `began`.
 
@@ -61,14 +58,19 @@ class QuietRound:
         cause: of every entry of the rounds.
     """
 
-    session: FetchSession
-    fetcher: Fetcher
-    leader: Broker
-    began: int
-    there: int
-    back: int
-    wait: int
-    cause: int
+    __slots__ = ("back", "began", "cause", "fetcher", "leader", "session", "there", "wait")
+
+    def __init__(
+        self, session: FetchSession, fetcher: Fetcher, leader: Broker, began: int, there: int, back: int, wait: int, cause: int
+    ) -> None:
+        self.session = session
+        self.fetcher = fetcher
+        self.leader = leader
+        self.began = began
+        self.there = there
+        self.back = back
+        self.wait = wait
+        self.cause = cause
 
     def _stands(self) -> tuple[int, int]:
         """When the latest expiry was, and how many µs ago; what is due now counts as done if its turn has come."""
