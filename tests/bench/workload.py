@@ -7,15 +7,12 @@ nothing else: they sleep, and move an integer LEO and high watermark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import simpy
 
-from core.broker import steady
 from core.broker.appends import append_records_to_leader
-from core.broker.fetcher import Fetcher
 from core.journal.recorder import Sink
 from core.messages import ProduceRequest
 from core.sim.cluster import Cluster
@@ -37,10 +34,10 @@ def build(partitions: int, sink: Sink | None = None) -> Cluster:
     return Cluster(spec, sink=sink)
 
 
-def drive(cluster: Cluster, rounds: int, *, active: float = 1.0) -> int:
+def drive(cluster: Cluster, rounds: int, *, active: float = 1.0, skipping: bool = True) -> int:
     """Append one record to every active partition each round and let the engine replicate; returns the updates made.
 
-    With a share of active partitions another share of them is active each round.
+    With a share of active partitions another share of them is active each round. Not `skipping`: every fetch is about all of them.
     """
     replication = cluster.controller.replication
     writes = []
@@ -55,33 +52,24 @@ def drive(cluster: Cluster, rounds: int, *, active: float = 1.0) -> int:
         for partition, request in writes[start : start + count]:
             append_records_to_leader(partition, "bench", request)
         start = (start + count) % max(1, len(writes) - count)
+        if not skipping:
+            name_all(cluster)
         at += ROUND
         cluster.run_until(at)
     return rounds * count * (len(BROKERS) - 1)
 
 
-@contextmanager
-def nothing_skipped() -> Iterator[None]:
-    """Every fetch names every partition and every answer carries all of them, as before there were fetch sessions (KIP-227)."""
-    sends, looks = Fetcher.send_next, steady.look_at_partitions
-
-    def names_all(fetcher: Fetcher, *limits: int) -> bool:
-        for tp in fetcher.states:
-            if tp not in fetcher.unsent:
-                fetcher.unsent[tp] = None
-                fetcher.prepared = False
-        return sends(fetcher, *limits)
-
-    def tells_all(manager: Any, session: Any, request: Any) -> Any:
-        for entry in session.dirty.values():
-            entry.told_high_watermark = -1
-        return looks(manager, session, request)
-
-    Fetcher.send_next, steady.look_at_partitions = names_all, tells_all  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        Fetcher.send_next, steady.look_at_partitions = sends, looks  # type: ignore[method-assign]
+def name_all(cluster: Cluster) -> None:
+    """Have the next fetches name every partition and their answers carry all of them, as before there were fetch sessions (KIP-227)."""
+    for broker in cluster.brokers.values():
+        for fetcher in broker.fetcher_manager.fetchers.values():
+            for tp in fetcher.states:
+                if tp not in fetcher.unsent:
+                    fetcher.unsent[tp] = None
+                    fetcher.prepared = False
+        for session in broker.fetch_manager.sessions.values():
+            for entry in session.partitions.values():
+                entry.told_high_watermark = -1
 
 
 def simpy_by_fetcher(partitions: int) -> Callable[[int], int]:

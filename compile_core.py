@@ -1,0 +1,141 @@
+"""A compiled copy of the engine: `python compile_core.py build/compiled` makes `build/compiled/core`, its hot modules built with mypyc.
+
+Whoever has that directory before the sources on the path runs compiled; the rest of the copy is the sources as they are, and both
+ways give the same events, byte for byte. It needs a C compiler, and mypy and setuptools (locks/compile.txt).
+
+    --use       have this Python take the copy wherever it does not run in the sources' own directory, as `isrlab` does
+    --leave     have it take the sources again
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+SOURCES: Final = Path(__file__).resolve().parent / "core"
+
+HOT: Final = (
+    "broker/appends", "broker/broker", "broker/delayed_produce", "broker/fetch_manager", "broker/fetch_session", "broker/fetcher",
+    "broker/fetcher_manager", "broker/follower_fetch", "broker/partition", "broker/replica", "broker/replica_manager", "broker/steady",
+    "clients/client", "clients/consumer", "clients/producer", "journal/recorder", "log/leader_epoch_cache", "log/replica_log", "log/term",
+    "node", "sim/cluster", "sim/network", "sim/quiet", "sim/scheduler",
+)  # fmt: skip
+"""What plain replication runs through. They are compiled together, so that each knows the others' types."""
+
+BASES: Final = {"Node", "Client"}
+"""Compiled classes that others here build on."""
+
+MARK: Final = "@mypyc_attr(allow_interpreted_subclasses=True)\n"
+"""Put before the compiled classes of the copy: such a class can be built on where nothing is compiled, and an object of it can be made
+without its `__init__`, as a keyframe does."""
+
+USE: Final = "isrlab-compiled.pth"
+
+
+def copied(text: str, *, hot: bool) -> str:
+    """A module's text as it stands in the copy."""
+    lines = text.splitlines(keepends=True)
+    body = ast.parse(text).body if hot else []
+    marked = [
+        each.lineno - 1
+        for each in body
+        if isinstance(each, ast.ClassDef) and all(isinstance(base, ast.Name) and base.id in BASES for base in each.bases)
+    ]
+    for at in reversed(marked):
+        lines.insert(at, MARK)
+    if marked:
+        future = next(at for at, line in enumerate(lines) if line.startswith("from __future__"))
+        lines.insert(future + 1, "from mypy_extensions import mypyc_attr\n")
+    return "".join(lines)
+
+
+def copy(directory: Path) -> bool:
+    """Bring the copy up to date; False if it was."""
+    sources = {path.relative_to(SOURCES.parent): path for path in SOURCES.rglob("*.py")}
+    changed = False
+    for former in (directory / "core").rglob("*.py"):
+        if former.relative_to(directory) not in sources:
+            former.unlink()
+            changed = True
+    for name, source in sorted(sources.items()):
+        text = copied(source.read_text("utf-8"), hot=str(name.relative_to("core").with_suffix("")) in HOT)
+        target = directory / name
+        if not target.exists() or target.read_text("utf-8") != text:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, "utf-8")
+            changed = True
+    return changed
+
+
+def build(directory: Path) -> None:
+    """Make the copy and compile it, unless it is up to date.
+
+    Raises:
+        ImportError: mypy or setuptools are not there.
+        OSError: the compiler failed, or there is none.
+    """
+    done = directory / "done"
+    if not copy(directory) and done.exists():
+        return
+    done.unlink(missing_ok=True)
+    from mypyc.build import mypycify
+    from setuptools import Distribution
+    from setuptools.errors import BaseError, CCompilerError
+
+    with contextlib.chdir(directory), contextlib.redirect_stdout(sys.stderr):
+        try:
+            modules = mypycify(
+                ["--config-file=", *(f"core/{name}.py" for name in HOT)], opt_level="2", debug_level="0", group_name="isrlab"
+            )
+            command = Distribution({"name": "isrlab", "ext_modules": modules}).get_command_obj("build_ext")
+            command.inplace = True
+            command.parallel = os.cpu_count()
+            command.ensure_finalized()
+            command.run()
+        except (BaseError, CCompilerError) as error:
+            raise OSError(str(error)) from error
+    shutil.rmtree(directory / "build")
+    done.touch()
+
+
+def use(directory: Path | None) -> None:
+    """Have this Python find the copy in a directory, or (None) the sources again."""
+    note = Path(sysconfig.get_path("purelib"), USE)
+    if directory is None:
+        note.unlink(missing_ok=True)
+    else:
+        note.write_text(f"{directory.resolve()}\n", "utf-8")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command line; returns the exit code."""
+    if list(arguments) == ["--leave"]:
+        use(None)
+        return 0
+    directories = [Path(each) for each in arguments if each != "--use"]
+    if len(directories) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        build(directories[0])
+    except (ImportError, OSError) as error:
+        print(
+            f"the engine cannot be compiled: {error}; it takes a C compiler (on Debian and Ubuntu: apt install gcc python3-dev), and "
+            "mypy and setuptools (locks/compile.txt)",
+            file=sys.stderr,
+        )
+        return 2
+    if "--use" in arguments:
+        use(directories[0])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
