@@ -115,8 +115,12 @@ class Playground(App[int]):
         self.palette = name
         self.paint = palette_of(name, few=self.few_colours)
         self._plain.enabled = name == "plain"
-        self.theme = theme_of(name).name
-        for screen in self.screen_stack if self.is_running else ():
+        theme = theme_of(name).name
+        if not self.is_running:
+            self.set_reactive(App.theme, theme)  # The first screen's styles are made of it; nothing has to be styled anew.
+            return
+        self.theme = theme
+        for screen in self.screen_stack:
             for node in (screen, *screen.walk_children()):
                 if hasattr(node, "paint"):
                     node.paint = self.paint

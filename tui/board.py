@@ -65,6 +65,7 @@ _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home
 class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScreen):
     """The screen that lives."""
 
+    AUTO_FOCUS = "#grid"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar = [
         *(Binding(",".join(a.keys), f"do('{a.id}')", a.label, show=False, id=a.id, tooltip=a.help) for a in ACTIONS),
@@ -132,12 +133,11 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._choose_something()
         self._timer = self.set_interval(1 / self.display_as.frames, self._frame, pause=True)
         self._rest = self.set_interval(REST_SECONDS, self._rested, pause=True)
-        self.grid.focus()
         self._rearrange()
         if self._notes:
             more = f" (and {len(self._notes) - 1} more)" if len(self._notes) > 1 else ""
             self.say(self._notes[0] + more, refused=True)
-        self._run_or_rest()
+        self.call_after_refresh(self._run_or_rest)
 
     def forget(self) -> None:
         """The session is over and the screen is gone. An application may keep a gone screen; nothing large shall hang on it."""
@@ -149,13 +149,18 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out anew."""
-        self._rearrange()
+        self._lay_out()
 
     def on_descendant_focus(self) -> None:
         """Another panel has the keys."""
         self._rearrange()
 
     def _rearrange(self) -> None:
+        if not self._lay_out():
+            self.show_now()
+
+    def _lay_out(self) -> bool:
+        """Place the panels; whether any stands elsewhere now, and everything was shown for that."""
         width, height = self.app.size
         view = self.view
         layout = arrange(
@@ -173,19 +178,21 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             )
         if self.page is not None and layout.size is not SizeClass.MINIMAL:
             layout = layout.with_page(width, height)
-        if layout != self._layout_now:
-            self._layout_now = layout
-            self.brokers.cards = layout.cards
-            self.account.headline = layout.account_headline
-            with self.app.batch_update():
-                places: tuple[tuple[Lines, Region | None], ...] = (
-                    (self.header, layout.header), (self.brokers, layout.brokers), (self.grid, layout.grid), (self.events, layout.events),
-                    (self.inspector, layout.inspector), (self.expected, layout.scenario), (self.account, layout.account),
-                    (self.timeline, layout.timeline), (self.page_panel, layout.page), (self.minimal, layout.minimal), (self.footer, layout.footer),
-                )  # fmt: skip
-                for panel, region in places:
-                    panel.place(region)
+        if layout == self._layout_now:
+            return False
+        self._layout_now = layout
+        self.brokers.cards = layout.cards
+        self.account.headline = layout.account_headline
+        with self.app.batch_update():
+            places: tuple[tuple[Lines, Region | None], ...] = (
+                (self.header, layout.header), (self.brokers, layout.brokers), (self.grid, layout.grid), (self.events, layout.events),
+                (self.inspector, layout.inspector), (self.expected, layout.scenario), (self.account, layout.account),
+                (self.timeline, layout.timeline), (self.page_panel, layout.page), (self.minimal, layout.minimal), (self.footer, layout.footer),
+            )  # fmt: skip
+            for panel, region in places:
+                panel.place(region)
         self.show_now()
+        return True
 
     # --- frames ----------------------------------------------------------------------------------------------------
 

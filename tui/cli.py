@@ -12,6 +12,8 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from types import ModuleType
+from typing import Final
 
 from tui.commands import library, logs, moments, operations, play, run, serve, sweep
 from tui.commands.console import BAD_INPUT, BROKEN_PIPE, Parser, complain
@@ -20,13 +22,27 @@ VERSION = "0.1.0"
 """Of the distribution."""
 
 
+GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
+    play: ("play", "keys"),
+    serve: ("serve",),
+    run: ("run",),
+    library: ("scenarios",),
+    moments: ("import", "describe", "checkpoints", "metrics"),
+    operations: ("reassign", "leader-election"),
+    logs: ("log", "replay", "report"),
+    sweep: ("sweep",),
+}
+"""Every command, in the order of the help, with where it stands."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code.
 
     Raises:
         SystemExit: help was asked for, or the arguments are wrong.
     """
-    arguments = _parser().parse_args(argv)
+    argv = sys.argv[1:] if argv is None else list(argv)
+    arguments = parser_for(argv[0] if argv else "").parse_args(argv)
     from scenarios.errors import InputError
 
     try:
@@ -44,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + int(getattr(stopped, "signal", signal.SIGINT))
 
 
-def _parser() -> Parser:
+def parser_for(command: str) -> Parser:
+    """The parser that a command needs: its own group's, or all for whatever is no command. Making all takes some milliseconds."""
     parser = Parser(
         prog="isrlab",
         description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, report on sessions.",
@@ -52,7 +69,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action=Version, nargs=0, help="tell the version, and whether the engine is compiled")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-    for group in (play, serve, run, library, moments, operations, logs, sweep):
+    for group in [group for group, names in GROUPS.items() if command in names] or GROUPS:
         group.add_commands(commands)
     return parser
 

@@ -77,7 +77,13 @@ class TypedAhead:
         self._written += 1
 
 
-class Answered(TypedAhead, ModalScreen[Given]):
+class Dialog(ModalScreen[Given]):
+    """Base of all dialogs."""
+
+    CSS_PATH = "dialogs.tcss"
+
+
+class Answered(TypedAhead, Dialog[Given]):
     """Base of dialogs that are answered by keys."""
 
     def on_key(self, event: events.Key) -> None:
@@ -220,7 +226,7 @@ class Write(Answered[str | None]):
             self.query_one("#wrong", Static).update(Text(wrong, self.paint.warn))
 
 
-class Closer(ModalScreen[None]):
+class Closer(Dialog[None]):
     """The selected thing in full, scrollable."""
 
     BINDINGS: ClassVar = [*CLOSE, Binding("y", "app.copy_shown", show=False, id="copy")]
@@ -245,7 +251,7 @@ class Closer(ModalScreen[None]):
         return "\n".join(line.text.rstrip() for line in self._lines)
 
 
-class Help(ModalScreen[None]):
+class Help(Dialog[None]):
     """Every key with what it does, from the registry; those impossible now with the reason."""
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [

@@ -106,7 +106,7 @@ class MainScreen(Screen[None]):
         raise NotImplementedError
 
     def _rearrange(self) -> None:
-        """Lay out anew."""
+        """Lay out anew, and show what has changed."""
         raise NotImplementedError
 
     def _scenario(self) -> ScenarioState | None:

@@ -16,7 +16,8 @@ from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec
 from scenarios.eventlog import LogReader
 from scenarios.language.script import load_script
-from tui.cli import main
+from tui.cli import GROUPS, main, parser_for
+from tui.commands.console import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,6 +91,16 @@ def test_wrong_arguments_are_told_in_one_line(arguments: list[str], capsys: pyte
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "--help" in err
+
+
+def test_every_command_is_known_by_its_name() -> None:
+    for group, names in GROUPS.items():
+        commands = Parser().add_subparsers()
+        group.add_commands(commands)
+        assert tuple(commands.choices) == names, group.__name__
+    everything = parser_for("--help").format_help()
+    assert all(f"\n    {name}" in everything for names in GROUPS.values() for name in names)
+    assert "\n    run" not in parser_for("play").format_help()
 
 
 def test_scenarios_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
