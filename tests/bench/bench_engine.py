@@ -2,15 +2,13 @@
 
 Each line is the middle of several pairs run in turn: build, warm up, then measure in CPU time of this process, so that what
 else runs on the machine counts little. The garbage collector rests meanwhile, as it does in the playground between two frames.
-All of it runs twice: with the sources, and with the engine compiled (`compile_core.py`), unless there is no C compiler.
+All of it runs twice: with the sources, and with the engine compiled (`engines`).
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,15 +18,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import workload
+from engines import with_each_engine
 
-import core
 from core.journal.recorder import Sink
 from core.sim.cluster import Cluster
 from scenarios.eventlog import LogWriter, make_header
 from tui.ring import KEPT
-
-ROOT: Final = Path(__file__).resolve().parents[2]
-COMPILED: Final = ROOT / "build" / "compiled"
 
 PAIRS: Final = 5
 WARM: Final = 10
@@ -133,23 +128,12 @@ def to_a_file(partitions: int = 1_000, rounds: int = 20) -> None:
     )
 
 
-def both() -> None:
-    """Run all comparisons with each engine, in a process of its own."""
-    build = subprocess.run([sys.executable, str(ROOT / "compile_core.py"), str(COMPILED)], capture_output=True, text=True, check=False)
-    if build.returncode:
-        print(build.stderr.strip().splitlines()[-1])
-    for engines in ((ROOT,), (COMPILED, ROOT)) if build.returncode == 0 else ((ROOT,),):
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, engines))}
-        subprocess.run([sys.executable, __file__, "one"], env=environment, check=True)
-
-
-def one() -> None:
-    """Run all comparisons with the engine that is first on the path."""
-    print(f"--- the engine {'compiled' if core.is_compiled() else 'in pure Python'}", flush=True)
+def main() -> None:
+    """Run all comparisons."""
     against_simpy()
     only_what_changed()
     to_a_file()
 
 
 if __name__ == "__main__":
-    one() if sys.argv[1:] == ["one"] else both()
+    with_each_engine(main)

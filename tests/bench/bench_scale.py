@@ -1,6 +1,7 @@
 """How size is borne: a hundred brokers with up to a hundred thousand partitions, and what keyframes cost: `make bench`.
 
-Times are CPU seconds of this process, so that other load shows less. "Active" is a batch a second for each active partition.
+All of it runs twice: with the sources, and with the engine compiled (`engines`). Times are CPU seconds of this process, so that
+other load shows less. "Active" is a batch a second for each active partition.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections import deque
 
 import workload
+from engines import with_each_engine
 
 from core import acts
 from core.broker.appends import append_records_to_leader
@@ -155,4 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with_each_engine(main)
