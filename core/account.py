@@ -181,7 +181,12 @@ class Account:
         account = self.partitions.get(tp)
         if account is None:
             account = self.partitions[tp] = PartitionAccount()
+            self.journal.stirred = True
         return account
+
+    def _moves(self, tp: TopicPartition) -> None:
+        if self.journal.moved is not None:
+            self.journal.moved.append(tp)
 
     # --- totals ----------------------------------------------------------------------------------------------------
 
@@ -260,6 +265,7 @@ class Account:
     def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
         """A producer was told that a batch is in."""
         account = self.of(tp)
+        self._moves(tp)
         held = account.acked.get(term)
         if held is None:
             held = account.acked[term] = Intervals()
@@ -272,6 +278,7 @@ class Account:
     def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
         """A consumer was given records."""
         account = self.of(tp)
+        self._moves(tp)
         for stretch in stretches:
             held = account.read.get(stretch.term)
             if held is None:
@@ -353,6 +360,7 @@ class Account:
         """Hold what was acknowledged or read against the log that counts; what that log lacks is no more part of the committed history."""
         log = account.log
         assert log is not None
+        self.journal.stirred = True
         present = _present(log)
         for term, relied_on in account.seen().items():
             missing = relied_on.minus(present.get(term, Intervals()))

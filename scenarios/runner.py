@@ -170,9 +170,9 @@ class Run:
         seed: int | None = None,
         sink: Sink | None = None,
         *,
-        resumed: tuple[Keyframe, Standing] | None = None,
+        resumed: tuple[Keyframe, Standing, Cluster | None] | None = None,
     ) -> None:
-        """Build the cluster, or go on from where a run of the same script stood, byte for byte.
+        """Build the cluster, or go on from where a run of the same script stood, byte for byte; perhaps with the cluster at hand.
 
         Raises:
             ScriptError: the cluster cannot be built; the message says what Kafka refuses.
@@ -210,7 +210,7 @@ class Run:
                 self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink))
             else:
                 self._stand(resumed[1])
-                self.cluster = Cluster.restore(resumed[0], self._sink(sink))
+                self.cluster = Cluster.bring_back(resumed[0], self._sink(sink), resumed[2])
         except (ValueError, KafkaError) as wrong:
             raise ScriptError(scenario.cluster_place, "cluster", " ".join(str(wrong).split())) from None
         self._moment = LiveMoment(self.cluster, self._recorded)

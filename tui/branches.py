@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from array import array
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ import attrs
 
 from core.journal.events import NOTABLE, EventTuple
 from core.recorded_acts import recorded_act
+from core.sim import keyframe
 from core.sim.cluster import Cluster
 from tui.course import ClusterLike, KeptCourse, Outlet, Played, Position, Tape
 from tui.ring import LEVEL
@@ -21,14 +23,20 @@ if TYPE_CHECKING:
 FIRST_NAME: Final = "main"
 """What the branch that a session begins on is called."""
 
-KEEP_EVERY: Final = 250
+KEEP_EVERY: Final = 64
 """Steps between two keyframes at least; it doubles whenever there are too many."""
 
 KEEP_SHARE: Final = 0.05
-"""The share of its time that a session may spend on keeping."""
+"""The share of its time that a session may spend on keyframes that share what the last whole one was made of."""
 
-KEEP_COST: Final = 2e-6
+KEEP_SHARE_WHOLE: Final = 0.03
+"""The same of whole ones: the first, and those after something else than plain replication."""
+
+KEEP_COST: Final = 10e-6
 """Seconds that each object in a keyframe takes at most, but for what happens once."""
+
+KEEP_MOST: Final = 2_000
+"""Keyframes, at most: whoever wants to go somewhere looks through them."""
 
 KEEP_OBJECTS: Final = 500_000
 """Objects in all keyframes together, at most; some 150 bytes each."""
@@ -131,25 +139,29 @@ class Kept:
 
 
 class Keeper:
-    """Keeps keyframes of a cluster, few and cheap: going back then repeats only what followed the nearest one.
+    """Keeps keyframes of a cluster, cheap ones: going back then repeats only what followed the nearest one.
 
     The next one is taken when so much has been done since the last that keeping costs a small share of it; keyframes are thinned
-    out, and kept half as often, whenever they hold too many objects together.
+    out, and kept half as often, whenever they are too many, or hold too many objects together.
+
+    Attributes:
+        kept: by how many steps led to them.
     """
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
         self._every = KEEP_EVERY
         self._objects = 0
-        self._due = 0.0  # of the process's CPU time
+        self._due = [0.0, 0.0]  # of the process's CPU time: for a whole one, and for one that shares
         self._off = False
 
     def offer(self, tape: Tape, *, seen: bool = True) -> None:
         """Keep the cluster if the nearest keyframe is far enough. `seen`: somebody sees it move, so it must be quick."""
-        if self._off:
+        if self._off or self._has_near(tape.steps):
             return
         started = time.process_time()
-        if started < self._due or any(abs(tape.steps - kept.position.steps) < self._every for kept in self.kept):
+        shares = isinstance(tape.cluster, Cluster) and keyframe.shares(tape.cluster)
+        if started < self._due[shares]:
             return
         large = _replicas(tape.cluster) > KEEP_REPLICAS
         if large and seen:
@@ -159,21 +171,31 @@ class Keeper:
             self._off = True
             return
         ended = time.process_time()
-        share = KEEP_SHARE_LARGE if large else KEEP_SHARE
-        self._due = ended + min(ended - started, KEEP_COST * course.size) / share  # the first one takes longer
-        self.kept.append(Kept(tape.position, tuple(tape.acts[: tape.done]), course, tape.ends, len(tape.ends), tape.acted))
-        self._objects += course.size
+        share = KEEP_SHARE_LARGE if large else KEEP_SHARE if shares else KEEP_SHARE_WHOLE
+        size = course.keyframe.weight if shares else len(course.keyframe)
+        self._due[shares] = ended + min(ended - started, KEEP_COST * size) / share  # the first one takes longer
+        kept = Kept(tape.position, tuple(tape.acts[: tape.done]), course, tape.ends, len(tape.ends), tape.acted)
+        insort(self.kept, kept, key=_steps)
+        self._objects += size
         if large:
             self._thin_out_far_ones()
-        elif self._objects > KEEP_OBJECTS and len(self.kept) > 1:
+        elif (self._objects > KEEP_OBJECTS or len(self.kept) > KEEP_MOST) and len(self.kept) > 1:
             self._every *= 2
-            self.kept = sorted(self.kept, key=lambda kept: kept.position.steps)[::2]
-        self._objects = sum(kept.course.size for kept in self.kept)
+            self.kept = self.kept[::2]
+            self._objects = self._weigh()
+
+    def _has_near(self, steps: int) -> bool:
+        """Whether a keyframe was taken fewer steps away than they are kept apart."""
+        at = bisect_left(self.kept, steps, key=_steps)
+        return any(abs(steps - kept.position.steps) < self._every for kept in self.kept[max(at - 1, 0) : at + 1])
+
+    def _weigh(self) -> int:
+        wholes = {id(kept.course.keyframe.whole): len(kept.course.keyframe) for kept in self.kept}
+        return sum(wholes.values()) + sum(kept.course.keyframe.weight for kept in self.kept)
 
     def _thin_out_far_ones(self) -> None:
         """Of a large cluster those go that matter least: the further back, the further apart they may be."""
         while len(self.kept) > KEEP_LARGE:
-            self.kept.sort(key=lambda kept: kept.position.steps)
             at = [kept.position.steps for kept in self.kept]
             inner = range(1, len(at) - 1)
             self.kept.pop(min(inner, key=lambda n: (at[n + 1] - at[n - 1]) / (at[-1] - at[n - 1])))
@@ -186,8 +208,12 @@ def _replicas(cluster: ClusterLike) -> int:
     return sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics)
 
 
-def bring_back(kept: Kept, acts: Sequence[Played], outlet: Outlet) -> Tape:
-    """A tape that stands where a keyframe was taken."""
-    tape = Tape(kept.course.bring_back(outlet), outlet, acts)
+def _steps(kept: Kept) -> int:
+    return kept.position.steps
+
+
+def bring_back(kept: Kept, acts: Sequence[Played], outlet: Outlet, at_hand: ClusterLike | None = None) -> Tape:
+    """A tape that stands where a keyframe was taken; the cluster at hand moves there if it was taken of that."""
+    tape = Tape(kept.course.bring_back(outlet, at_hand if isinstance(at_hand, Cluster) else None), outlet, acts)
     tape.resume(kept.position, kept.ends[: kept.written], kept.acted)
     return tape

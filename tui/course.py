@@ -46,11 +46,11 @@ class KeptCourse(Protocol):
     """A course as it stood at a moment, as a value."""
 
     @property
-    def size(self) -> int:
-        """How many objects it is made of."""
+    def keyframe(self) -> Keyframe:
+        """Its cluster."""
 
-    def bring_back(self, sink: Callable[[EventTuple], None]) -> Course:
-        """A course that goes on from there byte for byte, its events going to `sink`."""
+    def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> Course:
+        """A course that goes on from there byte for byte, its events going to `sink`; with the cluster at hand if it was taken of that."""
 
 
 class Course(Protocol):
@@ -86,14 +86,9 @@ class KeptFree:
 
     keyframe: Keyframe
 
-    @property
-    def size(self) -> int:
-        """How many objects it is made of."""
-        return len(self.keyframe)
-
-    def bring_back(self, sink: Callable[[EventTuple], None]) -> FreeCourse:
+    def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> FreeCourse:
         """A course that goes on from there."""
-        return FreeCourse(Cluster.restore(self.keyframe, sink))
+        return FreeCourse(Cluster.bring_back(self.keyframe, sink, at_hand))
 
 
 @attrs.define

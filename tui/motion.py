@@ -146,10 +146,15 @@ class Motion:
             count += 1
             if planned and course.finished:
                 return
-            if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
-                return
+            if count % _LOOK_AT_THE_CLOCK == 0:
+                self._on_the_way()
+                if time.perf_counter() > end:
+                    return
         if target is not None and target > cluster.now:
             course.advance_to(target)
+
+    def _on_the_way(self) -> None:
+        """Every so many steps: a session keeps where it comes by."""
 
     def _measure(self, virtual: float, wall: float) -> None:
         self._kept[0] += virtual
@@ -217,8 +222,10 @@ class Motion:
             count += 1
             if stop is not None and stop():
                 self._found = True
-            elif count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
-                return
+            elif count % _LOOK_AT_THE_CLOCK == 0:
+                self._on_the_way()
+                if time.perf_counter() > end:
+                    return
         if self._clock is not None:
             self.course.move_clock(self._clock if self.limit is None else min(self._clock, self.limit))
         self._stop_seeking()

@@ -5,6 +5,7 @@ Until it has arrived the session stays where it was; so a long way can be shown 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -12,13 +13,17 @@ from typing import Final
 import attrs
 
 from core.journal.events import EventTuple
+from core.sim.cluster import Cluster
 from tui.branches import Keeper, Kept, bring_back
-from tui.course import Outlet, Played, Position, Start, Tape
+from tui.course import ClusterLike, Outlet, Played, Position, Start, Tape
 from tui.ring import Rings
 from tui.watching import Watch
 
 _LOOK_AT_THE_CLOCK: Final = 64
 """Steps between two looks at the wall clock."""
+
+NEAR: Final = 1_000
+"""Steps, or events, that are gone at once."""
 
 
 @attrs.frozen
@@ -60,12 +65,20 @@ class Goal:
 
     def nearest(self, keeper: Keeper, acts: Sequence[Played], known: Known) -> Kept | None:
         """The kept cluster to begin with: on the way, and one whose events are known."""
-        fitting = [
-            kept
-            for kept in keeper.kept
-            if self._not_past(kept.position) and kept.leads_to(acts) and kept.leads_to(known.acts) and kept.position.place <= known.place
-        ]
-        return max(fitting, key=lambda kept: kept.position.place, default=None)
+        for kept in reversed(keeper.kept):
+            position = kept.position
+            if self._not_past(position) and position.place <= known.place and kept.leads_to(acts) and kept.leads_to(known.acts):
+                return kept
+        return None
+
+    def is_near(self, kept: Kept, keeper: Keeper, known: Known) -> bool:
+        """Whether the way from a kept cluster is so short that it can be gone at once."""
+        if self.position is not None:
+            return self.position.steps - kept.position.steps <= NEAR
+        if self.seq >= 0:
+            return self.seq - kept.position.seq <= NEAR
+        later = [known.place[0], *(one.position.steps for one in keeper.kept if one.position.time > self.time)]
+        return min(later) - kept.position.steps <= NEAR
 
     def _not_past(self, position: Position) -> bool:
         if self.position is not None:
@@ -79,6 +92,7 @@ class Replay:
     Attributes:
         goal: where to.
         tape, rings: what the session gets when it has arrived.
+        on_the_spot: it moves the cluster that was at hand.
         found: with a `watch`, the last moment at which what it watches for came.
         fresh: events that the log does not have.
     """
@@ -92,6 +106,7 @@ class Replay:
         known: Known,
         watch: Watch | None = None,
         fresh_after: int | None = None,
+        at_hand: ClusterLike | None = None,
     ) -> None:
         """Make ready to go.
 
@@ -103,6 +118,7 @@ class Replay:
             known: the events that the session has.
             watch: is shown every event, and asked after every step that recorded some.
             fresh_after: the events after that one are collected in `fresh`; None: none are.
+            at_hand: the cluster that may be moved itself, if the way is short: it then has to be gone to the end.
         """
         self.goal = goal
         self._keeper = keeper
@@ -112,13 +128,15 @@ class Replay:
         self.fresh: list[EventTuple] = []
         self._fresh_after = fresh_after
         outlet = Outlet(self._take)
+        self.on_the_spot = False
         kept = goal.nearest(keeper, acts, known) if watch is None else None
         if kept is None:
             self.rings = Rings()
             self.tape = Tape(start(outlet), outlet, acts)
         else:
             self.rings = known.rings.upto(kept.position.seq)
-            self.tape = bring_back(kept, acts, outlet)
+            self.on_the_spot = isinstance(at_hand, Cluster) and goal.is_near(kept, keeper, known) and kept.course.keyframe.is_of(at_hand)
+            self.tape = bring_back(kept, acts, outlet, at_hand if self.on_the_spot else None)
 
     def _take(self, event: EventTuple) -> None:
         self.rings.take(event)
@@ -133,8 +151,8 @@ class Replay:
         return self.goal.progress(self.tape)
 
     def work(self, seconds: float) -> bool:
-        """Go on for so much wall time; True when it has arrived."""
-        end = time.perf_counter() + seconds
+        """Go on for so much wall time, on the spot to the end; True when it has arrived."""
+        end = math.inf if self.on_the_spot else time.perf_counter() + seconds
         tape, goal = self.tape, self.goal
         count = 0
         while not goal.reached(tape):
@@ -143,9 +161,10 @@ class Replay:
             if not tape.step():
                 break
             count += 1
-            if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
+            if count % _LOOK_AT_THE_CLOCK == 0:
                 self._keeper.offer(tape, seen=False)
-                return False
+                if time.perf_counter() > end:
+                    return False
         if goal.position is not None:
             tape.move_clock(goal.position.time)
         elif goal.time >= 0:

@@ -126,9 +126,10 @@ class Rings:
         other = Rings()
         for mine, theirs in ((self._all, other._all), (self._normal, other._normal), (self._notable, other._notable)):
             theirs.cut_from(mine, seq)
-        for event in other._normal._events:
-            if event[3] == _REPEATS:
-                other._last[(event[5], event[6])] = event[1]
+        if self._last:
+            for event in other._normal._events:
+                if event[3] == _REPEATS:
+                    other._last[(event[5], event[6])] = event[1]
         return other
 
     def of(self, level: int) -> Ring:

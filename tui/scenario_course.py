@@ -13,6 +13,7 @@ import attrs
 from core.acts import Act
 from core.journal.events import EventTuple
 from core.release import Release
+from core.sim.cluster import Cluster
 from core.sim.keyframe import Keyframe
 from core.spec import Pace
 from scenarios.language.script import Scenario
@@ -31,14 +32,9 @@ class KeptRun:
     keyframe: Keyframe
     standing: Standing
 
-    @property
-    def size(self) -> int:
-        """How many objects it is made of."""
-        return len(self.keyframe)
-
-    def bring_back(self, sink: Callable[[EventTuple], None]) -> ScenarioCourse:
+    def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> ScenarioCourse:
         """A course that goes on from there."""
-        return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing)))
+        return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing, at_hand)))
 
 
 class ScenarioCourse:

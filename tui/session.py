@@ -100,6 +100,9 @@ class Session(Motion):
             self._logged = event[0]
             self._log(event)
 
+    def _on_the_way(self) -> None:
+        self.keeper.offer(self.course)
+
     def frame(self, wall: float) -> None:
         """Move on by one frame that lasted `wall` seconds; nothing when paused."""
         if self._replay is not None:
@@ -147,7 +150,9 @@ class Session(Motion):
         fresh: int | None = self.branch.seen
         if branch is not None and branch is not self.branch:
             fresh = None if self._log is None else self._parting(branch)
-        self._replay = Replay(self._start, acts, goal, self.keeper, self._known, fresh_after=fresh)
+        self._replay = Replay(self._start, acts, goal, self.keeper, self._known, fresh_after=fresh, at_hand=self.cluster)
+        if self._replay.on_the_spot:
+            self._eye = None
         self._arrived = lambda replay: self._take_over(replay, branch or self.branch, then)
         self._go_on()
 

@@ -405,6 +405,8 @@ class Broker(Node):
         if response.error == errors.STALE_BROKER_EPOCH:
             return
         self.fenced = response.fenced
+        if response.offline_dirs or self.state is not BrokerState.RUNNING:
+            self.journal.stirred = True
         if response.offline_dirs:
             self.directories.reported(response.offline_dirs)
         if self.state is BrokerState.STOPPING:
@@ -518,6 +520,7 @@ class Broker(Node):
         self.timer(self.recovery_point_interval, "log-checkpoint")
         count = len(self.disk.touched)
         if count:
+            self.journal.moved = None
             self.disk.checkpoint_recovery_points()
             self.journal.emit(events.RecoveryPointsCheckpointed.kind, self.id, count)
 

@@ -63,6 +63,8 @@ def complete_delayed_produce(partition: Partition) -> None:
 def expire_delayed_produce(partition: Partition) -> None:
     """Time out the writes whose request timeout is over (`DelayedProduce#onExpiration`), each by its own."""
     now, delayed = partition.broker.journal.now, partition.delayed
+    if partition.broker.journal.moved is not None:
+        partition.broker.journal.moved.append(partition)
     if partition.produce_timer_due > now:
         return  # armed anew for an earlier deadline, which has passed
     partition.produce_timer_due = -1

@@ -173,6 +173,7 @@ class Directories:
         if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:
             self._quick[FetchResponse](message, sender)
             return
+        broker.journal.stirred = True
         self.busy_until = max(self.busy_until, now) + self.slow
         broker.timer(self.busy_until - now, "disk-write", (message, sender))
 

@@ -70,7 +70,8 @@ class FetchManager:
         elif session is None:
             self.broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
-        session.update(request)
+        if session.update(request):
+            self.broker.journal.stirred = True
         for tp in request.forgotten:
             partition = self.partitions.get(tp)
             if partition is not None and self._leave(partition, session):
@@ -118,6 +119,7 @@ class FetchManager:
         """One partition of a follower's fetch: what is read, then what the leader learns; and whether that is to be answered at once."""
         partition = self.partitions.get(entry.tp)
         if partition is None:
+            self.broker.journal.stirred = True
             return self.replicas.missing(entry.tp, entry.offset), True
         link(partition, entry)
         part = read_for_follower(partition, entry, request, budget)
@@ -128,6 +130,7 @@ class FetchManager:
         if part.error == errors.NONE and not ignored:
             update_follower_fetch_state(partition, entry, session, request.broker_epoch)
         if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
+            self.broker.journal.stirred = True
             return part, True
         return part, self.pushes_high_watermark and high_watermark_sent(partition, session.follower, part.high_watermark)
 
@@ -231,7 +234,10 @@ class FetchManager:
             or self.pushes_high_watermark
             or self.broker_epoch_is_stale(request)
         )
-        for entry in self.within_quota(session, None):
+        entries = self.within_quota(session, None)
+        if self.broker.journal.moved is not None:
+            self.broker.journal.moved.append(entries)
+        for entry in entries:
             run = None if general else steady.read_run(entry, request, budget)
             if run is not None:
                 budget -= run[-2]

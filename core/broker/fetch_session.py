@@ -119,13 +119,15 @@ class FetchSession:
             return self.quiet.expires_at()
         return -1 if self.parked is None else self.deadline
 
-    def update(self, request: FetchRequest) -> None:
-        """Take over what the follower says of its partitions (`FetchSession#update`)."""
+    def update(self, request: FetchRequest) -> bool:
+        """Take over what the follower says of its partitions (`FetchSession#update`); whether they are others than before."""
+        others = request.full or bool(request.forgotten)
         if request.full:
             self.partitions.clear()
             self.dirty.clear()
         partitions, dirty = self.partitions, self.dirty
         if request.broker_epoch != self.broker_epoch:
+            others = True
             self.broker_epoch = request.broker_epoch
             for entry in partitions.values():
                 entry.unlink()
@@ -134,9 +136,11 @@ class FetchSession:
             known = partitions.get(tp)
             if known is None:
                 known = partitions[tp] = SessionPartition(self, asked)
+                others = True
             else:
                 known.asked = asked
             dirty[tp] = known
         for tp in request.forgotten:
             self.partitions.pop(tp, None)
             self.dirty.pop(tp, None)
+        return others

@@ -204,6 +204,7 @@ class Fetcher:
 
     def delay(self, state: PartitionFetchState) -> None:
         """Back off with a partition (`AbstractFetcherThread#delayPartitions`)."""
+        self.broker.journal.stirred = True
         state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
         state.steady = False
         self._leave_session(state.partition.tp)
@@ -233,6 +234,8 @@ class Fetcher:
         now = self.broker.journal.now
         asking = []
         lookup = None
+        if self.preparing:
+            self.broker.journal.stirred = True
         for tp in self.preparing:
             state = self.states[tp]
             if state.delayed_until > now:
@@ -269,6 +272,8 @@ class Fetcher:
                 log = partition.log
                 epoch = log.epochs.latest_epoch if broker.release.truncation is Truncation.ON_FETCH else NO_EPOCH
                 state.sent_epoch = state.leader_epoch
+                if broker.journal.moved is not None:
+                    broker.journal.moved.append(tp)
                 changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
         if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
             return False
@@ -379,6 +384,7 @@ class Fetcher:
 
     def disconnected(self, error: str) -> None:
         """The connection to the leader broke: all partitions back off, the session begins anew."""
+        self.broker.journal.stirred = True
         self._be_heard()
         if not self.in_flight:
             self.full = True
@@ -444,9 +450,11 @@ class Fetcher:
         journal = self.broker.journal
         journal.cause = part.cause or journal.cause
         if part.error != errors.NONE:
+            journal.stirred = True
             self._failed(state, part)
         elif part.offset == state.partition.log.leo:
             if part.diverging_epoch != NO_EPOCH:
+                journal.stirred = True
                 self._diverged(state, part)
             else:
                 self._process(state, part)
@@ -526,7 +534,7 @@ class Fetcher:
     def _follow_log_start(self, state: PartitionFetchState, part: FetchedPartition) -> None:
         """The leader's log starts later than the own one (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
         log, tp, broker = state.partition.log, part.tp, self.broker
-        old = log.log_start
+        old, broker.journal.stirred = log.log_start, True
         log.maybe_increment_log_start(min(part.log_start, log.high_watermark))
         if log.log_start > old:
             broker.journal.emit(events.LogStartMoved.kind, broker.id, tp.topic, tp.partition, old, log.log_start, "leader")

@@ -20,6 +20,7 @@ def link(partition: Partition, entry: SessionPartition) -> None:
     follower = entry.session.follower
     known = partition.sessions.get(follower)
     if known is not entry:
+        partition.broker.journal.stirred = True
         if known is not None:
             known.unlink()
         partition.sessions[follower] = entry

@@ -228,6 +228,7 @@ class ReplicaManager:
         configs = broker.log_configs.values()
         if not any(config.retention_bytes >= 0 or 0 <= config.retention_us < now for config in configs) and not disk.log_starts_moved:
             return
+        journal.stirred = True
         for tp, log in list(disk.logs.items()):
             if log.leo == log.first_offset:
                 continue

@@ -181,6 +181,8 @@ class Controller(Node):
             registration_offset=registration.epoch,
             has_leaderships=lambda: self.replication.led.get(broker, 0) > 0,
         )
+        if request.offline_dirs or states.next is not states.current or states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
+            self.journal.stirred = True
         if states.next is not states.current:
             if states.next is BrokerControlState.UNFENCED:
                 self._unfence(registration)
@@ -211,6 +213,7 @@ class Controller(Node):
     def fence(self, broker: int, *, by_session: bool) -> None:
         """Fence a broker: it leaves every ISR, its leaderships are elected anew (`#handleBrokerFenced`)."""
         journal = self.journal
+        journal.stirred = True
         silent = journal.now - self.last_contact.get(broker, journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
         journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)
@@ -257,6 +260,7 @@ class Controller(Node):
 
     def _schedule(self, task: str, delay: int) -> None:
         self._scheduled[task] = None
+        self.journal.stirred = True
         self.timer(delay, "periodic", task)
 
     def _periodic_due(self, task: object) -> None:

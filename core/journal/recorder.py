@@ -25,15 +25,23 @@ class Journal:
         now: virtual time in µs, moved by the scheduler.
         cause: seq of the event that led to what is being handled, set by whoever dispatches.
         sink: where the tuples go.
+        stirred: something else than plain replication has happened since the last keyframe (`core.sim.moving`).
+        moved: in which partitions plain replication has happened since then; None: perhaps in all.
+        changed: objects, by id, that are not what they were at the last whole keyframe, though nothing was stirred.
+        keyframed: what that keyframe was made of; None before the first.
     """
 
-    __slots__ = ("cause", "now", "seq", "sink")
+    __slots__ = ("cause", "changed", "keyframed", "moved", "now", "seq", "sink", "stirred")
 
     def __init__(self, sink: Sink = nobody) -> None:
         self.seq = 0
         self.now = 0
         self.cause = 0
         self.sink = sink
+        self.stirred = True
+        self.moved: list[Any] | None = None
+        self.changed: dict[int, object] = {}
+        self.keyframed: Any = None
 
     def emit(self, kind: str, *columns: object) -> int:
         """Record an event of that kind (`core.journal.events`) caused by `cause`; returns its seq."""

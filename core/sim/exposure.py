@@ -57,6 +57,8 @@ class Exposure:
         """The committed offsets that some electable broker lacks now."""
         account = self._cluster.account.of(tp)
         account.fold()
+        if self._cluster.journal.moved is not None:
+            self._cluster.journal.moved.append(tp)
         exposed = Intervals()
         registration = self._cluster.controller.replication.partitions.get(tp)
         brokers = self._cluster.brokers
@@ -76,6 +78,7 @@ class Exposure:
     def look(self, tp: TopicPartition) -> None:
         """Tell the journal who began, and who ceased, to endanger a partition's committed records."""
         account = self._cluster.account.of(tp)
+        self._cluster.journal.stirred = True
         account.fold()
         if not account.committed:
             return

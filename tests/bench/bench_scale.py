@@ -11,7 +11,8 @@ import random
 import resource
 import statistics
 import time
-from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import workload
 from engines import with_each_engine
@@ -21,8 +22,13 @@ from core.broker.appends import append_records_to_leader
 from core.ids import TopicPartition
 from core.messages import ProduceRequest
 from core.sim.cluster import Cluster
+from core.sim.keyframe import shares
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.units import SECOND
+from tui.branches import KEEP_EVERY
+from tui.course import FreeCourse
+from tui.replay import Goal, Known
+from tui.session import Session
 
 BROKERS = 100
 SIZES = (1_000, 10_000, 100_000)
@@ -117,36 +123,126 @@ def one_append() -> None:
 
 
 def keyframes() -> None:
-    """Keyframes of three brokers under load: taking, going back to one, and repeating what followed."""
+    """Keyframes of three brokers under load, as often as the playground takes them: what one costs, what all cost, going back."""
     for partitions in (10, 1_000):
-        cluster = Cluster(spec_of(3, partitions), sink=deque(maxlen=100_000).append)
-        cluster.do(acts.Load("w", 1_000, producer="bench"))
-        cluster.run_until(3 * SECOND)
-        keyframe = cluster.snapshot()
-        taking, restoring, seeking = [], [], []
-        gc.collect()
-        gc.freeze()
-        for _ in range(9):
-            started = time.process_time()
-            keyframe = cluster.snapshot()
-            taken = time.process_time()
-            Cluster.restore(keyframe)
-            taking.append(taken - started)
-            restoring.append(time.process_time() - taken)
-        take = statistics.median(taking)
-        draw = random.Random(partitions)
-        for _ in range(20):
-            started = time.process_time()
-            copy = Cluster.restore(keyframe)
-            target = keyframe.seq + draw.randrange(256)
-            while copy.journal.seq < target:
-                copy.step()
-            seeking.append(time.process_time() - started)
+        each_keyframe(partitions)
+        with_and_without(partitions)
+        going_back(partitions)
+
+
+def under_load(partitions: int) -> Session:
+    """A session after ten seconds of a batch every 50 ms."""
+    session = Session(lambda sink: FreeCourse(Cluster(spec_of(3, partitions), sink=sink)))
+    session.do(acts.Load("w", 1_000, producer="bench"))
+    session.course.advance_to(10 * SECOND)
+    return session
+
+
+@contextmanager
+def collector_rests() -> Iterator[None]:
+    """As in the playground between two frames."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
         gc.unfreeze()
-        line(f"keyframe at P={partitions:,}: {len(keyframe):,} objects", f"{take * 1e6 / partitions / 3:.1f} µs a replica", "≤ 1 µs")
-        line(f"keyframe at P={partitions:,}: restored in", f"{statistics.median(restoring) * 1e3:.1f} ms")
-        p95 = sorted(seeking)[18] * 1e3
-        line(f"seek at P={partitions:,}, a keyframe every 256 events, p95", f"{p95:.1f} ms", "≤ 1 ms" if partitions == 10 else "≤ 20 ms")
+
+
+def each_keyframe(partitions: int) -> None:
+    """One keyframe: of everything, and of what has moved since the last; and standing there again, or anew."""
+    cluster = under_load(partitions).cluster
+    assert isinstance(cluster, Cluster)
+    costs: dict[str, list[float]] = {"whole": [], "moved": [], "restored": [], "gone back to": []}
+    with collector_rests():
+        for number in range(60):
+            for _ in range(KEEP_EVERY):
+                cluster.step()
+            if number % 20 == 0:
+                cluster.journal.stirred = True
+            which = "moved" if shares(cluster) else "whole"
+            started = time.process_time()
+            snapshot = cluster.snapshot()
+            costs[which].append(time.process_time() - started)
+            if number % 4 == 0:
+                started = time.process_time()
+                Cluster.restore(snapshot)
+                costs["restored"].append(time.process_time() - started)
+                for _ in range(KEEP_EVERY):
+                    cluster.step()
+                started = time.process_time()
+                cluster.go_back(snapshot)
+                costs["gone back to"].append(time.process_time() - started)
+    middle = {which: statistics.median(times) for which, times in costs.items()}
+    name = f"keyframe at P={partitions:,}"
+    line(f"{name}, of what moved in {KEEP_EVERY} steps", f"{middle['moved'] * 1e6 / partitions / 3:.2f} µs a replica", "≤ 1 µs")
+    line(f"{name}, of everything ({len(snapshot):,} objects)", f"{middle['whole'] * 1e6 / partitions / 3:.1f} µs a replica")
+    line(f"{name}: a cluster gone back to it in", f"{middle['gone back to'] * 1e3:.2f} ms")
+    line(f"{name}: a new cluster restored in", f"{middle['restored'] * 1e3:.1f} ms")
+
+
+def with_and_without(partitions: int, turns: int = 60) -> None:
+    """The same run with keyframes and without, in turn."""
+    kept, plain = under_load(partitions), under_load(partitions)
+    for session in (kept, plain):
+        session.course.course.keep()  # the first one writes out how rows are read
+    spent = {kept: 0.0, plain: 0.0}
+    with collector_rests():
+        for turn in range(turns):
+            for session in (kept, plain) if turn % 2 else (plain, kept):
+                tape, offer = session.course, session.keeper.offer
+                started = time.process_time()
+                for _ in range(8):
+                    for _ in range(KEEP_EVERY):
+                        tape.step()
+                    if session is kept:
+                        offer(tape)
+                spent[session] += time.process_time() - started
+    name = f"P={partitions:,}: {len(kept.keeper.kept)} keyframes in {turns * 8 * KEEP_EVERY:,} steps"
+    line(f"{name} take", f"{1 - spent[plain] / spent[kept]:.1%} of the time", "≤ 6 %")
+
+
+def going_back(partitions: int, steps: int = 20_000) -> None:
+    """To events of a session, wherever they are: the cluster alone, and the session with its events."""
+    session = under_load(partitions)
+    tape, keeper = session.course, session.keeper
+    keeper.offer(tape)
+    with collector_rests():
+        for _ in range(steps // KEEP_EVERY):
+            for _ in range(KEEP_EVERY):
+                tape.step()
+            keeper.offer(tape)
+        draw = random.Random(partitions)
+        first, last = keeper.kept[0].position.seq, tape.outlet.seq
+        session.mark_end()
+        clusters, sessions = [], []
+        cluster = session.cluster
+        assert isinstance(cluster, Cluster)
+        for _ in range(60):
+            goal = Goal("the bench", seq=draw.randrange(first + 1, last))
+            started = time.process_time()
+            session.go_to(goal)
+            while session.seeking is not None:
+                session.frame(0.0)
+            sessions.append(time.process_time() - started)
+            known = Known(session.rings, tape.acts, (steps * 2, 0, 10**15))
+            nearest = goal.nearest(keeper, tape.acts, known)
+            if nearest is None or not nearest.course.keyframe.is_of(cluster):
+                continue
+            started = time.process_time()
+            cluster.go_back(nearest.course.keyframe)
+            while cluster.journal.seq < goal.seq:
+                cluster.step()
+            clusters.append(time.process_time() - started)
+    for name, times in (("cluster", clusters), ("session", sessions)):
+        value = f"{statistics.median(times) * 1e3:.1f}, p95 {sorted(times)[len(times) * 95 // 100] * 1e3:.1f} ms"
+        line(
+            f"P={partitions:,}, {len(keeper.kept)} keyframes: the {name} goes back in",
+            value,
+            "p95 ≤ 1 ms" if partitions == 10 else "≤ 20 ms",
+        )
 
 
 def main() -> None:

@@ -87,7 +87,7 @@ def live(session: Session, dice: random.Random, moves: int) -> list[tuple[Positi
                     session.course.step()
         else:
             session.course.advance_to(session.cluster.now + dice.choice((1, 700, 40_000, 900_000, 4_000_000)))
-        session.keeper._due = 0.0
+        session.keeper._due = [0.0, 0.0]
         session.keeper.offer(session.course)
         seen.append((session.course.position, session.view(), session.course.outlet.seq))
     return seen
@@ -212,6 +212,7 @@ def test_a_kept_scenario_goes_on_byte_for_byte(name: str, release: str, seed: in
 def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keyframes as often as they are offered, a few steps apart."""
     monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
+    monkeypatch.setattr(branches, "KEEP_SHARE_WHOLE", 1e9)
     monkeypatch.setattr(branches, "KEEP_EVERY", 40)
 
 
@@ -338,7 +339,8 @@ def test_a_long_way_back_can_be_given_up() -> None:
 
 
 def test_kept_clusters_make_going_back_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)  # the test's seconds pass faster than the clock
+    monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
+    monkeypatch.setattr(branches, "KEEP_SHARE_WHOLE", 1e9)  # the test's seconds pass faster than the clock
     session = stage_of().session
     session.do(acts.Load("orders", 200))
     for second in range(1, 30):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import attrs
+
 from core import errors
 from core.controller.registration import PartitionRegistration
 from core.controller.zookeeper.part import ControllerPart
@@ -12,6 +14,18 @@ from core.journal import events
 from core.zookeeper import paths
 from core.zookeeper.paths import state_path
 from core.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
+
+
+@attrs.frozen
+class _Leaving:
+    """Decides that a follower leaves the ISR; data, so that a keyframe can hold it while the states are read."""
+
+    broker: int
+
+    def __call__(self, _tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+        if self.broker not in state.isr or state.leader == self.broker or len(state.isr) == 1:
+            return None
+        return state.leader, tuple(member for member in state.isr if member != self.broker), ""
 
 
 class BrokerChanges(ControllerPart):
@@ -103,12 +117,7 @@ class BrokerChanges(ControllerPart):
         self._leave_followed(leaving, followed, sender)
 
     def _leave_followed(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
-        def without(_tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-            if leaving not in state.isr or state.leader == leaving or len(state.isr) == 1:
-                return None
-            return state.leader, tuple(member for member in state.isr if member != leaving), ""
-
-        self.partitions.change(followed, without, f"b{leaving} shuts down", self._shut_down_answered, leaving, sender)
+        self.partitions.change(followed, _Leaving(leaving), f"b{leaving} shuts down", self._shut_down_answered, leaving, sender)
 
     def _shut_down_answered(self, leaving: int, sender: str) -> None:
         remaining = sum(1 for state in self.context.states.values() if state.leader == leaving and len(state.replicas) > 1)

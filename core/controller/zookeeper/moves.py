@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
 from core.controller.registration import PartitionRegistration
 from core.controller.zookeeper.event_manager import Then
 from core.controller.zookeeper.part import ControllerPart
@@ -91,11 +93,7 @@ class Moves(ControllerPart):
         self.partitions.change([tp], self.partitions.moved, reason, self._drop_moved, tp, out, reason, then, about)
 
     def _drop_moved(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[Any, ...]) -> None:
-        def without(_tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-            isr = tuple(member for member in state.isr if member not in out)
-            return None if isr == state.isr else (state.leader, isr, "")
-
-        self.partitions.change([tp], without, reason, self._delete_moved, tp, out, then, about)
+        self.partitions.change([tp], _Dropping(out), reason, self._delete_moved, tp, out, then, about)
 
     def _delete_moved(self, tp: TopicPartition, out: tuple[int, ...], then: Then, about: tuple[Any, ...]) -> None:
         self._stop_replicas_of(tp, out)
@@ -107,6 +105,17 @@ class Moves(ControllerPart):
 
     def _move_done(self, _results: tuple[Result, ...], then: Then, about: tuple[Any, ...]) -> None:
         then(*about)
+
+
+@attrs.frozen
+class _Dropping:
+    """Decides that brokers leave the ISR; data, so that a keyframe can hold it while the state is read."""
+
+    out: tuple[int, ...]
+
+    def __call__(self, _tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+        isr = tuple(member for member in state.isr if member not in self.out)
+        return None if isr == state.isr else (state.leader, isr, "")
 
 
 def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAssignment:

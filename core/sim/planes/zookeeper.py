@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 from core.broker.zookeeper_broker import ZooKeeperBroker
 from core.controller.zookeeper.control import ZooKeeperControl
 from core.settings import SETTINGS
+from core.sim.moving import PLAIN
+from core.zookeeper.protocol import SessionRequest, SessionResponse
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
+
+
+PLAIN.update((SessionRequest, SessionResponse))
 
 
 def make_controller(cluster: Cluster) -> ZooKeeperControl:

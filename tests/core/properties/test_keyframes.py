@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import random
+from collections import deque
 
 import attrs
 import pytest
@@ -17,7 +18,7 @@ from core.journal.recorder import Journal
 from core.log.leader_epoch_cache import LeaderEpochCache
 from core.recorded_acts import recorded_act
 from core.release import RELEASES, Release
-from core.sim import keyframe
+from core.sim import kinds
 from core.sim.cluster import Cluster
 from core.sim.quiet import QuietDirty
 from core.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
@@ -27,6 +28,7 @@ from scenarios.language.script import releases_of
 from scenarios.runner import run_scenario
 from tests.core.properties.test_quiet import lives, spec_of
 from tests.core.properties.timelines import attempt
+from tests.core.properties.whole import same
 
 Doing = tuple[int, acts.Act | None]
 """Wait that many µs, then do this."""
@@ -87,7 +89,7 @@ def hold(spec: ClusterSpec, release: Release, seed: int, doings: list[Doing], mo
         taken = cluster.snapshot()
         told: list[tuple] = []
         copy = Cluster.restore(taken, told.append)
-        assert copy.view() == cluster.view()
+        same(copy, cluster)
         before = len(events)
         go_on(copy, doings[at:])
         assert copy.view() == end
@@ -151,6 +153,19 @@ def test_a_script_can_be_put_aside_after_every_act(name: str) -> None:
     assert again[: len(events)] == events
 
 
+@pytest.mark.parametrize("act", [acts.Shutdown(1), acts.Reassign(TopicPartition("t0", 0), (2, 3))])
+def test_a_keyframe_can_be_taken_in_the_middle_of_what_a_zookeeper_controller_does(act: acts.Act) -> None:
+    """Between reading states and writing them the controller has a decision in hand."""
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t0", assignment=(PartitionSpec((2, 1, 3)),)),))
+    cluster = Cluster(spec, RELEASES["2.0"])
+    cluster.run_until(SECOND)
+    cluster.do(act)
+    while cluster.now < 3 * SECOND:
+        cluster = Cluster.restore(cluster.snapshot())
+        cluster.step()
+    assert cluster.partition_view(TopicPartition("t0", 0)).isr == (2, 3)
+
+
 def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
     """Constants hold constants only, plain fields too, and lists that grow do nothing else."""
     grown: dict[int, tuple[list, tuple]] = {}
@@ -159,13 +174,13 @@ def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyP
     kept: list[object] = []
 
     def look(cluster: Cluster) -> None:
-        objects = cluster.snapshot()._objects
+        objects = cluster.snapshot().objects()
         ids = set(map(id, objects))
         for each in objects:
-            for name in keyframe.PLAIN.get(type(each), ()):
+            for name in kinds.PLAIN.get(type(each), ()):
                 assert constant(getattr(each, name)), (type(each), name)
                 looked_at.add((type(each), name))
-            for name in keyframe.GROWING.get(type(each), ()):
+            for name in kinds.GROWING.get(type(each), ()):
                 values = getattr(each, name)
                 _, before = grown.get(id(values), (values, ()))
                 assert tuple(values[: len(before)]) == before, (type(each), name)
@@ -173,11 +188,11 @@ def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyP
                 grown[id(values)] = (values, tuple(values))
         assert all(map(constant, cluster.metadata.records))
         for each in objects:
-            for name, holds in keyframe.OWNED.get(type(each), {}).items():
+            for name, holds in kinds.OWNED.get(type(each), {}).items():
                 container = getattr(each, name)
-                kinds = (LeaderEpochCache,) if holds == "epochs" else (list, dict)
-                assert container is None or type(container) in kinds, (type(each), name)
-                assert id(container) not in ids, (type(each), name)
+                sorts = (LeaderEpochCache,) if holds == "epochs" else (list, dict, deque, QuietDirty)
+                assert container is None or type(container) in sorts, (type(each), name)
+                assert id(container) not in ids or type(container) is QuietDirty, (type(each), name)
                 assert owners.setdefault(id(container), each) is each or container is None, (type(each), name)
                 if holds in ("constants", "dict"):
                     assert all(map(constant, container or ())), (type(each), name)
@@ -190,7 +205,7 @@ def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyP
             look(cluster)
             owners.clear()
             kept.clear()
-    not_seen = {(cls, name) for cls, names in keyframe.PLAIN.items() for name in names} - looked_at
+    not_seen = {(cls, name) for cls, names in kinds.PLAIN.items() for name in names} - looked_at
     assert {cls for cls, _ in not_seen} <= {FutureReplica}
 
 
@@ -199,17 +214,17 @@ def constant(value: object) -> bool:
     if isinstance(value, tuple):
         return all(map(constant, value))
     if attrs.has(type(value)):
-        assert type(value) in keyframe.CONSTANT, type(value)
+        assert type(value) in kinds.CONSTANT, type(value)
         return all(constant(getattr(value, field.name)) for field in attrs.fields(type(value)))
-    return type(value) in keyframe.CONSTANT or isinstance(value, enum.Enum)
+    return type(value) in kinds.CONSTANT or isinstance(value, enum.Enum)
 
 
 def test_kinds_written_by_hand_know_all_fields() -> None:
-    assert set(keyframe.slots_of(MetadataLog)) == {"records", "_brokers", "_configs", "_hosted", "_partitions", "_topics"}
-    assert set(keyframe.slots_of(Journal)) == {"seq", "now", "cause", "sink"}
-    assert keyframe.slots_of(QuietDirty) == ["quiet"]
+    assert set(kinds.slots_of(MetadataLog)) == {"records", "_brokers", "_configs", "_hosted", "_partitions", "_topics"}
+    assert set(kinds.slots_of(Journal)) == {"seq", "now", "cause", "sink", "stirred", "moved", "changed", "keyframed"}
+    assert kinds.slots_of(QuietDirty) == ["quiet"]
     whole = MetadataLog()
-    assert all(value in ([], {}) for name in keyframe.slots_of(MetadataLog) for value in [getattr(whole, name)])
+    assert all(value in ([], {}) for name in kinds.slots_of(MetadataLog) for value in [getattr(whole, name)])
 
 
 def test_what_cannot_be_kept_is_refused() -> None:

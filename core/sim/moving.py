@@ -1,0 +1,384 @@
+"""What plain replication moves: the few fields that a keyframe reads anew when nothing else has happened since the last one.
+
+Nearly all of what a cluster does is to append, to fetch, to acknowledge and to say that one lives. Of a partition that moves a few
+numbers at each of its replicas; who leads, who follows, sessions and settings stay as they are. So a keyframe is a whole one
+(`core.sim.keyframe.Base`), and what has moved since: a row of values for each of a few groups of objects, here.
+
+What may move, and what not, is decided by kind: whoever handles something else than `PLAIN` says so (`Journal.stirred`), and so does,
+at the spot, who in handling one of those changes something that no row holds: a role, an ISR, a log's runs, a session's
+partitions. The next keyframe is then a whole one. Tests hold what keyframes say against the whole state, after random lives.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from core.broker.partition import Partition
+from core.clients.producer import Producer
+from core.controller.controller import Controller
+from core.ids import TopicPartition
+from core.journal.recorder import Journal
+from core.messages import (
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    FetchRequest,
+    FetchResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataRequest,
+    MetadataResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+from core.sim.kinds import BACK, FILL, NAMES, Find, Renewed, back_to_lengths, function
+
+if TYPE_CHECKING:
+    from core.broker.broker import Broker
+    from core.controller.zookeeper.control import ZooKeeperControl
+    from core.sim.cluster import Cluster
+
+PLAIN: Final[set[type]] = {
+    FetchRequest, FetchResponse, ProduceRequest, ProduceResponse, ConsumerFetchRequest, ConsumerFetchResponse,
+    HeartbeatRequest, HeartbeatResponse, MetadataRequest, MetadataResponse,
+}  # fmt: skip
+"""Messages that, unless whoever handles them says otherwise, change nothing but what rows hold. A control plane adds its own."""
+
+PLAIN_TIMERS: Final[frozenset[str]] = frozenset(
+    {
+        "fetch-expiry", "fetcher-watch", "produce-expiry", "consumer-fetch-expiry", "heartbeat", "isr-expiration", "checkpoint",
+        "log-checkpoint", "log-start-checkpoint", "retention", "session-check", "zookeeper-ping", "session",
+        "load", "watch", "retry", "again", "metadata", "metadata-timeout", "metadata-age",
+    }
+)  # fmt: skip
+"""Timers likewise; the last line is of clients."""
+
+MOST_MOVED: Final = 1_000
+"""Messages of which it is remembered which partitions they moved, at most: after that a keyframe looks at all."""
+
+Fields = tuple[tuple[str, str], ...]
+"""Names, and what each holds: `plain` constants, `one` an object or None, `new` one that may be new, `grown` a list that only grows,
+`lengths` lists of that sort by key, `copied` a list or dict of constants, `queues` of a producer; or a container as `core.sim.kinds.OWNED` has it. An empty name is the object itself, a list or dict:
+`keys` an ordered set of constants, `flat` constants by constants, `values` objects or tuples by constants, `fresh` the same if they
+may be new, `agenda` a list of tuples."""
+
+
+def _plain(*names: str) -> Fields:
+    return tuple((name, "plain") for name in names)
+
+
+SPECS: Final[dict[str, Fields]] = {
+    "partition": (
+        *_plain("holding", "last_high_watermark", "has_quiet_followers", "may_be_behind", "steady_epoch", "produce_timer_due"),
+        ("delayed", "deque"),
+        ("consumers", "map"),
+    ),
+    "follower": (("consumers", "map"),),
+    "log": (
+        *_plain("leo", "high_watermark", "last_append", "recovery_point", "flush_at"),
+        ("bases", "constants"),
+        ("starts", "constants"),
+        ("terms", "list"),
+        ("tail", "one"),
+        ("epochs", "epochs"),
+    ),
+    "fetch-state": _plain("sent_epoch", "checked", "steady", "leader_high_watermark"),
+    "replica": (
+        *_plain("leo", "log_start", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "broker_epoch"),
+        *_plain("last_sent_high_watermark"),
+        ("session", "one"),
+    ),
+    "entry": (
+        *_plain("asked", "told_high_watermark", "told_log_start", "sent_end", "sent_total"),
+        ("partition", "one"),
+        ("replica", "one"),
+    ),
+    "term": (("written", "grown"), *_plain("bytes", "stamped")),
+    "account": (
+        *_plain("accepted", "acked_count", "duplicated", "committed_end"),
+        ("acked", "intervals"),
+        ("read", "intervals"),
+        ("committed", "intervals"),
+    ),
+    "session": (
+        *_plain("last_fetch_time", "parked", "deadline", "cause", "timer_due"),
+        ("dirty", "dirty"),
+        ("quiet", "new"),
+    ),
+    "fetcher": (
+        *_plain("in_flight", "sent_at", "sent_cause", "watch_at", "waking_at", "prepared", "full"),
+        ("quiet", "new"),
+    ),
+    "broker": _plain("_correlation", "fenced"),
+    "scheduler": _plain("order", "at"),
+    "accounts": (("latencies", "lengths"),),
+    "controller": _plain("_check_due"),
+    "heartbeat": _plain("fenced", "metadata_offset", "controlled_shutdown_offset", "last_contact"),
+    "zookeeper-session": _plain("last_heard"),
+    "client": (
+        *_plain("incarnation", "clock", "by_hand", "_correlation", "_next_broker", "_asking", "_metadata_correlation", "_wait_armed"),
+        ("leaders", "copied"),
+        ("_reconnect", "copied"),
+    ),
+    "producer": (
+        *_plain("acks", "rate", "every", "record_bytes", "newer_client", "idempotent", "producer_id", "_id_asked", "last_latency"),
+        *_plain("sent", "acked", "failed", "retries", "_batch_id", "_owed", "_next_partition", "_load", "_watching"),
+        *((name, "copied") for name in ("_waiting", "_partition_in_flight", "_muted", "_wakes", "_epochs", "_next_sequence")),
+        ("queues", "queues"),
+        ("in_flight", "fresh"),
+    ),
+    "consumer": (
+        *_plain("reset", "read", "stopped", "validates", "client_rack", "since"),
+        *(
+            (name, "copied")
+            for name in (
+                "positions",
+                "_read_epochs",
+                "_validated",
+                "_validating",
+                "in_flight",
+                "_backing_off",
+                "_resetting",
+                "_read_replicas",
+            )
+        ),
+    ),
+    "parked": (("", "fresh"),),
+    "keys": (("", "keys"),),
+    "flat": (("", "flat"),),
+    "values": (("", "values"),),
+    "agenda": (("", "agenda"),),
+}
+"""What moves of each sort of object."""
+
+Row = tuple[Any, ...]
+
+
+class Reader:
+    """Reads groups of objects of the same sorts, and writes what it read: written out, so that a group takes one call.
+
+    Attributes:
+        take: the row of a group; visits what may be new in it.
+        back: writes a row to the group that it was taken of.
+        fill: writes it to the group's counterpart in a new cluster.
+    """
+
+    def __init__(self, specs: tuple[str, ...]) -> None:
+        take: list[str] = []
+        values: list[str] = []
+        back: list[str] = []
+        fill: list[str] = []
+        number = 0
+        for at, spec in enumerate(specs):
+            for name, how in SPECS[spec]:
+                v, x = f"v{number}", f"o{at}.{name}" if name else f"o{at}"
+                number += 1
+                if how in _SIMPLE:
+                    values.append(x)
+                elif how in ("grown", "lengths"):
+                    values.append(x if how == "grown" else f"{{key: (grown, len(grown)) for key, grown in {x}.items()}}")
+                    if how == "grown":
+                        values.append(f"len({x})")
+                        number += 1
+                elif how in _TAKE:
+                    values.append(_TAKE[how].format(x=x))
+                else:
+                    values.append(v)
+                if how in _VISIT:
+                    take += _VISIT[how].format(v=v, x=x).split("\n")
+                for lines, write in ((back, _WRITE_BACK), (fill, _WRITE)):
+                    lines.append(write.get(how, "{x} = {v}").format(v=v, x=x, n=f"v{number - 1}"))
+        objects = "".join(f"o{at}, " for at in range(len(specs)))
+        row = "".join(f"v{at}, " for at in range(number))
+        scope: dict[str, Any] = {**NAMES, "lengths": back_to_lengths, "queues": queues_of}
+        exec(function("take(objects, known, visit)", [f"{objects}= objects", *take, f"return ({', '.join(values)},)"]), scope)
+        exec(function("back(objects, row)", [f"{objects}= objects", f"{row}= row", *back]), scope)
+        exec(function("fill(objects, row, renewed, find)", [f"{objects}= objects", f"{row}= row", *fill]), scope)
+        self.take = scope["take"]
+        self.back = scope["back"]
+        self.fill = scope["fill"]
+
+
+_SIMPLE: Final = ("plain", "one")
+_TAKE: Final = {
+    "constants": "None if {x} is None else tuple({x})",
+    "deque": "None if {x} is None else tuple({x})",
+    "list": "tuple({x})",
+    "epochs": "({x}._epochs, {x}._starts)",
+    "intervals": "tuple([(t, tuple(y.starts), tuple(y.ends)) for t, y in {x}.items()]) if {x} else ()",
+    "keys": "tuple({x})",
+    "flat": "(tuple({x}), tuple({x}.values()))",
+    "values": "(tuple({x}), tuple({x}.values()))",
+    "agenda": "tuple({x})",
+    "copied": "{x}.copy()",
+}
+_VISIT: Final = {
+    "new": "{v} = {x}\nif {v} is not None and id({v}) not in known: visit({v})",
+    "map": "{v} = {x}\nif {v}:\n    {v} = (tuple({v}), tuple({v}.values()))\n    for y in {v}[0]:\n        if id(y) not in known: visit(y)\n"
+    "else: {v} = ((), ())",
+    "fresh": "{v} = {x}\n{v} = (tuple({v}), tuple({v}.values()))\nfor y in {v}[1]:\n    if id(y) not in known: visit(y)",
+    "queues": "{v} = {x}\n{v} = (tuple({v}), [(z, tuple(y)) for z, y in {v}.items() if y])\n"
+    "for _, z in {v}[1]:\n    for y in z:\n        if id(y) not in known: visit(y)",
+    "dirty": "{v} = {x}\nif type({v}) is dict: {v} = (tuple({v}), tuple({v}.values()))\nelif id({v}) not in known: visit({v})",
+}
+_WRITE_BACK: Final = {how: "{x} = " + text for how, text in BACK.items()} | {
+    "grown": "{x} = {v} if len({v}) == {n} else {v}[:{n}]",
+    "lengths": "lengths({x}, {v})",
+    "keys": "{x}.clear(); {x}.update(dict.fromkeys({v}))",
+    "flat": "{x}.clear(); {x}.update(zip(*{v}))",
+    "values": "{x}.clear(); {x}.update(zip(*{v}))",
+    "fresh": "{x}.clear(); {x}.update(zip(*{v}))",
+    "agenda": "{x}[:] = {v}",
+    "copied": "{x} = {v}.copy()",
+    "queues": "{x} = queues({x}, *{v})",
+}
+_WRITE: Final = {how: "{x} = " + text for how, text in FILL.items()} | {
+    "one": "{x} = None if {v} is None else find(id({v})) or renewed({v})",
+    "new": "{x} = None if {v} is None else find(id({v})) or renewed({v})",
+    "grown": "{x} = {v}[:{n}]",
+    "lengths": "{x} = {{key: grown[:count] for key, (grown, count) in {v}.items()}}",
+    "keys": _WRITE_BACK["keys"],
+    "flat": _WRITE_BACK["flat"],
+    "values": "{x}.clear(); {x}.update(zip({v}[0], map(renewed, {v}[1])))",
+    "fresh": "{x}.clear(); {x}.update(zip({v}[0], map(renewed, {v}[1])))",
+    "agenda": "{x}[:] = map(renewed, {v})",
+    "copied": "{x} = {v}.copy()",
+    "queues": "{x} = queues({{}}, {v}[0], [(y, map(renewed, z)) for y, z in {v}[1]])",
+}
+
+
+def queues_of(mine: dict[int, deque[Any]], keys: tuple[int, ...], filled: list[tuple[int, Iterable[Any]]]) -> dict[int, deque[Any]]:
+    """A producer's queues, few of which hold anything; those at hand are used again."""
+    if tuple(mine) == keys:
+        for queue in mine.values():
+            if queue:
+                queue.clear()
+    else:
+        mine = {key: deque() for key in keys}
+    for key, batches in filled:
+        mine[key].extend(batches)
+    return mine
+
+
+_readers: dict[tuple[str, ...], Reader] = {}
+
+
+class Group:
+    """Objects that are read together."""
+
+    __slots__ = ("objects", "reader", "specs")
+
+    def __init__(self, members: list[tuple[Any, str]]) -> None:
+        specs = tuple(spec for _, spec in members)
+        reader = _readers.get(specs)
+        if reader is None:
+            reader = _readers[specs] = Reader(specs)
+        self.reader, self.specs = reader, specs
+        self.objects = tuple(each for each, _ in members)
+
+    def fill(self, row: Row, renewed: Renewed, find: Find) -> None:
+        """Let their counterparts in a new cluster be so."""
+        self.reader.fill([find(id(each)) for each in self.objects], row, renewed, find)
+
+
+def is_plain(cluster: Cluster) -> bool:
+    """Whether nothing but plain replication has happened since the last keyframe, and rows are enough for that here."""
+    if cluster.journal.stirred or cluster.quorum is not None:
+        return False
+    return all(broker.leader_quota is None and broker.follower_quota is None for broker in cluster.brokers.values())
+
+
+def groups_of(cluster: Cluster) -> tuple[list[Group], dict[TopicPartition, int]]:
+    """What plain replication moves in a cluster, as long as nobody stirs it: first what is read each time, then by partition."""
+    scheduler, account = cluster.scheduler, cluster.account
+    members: list[list[tuple[Any, str]]] = [
+        [(scheduler, "scheduler"), (scheduler.entries, "agenda"), (account, "accounts"), (account._open, "values")]
+    ]
+    controller = cluster.controller
+    if cluster.zookeeper:
+        controller = cast("ZooKeeperControl", controller)
+        members.append([(session, "zookeeper-session") for session in controller.zookeeper.sessions.values()])
+    elif type(controller) is Controller:
+        heartbeats = controller.heartbeats
+        members[0] += [(controller, "controller"), (controller.last_contact, "flat"), (heartbeats._unfenced, "values")]
+        members.append([(state, "heartbeat") for state in heartbeats._brokers.values()])
+    for client in cluster.clients.values():
+        members.append([(client, "client"), (client, "producer" if isinstance(client, Producer) else "consumer")])
+    partitions: dict[Any, list[tuple[Any, str]]] = {tp: [(row, "account")] for tp, row in account.partitions.items()}
+    for broker in cluster.brokers.values():
+        members += _of_broker(broker)
+        for tp, partition in broker.partitions.items():
+            group = partitions.setdefault(tp, [])
+            group.append((partition.log, "log"))
+            if partition.is_leader:
+                group.append((partition, "partition"))
+                if partition.term is not None:
+                    group.append((partition.term, "term"))
+                group += [(replica, "replica") for replica in partition.remotes.values()]
+                group += [(entry, "entry") for entry in partition.sessions.values()]
+            else:
+                group.append((partition, "follower"))
+                if partition.fetcher is not None:
+                    group.append((partition.fetcher.states[tp], "fetch-state"))
+    groups = [Group(group) for group in members if group]
+    for group in partitions.values():
+        group.sort(key=_spec)  # so that few sorts of groups have to be written out
+    return groups + [Group(group) for group in partitions.values()], {tp: at for at, tp in enumerate(partitions, len(groups))}
+
+
+def _spec(member: tuple[Any, str]) -> str:
+    return member[1]
+
+
+def moved(journal: Journal, places: dict[TopicPartition, int]) -> list[int]:
+    """The places of the partitions that may have moved."""
+    found: dict[int, None] = {}
+    if journal.moved is None or len(journal.moved) >= len(places):
+        return list(places.values())
+    for each in journal.moved:
+        if type(each) is Partition:
+            found[places[each.tp]] = None
+        elif type(each) is TopicPartition:
+            found[places[each]] = None
+        elif type(each) is list:  # of what followers ask
+            for entry in each:
+                at = places.get(entry.tp)
+                if at is not None:
+                    found[at] = None
+        else:  # parts of what followers or consumers are told, or ask
+            for part in each:
+                at = places.get(part[0])
+                if at is not None:
+                    found[at] = None
+    return list(found)
+
+
+def _of_broker(broker: Broker) -> Iterator[list[tuple[Any, str]]]:
+    disk, fetches = broker.disk, broker.fetch_manager
+    yield [
+        (broker, "broker"), (disk.changed, "keys"), (disk.touched, "keys"), (disk.moved_starts, "keys"), (disk.high_watermarks, "flat"),
+        (disk.recovery_points, "flat"), (disk.log_starts, "flat"), (broker.replicas.behind, "keys"),
+        (fetches.played, "values"), (broker.replicas.consumer_fetches, "parked"),
+    ]  # fmt: skip
+    for session in fetches.sessions.values():
+        yield [(session, "session")]
+    for fetcher in broker.fetcher_manager.fetchers.values():
+        yield [(fetcher, "fetcher"), (fetcher.unsent, "flat"), (fetcher.forgotten, "keys"), (fetcher.preparing, "keys")]
+
+
+def roots_of(cluster: Cluster) -> list[Any]:
+    """Objects that are taken whole each time, with all that is reached through them only: they come and go, or change as they like."""
+    network = cluster.network
+    roots: list[Any] = []
+    for client in cluster.clients.values():
+        if isinstance(client, Producer):
+            roots += [*client.in_flight.values(), *(batch for queue in client.queues.values() for batch in queue)]
+    for broker in cluster.brokers.values():
+        roots += broker.replicas.consumer_fetches.values()
+        roots += [partition.producers for partition in broker.partitions.values() if partition.producers is not None]
+    if network.links or not network.plain:
+        roots += [network.links, network.random]
+    if network.lose_next:
+        roots.append(network.lose_next)
+    return roots

@@ -1,0 +1,153 @@
+"""Keyframes that share with the one before all but what plain replication moves hold the whole state; and going back on the spot is exact."""
+
+from __future__ import annotations
+
+import random
+
+import attrs
+import pytest
+
+from core import acts
+from core.clients.client import Client
+from core.clients.consumer import Consumer
+from core.clients.producer import Producer
+from core.release import RELEASES
+from core.sim import moving
+from core.sim.cluster import Cluster
+from core.sim.keyframe import Keyframe
+from core.sim.kinds import slots_of
+from core.spec import BrokerSpec, ClusterSpec, ControlPlane, TopicSpec
+from core.units import SECOND, US_PER_MS
+from tests.core.properties.test_keyframes import constant, plan
+from tests.core.properties.test_quiet import lives, spec_of
+from tests.core.properties.timelines import attempt
+from tests.core.properties.whole import same, whole
+
+ACTS = 8
+"""Of each life; two seconds follow without."""
+
+EVERY, WHOLE_EVERY = 60, 8
+"""Steps between two keyframes, on average: that share something, or do not."""
+
+
+class Looker:
+    """Lives a drawn life, takes keyframes at drawn steps of it, and holds each against the whole state."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        spec = spec_of(lives(seed), ControlPlane.KRAFT if seed % 3 == 2 else ControlPlane.BY_RELEASE)
+        if seed % 2:
+            spec = attrs.evolve(spec, brokers=tuple(attrs.evolve(broker, log_dirs=2) for broker in spec.brokers))
+        self.draw = random.Random(f"{name}:{seed}:moving")
+        self.events: list[tuple] = []
+        self.cluster = Cluster(spec, RELEASES[name], seed, self.events.append)
+        self.kept: list[Keyframe] = []
+        self.shared = 0
+        for wait, act in [*plan(seed)[:ACTS], (2 * SECOND, None)]:
+            due = self.cluster.now + wait
+            while (following := self.cluster.next_time()) is not None and following <= due:
+                self.cluster.step()
+                self.look()
+            self.cluster.run_until(due)
+            if act is not None:
+                attempt(self.cluster, act)
+
+    def look(self) -> None:
+        """Perhaps take a keyframe; if it shares what the one before was made of, hold a cluster restored from it against this one."""
+        cluster = self.cluster
+        shares = moving.is_plain(cluster)
+        if self.draw.random() < 1 / (EVERY if shares else WHOLE_EVERY):
+            self.kept.append(cluster.snapshot())
+            if shares:  # a whole one is the business of `test_keyframes`
+                self.shared += 1
+                same(cluster, Cluster.restore(self.kept[-1]))
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_what_no_row_holds_has_not_changed(name: str) -> None:
+    """A change that is forgotten to be told would be missing from the next keyframe."""
+    seen = Looker(name, 1 + list(RELEASES).index(name) % 3)
+    assert seen.shared >= 3
+    cluster, draw = seen.cluster, seen.draw
+    for _ in range(3):
+        keyframe = draw.choice(seen.kept)
+        anew = Cluster.restore(keyframe)
+        told: list[tuple] = []
+        cluster.go_back(keyframe, told.append)
+        same(cluster, anew)
+        expected: list[tuple] = []
+        anew.journal.sink = expected.append
+        until = cluster.now + draw.randrange(SECOND)
+        cluster.run_until(until)
+        anew.run_until(until)
+        assert told == expected
+        seen.kept.append(cluster.snapshot())
+        same(cluster, Cluster.restore(seen.kept[-1]))
+
+
+def quick(partitions: int = 6) -> Cluster:
+    """A cluster under load of all sorts."""
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", partitions, 3),))
+    cluster = Cluster(spec)
+    cluster.do(acts.Load("t", 100, acks="all", producer="all"))
+    cluster.do(acts.Load("t", 30, every=70 * US_PER_MS, producer="sure", idempotence=True))
+    cluster.do(acts.Consume("t"))
+    cluster.run_until(5 * SECOND)
+    return cluster
+
+
+def test_a_future_that_was_left_is_still_there() -> None:
+    """Back, on in another way, and forth to the future that was left: lists that both had in common are nobody's to change."""
+    cluster = quick()
+    start = cluster.snapshot()
+    cluster.run_until(8 * SECOND)
+    left = cluster.snapshot()
+    stood = whole(cluster)
+    cluster.go_back(start)
+    cluster.do(acts.Kill(2))
+    cluster.run_until(20 * SECOND)
+    assert whole(cluster) != stood
+    cluster.go_back(left)
+    assert whole(cluster) == stood
+    assert whole(Cluster.restore(left)) == stood
+
+
+def test_what_a_view_finds_out_is_not_taken_for_the_past() -> None:
+    """Looking at harm folds what is committed into the account; back at an earlier moment that is not known yet."""
+    cluster = quick()
+    cluster.snapshot()
+    start = cluster.snapshot()
+    stood = whole(cluster)
+    cluster.run_until(6 * SECOND)
+    cluster.snapshot()
+    cluster.harm()
+    cluster.go_back(start)
+    assert whole(cluster) == stood
+
+
+def test_another_cluster_cannot_go_back() -> None:
+    one, other = quick(1), quick(1)
+    with pytest.raises(ValueError, match="of itself"):
+        other.go_back(one.snapshot())
+
+
+def test_rows_name_all_that_clients_have() -> None:
+    cluster = quick()
+    settled = {"address", "network", "journal", "handlers", "timers", "name", "topic", "brokers", "account"}
+    for client in cluster.clients.values():
+        assert isinstance(client, Client)
+        spec = "producer" if isinstance(client, Producer) else "consumer"
+        assert isinstance(client, (Producer, Consumer))
+        assert {name for name, _ in (*moving.SPECS["client"], *moving.SPECS[spec])} | settled == {
+            *getattr(client, "__dict__", ()),
+            *slots_of(type(client)),
+        }
+
+
+def test_what_rows_take_for_plain_is_constant() -> None:
+    cluster = quick()
+    cluster.run_until(6 * SECOND)
+    groups, _ = moving.groups_of(cluster)
+    for group in groups:
+        for each, spec in zip(group.objects, group.specs, strict=True):
+            for name, how in moving.SPECS[spec]:
+                assert how != "plain" or constant(getattr(each, name)), (spec, name)
