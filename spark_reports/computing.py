@@ -7,6 +7,7 @@ generate and compile code for them would take longer than it saves. Plans are no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -301,9 +302,10 @@ def _remote_logs(spark: SparkSession, address: str) -> tuple[list[Log], list[str
             .sort("file")
             .collect()
         )
+        empty = sorted(set(map(_plain, text.inputFiles())) - {_plain(row["file"]) for row in rows})
     except PySparkException as failure:
         return [], [f"{address}: cannot be read: {_first_line(failure)}"]
-    found, complaints = [], []
+    found, complaints = [], [f"{file}: is empty; its first line would be a header" for file in empty]
     for row in rows:
         try:
             if row["head"] is None:
@@ -314,6 +316,11 @@ def _remote_logs(spark: SparkSession, address: str) -> tuple[list[Log], list[str
         except ReportError as wrong:
             complaints.append(str(wrong))
     return found, complaints
+
+
+def _plain(address: str) -> str:
+    """An address without escapes, as Spark's different parts all mean it."""
+    return re.sub("^file:/+", "file:///", unquote(address))
 
 
 def _first_line(failure: Exception) -> str:

@@ -22,7 +22,7 @@ from spark_reports.render import as_csv, comparison
 from spark_reports.render import as_json as json_document
 from spark_reports.render.progress import Progress
 from spark_reports.render.result import Report, Result
-from spark_reports.sessions import Found, Log, find_logs, name_sessions, open_log, unpacked
+from spark_reports.sessions import Found, Log, find_logs, is_elsewhere, name_sessions, open_log, path_here, unpacked
 from spark_reports.spark import LOCAL_MASTER, is_local, read_conf, spark_session
 from spark_reports.stopping import pool_of, stoppable
 
@@ -60,8 +60,9 @@ def main_report(
 
     Args:
         paths: the logs, as `sessions.find_logs` understands them.
-        out_dir: where to write each table as a Parquet dataset of its name; what is there under that name is replaced.
-        csv: write the tables as CSV there instead; with `parquet` both.
+        out_dir: where to write each table as a Parquet dataset of its name; what is there under that name is replaced. An address
+            (`hdfs:`, `s3a:` …) is as good as a directory.
+        csv: write the tables as CSV there instead; with `parquet` both. Not to an address.
         compare: of the tables only the sessions, side by side, on stdout.
         master: a Spark master or a Spark Connect URL instead of this machine's cores.
         as_json: print one JSON document instead of tables.
@@ -80,7 +81,7 @@ def main_report(
     try:
         settings = read_conf(conf)
         found = find_logs(paths)
-        out = _out_dir(out_dir)
+        out = _out_dir(out_dir, csv)
         with stoppable(), tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
             logs, bad = _open_all(found.files, Path(scratch), complain)
             if not (logs or found.datasets or found.remote):
@@ -102,7 +103,7 @@ def main_report(
             elif compare:
                 complain(f"--compare: there are {len(tables[0].rows)} sessions; 2 to {comparison.MOST} can stand side by side")
                 bad += 1
-            if csv and out is not None:
+            if csv and isinstance(out, Path):
                 as_csv.write(tables, out)
             report = attrs.evolve(report, tables=[table.cut(limit) for table in tables])
             if html is not None:
@@ -121,7 +122,7 @@ def main_report(
 def _summarise(
     logs: list[Log],
     found: Found,
-    out: Path | None,
+    out: Path | str | None,
     master: str | None,
     settings: Mapping[str, str],
     limit: int | None,
@@ -164,8 +165,9 @@ def _counted(logs: int, size: int) -> str:
     return f"{logs} log{'s' if logs > 1 else ''} ({size / 1e6:,.1f} MB)" if logs else ""
 
 
-def _write_into(out: Path) -> Callable[[str, DataFrame], None]:
-    return lambda name, frame: frame.write.mode("overwrite").parquet(f"file://{out / name}")
+def _write_into(out: Path | str) -> Callable[[str, DataFrame], None]:
+    where = f"file://{out}" if isinstance(out, Path) else out.rstrip("/")
+    return lambda name, frame: frame.write.mode("overwrite").parquet(f"{where}/{name}")
 
 
 def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list[Log], int]:
@@ -184,11 +186,15 @@ def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list
     return name_sessions(logs), bad
 
 
-def _out_dir(out_dir: str | Path | None) -> Path | None:
-    """The directory for the tables, made if need be."""
+def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
+    """The directory for the tables, made if need be; an address of another file system is for Spark."""
     if out_dir is None:
         return None
-    out = Path(out_dir)
+    if is_elsewhere(str(out_dir)):
+        if csv:
+            raise ReportError(f"{out_dir}: CSV is written on this machine only; leave out --csv to write Parquet there")
+        return str(out_dir)
+    out = Path(path_here(str(out_dir)))
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as failure:

@@ -96,11 +96,10 @@ def find_logs(paths: Iterable[str | Path]) -> Found:
     remote: dict[str, None] = {}
     for given in paths:
         text = str(given)
-        if _ADDRESS.match(text):
-            if not text.lower().startswith("file:"):
-                (remote if re.search(r"\.jsonl(\.gz)?$", text) else datasets).setdefault(text)
-                continue
-            text = unquote(urlsplit(text).path)
+        if is_elsewhere(text):
+            (remote if re.search(r"\.jsonl(\.gz)?$", text) else datasets).setdefault(text)
+            continue
+        text = path_here(text)
         matched = [text] if os.path.exists(text) or not glob.has_magic(text) else sorted(glob.glob(text))
         if not matched:
             raise ReportError(f"{text}: no event log matches this pattern")
@@ -115,6 +114,16 @@ def find_logs(paths: Iterable[str | Path]) -> Found:
                 raise ReportError(f"{one}: no event log (*.jsonl, *{PACKED} or what 'isrlab log convert' wrote) in this directory")
             files.update(dict.fromkeys(inside))
     return Found(list(files), list(datasets), list(remote))
+
+
+def is_elsewhere(text: str) -> bool:
+    """Whether it is an address (`hdfs:`, `s3a:` …) that only Spark can read; `file:` is this machine."""
+    return _ADDRESS.match(text) is not None and not text.lower().startswith("file:")
+
+
+def path_here(text: str) -> str:
+    """A path of this machine as such, also when it is given as `file:…`."""
+    return unquote(urlsplit(text).path) if _ADDRESS.match(text) else text
 
 
 def glob_free(path: Path) -> str:

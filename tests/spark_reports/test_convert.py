@@ -113,14 +113,16 @@ def test_logs_that_only_spark_can_read_and_datasets_give_the_events_of_the_lines
     every_kind(logs / "one.jsonl")
     write_log(logs / "two.jsonl", [event(5, "broker-paused", broker=1), event(7, "broker-paused", broker=2)])
     (logs / "none.jsonl").write_text("{}\n")
+    (logs / "void.jsonl").touch()
     given = [logs / "one.jsonl", logs / "two.jsonl"]
     convert.to_parquet(spark, [(path, convert._checked(path)) for path in given], (tmp_path / "p").as_uri(), lambda _: None)
     kinds, columns = [kind.kind for kind in EVENTS], ["broker", "topic", "acks", "isr", "bytes"]
     found, complaints = computing._remote_logs(spark, f"file://{logs}/*.jsonl")
     stored, more = computing._dataset_logs(spark, (tmp_path / "p").as_uri(), kinds, columns)
     assert more == []
-    assert len(complaints) == 1
-    assert "none.jsonl: this is no event log" in complaints[0]
+    assert len(complaints) == 2
+    assert "void.jsonl: is empty" in complaints[0]
+    assert "none.jsonl: this is no event log" in complaints[1]
     for logs_of in (found, stored):
         assert [(log.session, log.events, log.end_us, log.ended) for log in logs_of] == [
             ("one", len(EVENTS), 10**9, True),

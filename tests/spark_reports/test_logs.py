@@ -10,7 +10,8 @@ import attrs
 import pytest
 
 from spark_reports.errors import ReportError
-from spark_reports.sessions import explain_bad_line, find_logs, name_sessions, open_log
+from spark_reports.report import main_report
+from spark_reports.sessions import explain_bad_line, find_logs, is_elsewhere, name_sessions, open_log, path_here
 from tests.spark_reports.logs import HEADER, event, log_text, write_log
 
 EVENTS = [event(5, "broker-paused", broker=1), event(9, "broker-resumed", broker=1, paused_us=4)]
@@ -138,6 +139,31 @@ def test_patterns_packed_logs_datasets_and_addresses(tmp_path: Path) -> None:
     assert (elsewhere.remote, elsewhere.datasets) == (["hdfs://host/logs/*.jsonl"], ["s3a://bucket/sessions"])
     with pytest.raises(ReportError, match="no event log matches this pattern"):
         find_logs([tmp_path / "none*.jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("text", "elsewhere", "path"),
+    [
+        ("out/tables", False, "out/tables"),
+        ("file:///a%20b/c", False, "/a b/c"),
+        ("a:b", False, "a:b"),
+        ("hdfs://host:9000/out", True, None),
+        ("s3a://bucket/out", True, None),
+    ],
+)
+def test_an_address_is_told_from_a_path(text: str, elsewhere: bool, path: str | None) -> None:
+    assert is_elsewhere(text) is elsewhere
+    assert path is None or path_here(text) == path
+
+
+def test_csv_is_written_here_only(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = write_log(tmp_path / "s.jsonl", [], end=1)
+    assert main_report([log], out_dir="s3a://bucket/out", csv=True) == 2
+    assert capsys.readouterr().err == (
+        "isrlab: s3a://bucket/out: CSV is written on this machine only; leave out --csv to write Parquet there\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl"]
 
 
 def test_sessions_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
