@@ -154,7 +154,8 @@ class Playground(App[int]):
         self.set_timer(SETTLE_SECONDS, self._settle_again)
 
     def _settle_again(self) -> None:
-        """The session before is garbage by now."""
+        """The session before is garbage by now; the new one's first screen stands."""
+        self.board.session.settle()
         self.board.garbage.abandoned()
         self.board.garbage.at_rest()
 
@@ -182,7 +183,12 @@ class Playground(App[int]):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.exit, 128 + number)
-        self.set_timer(SETTLE_SECONDS, lambda: self.board.garbage.settle())
+        self.set_timer(SETTLE_SECONDS, self._settle)
+
+    def _settle(self) -> None:
+        """The first screen stands."""
+        self.board.session.settle()
+        self.board.garbage.settle()
 
     def action_picture(self) -> None:
         """A picture, from a dialog and with it."""

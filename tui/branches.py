@@ -42,8 +42,14 @@ KEEP_OBJECTS: Final = 500_000
 """Objects in all keyframes together, at most; some 150 bytes each."""
 
 KEEP_REPLICAS: Final = 3_000
-"""A cluster with more replicas is large: one keyframe takes longer than a few frames, so it is kept only where nobody sees it
-move, on a way through time."""
+"""A cluster with more replicas is large: a whole keyframe takes longer than a few frames, so one is taken once, when the first screen
+stands, and else only where nobody sees the cluster move, on a way through time. Those that share with it are taken everywhere."""
+
+KEEP_REPLICAS_AT_ONCE: Final = 20_000
+"""Of a cluster with more replicas the first one is too large, some 60 MB, to be taken before somebody wants it."""
+
+KEEP_SHARE_SEEN: Final = 0.003
+"""The share of its time that a session may spend on keeping a large cluster that somebody sees move: that is longer than a frame."""
 
 KEEP_LARGE: Final = 4
 """Keyframes of a large cluster, at most; of 30,000 replicas one takes some 40 MB."""
@@ -164,14 +170,14 @@ class Keeper:
         if started < self._due[shares]:
             return
         large = _replicas(tape.cluster) > KEEP_REPLICAS
-        if large and seen:
+        if large and seen and not shares:
             return
         course = tape.course.keep()
         if course is None:
             self._off = True
             return
         ended = time.process_time()
-        share = KEEP_SHARE_LARGE if large else KEEP_SHARE if shares else KEEP_SHARE_WHOLE
+        share = (KEEP_SHARE_SEEN if seen else KEEP_SHARE_LARGE) if large else KEEP_SHARE if shares else KEEP_SHARE_WHOLE
         size = course.keyframe.weight if shares else len(course.keyframe)
         self._due[shares] = ended + min(ended - started, KEEP_COST * size) / share  # the first one takes longer
         kept = Kept(tape.position, tuple(tape.acts[: tape.done]), course, tape.ends, len(tape.ends), tape.acted)
@@ -183,6 +189,11 @@ class Keeper:
             self._every *= 2
             self.kept = self.kept[::2]
             self._objects = self._weigh()
+
+    def begin(self, tape: Tape) -> None:
+        """Where the first screen stands: the whole keyframe of a large cluster that those after it share with."""
+        if KEEP_REPLICAS < _replicas(tape.cluster) <= KEEP_REPLICAS_AT_ONCE:
+            self.offer(tape, seen=False)
 
     def _has_near(self, steps: int) -> bool:
         """Whether a keyframe was taken fewer steps away than they are kept apart."""

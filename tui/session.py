@@ -114,6 +114,11 @@ class Session(Motion):
         if self._replay is None:
             self.keeper.offer(self.course)
 
+    def settle(self) -> None:
+        """The first screen stands: what takes a moment once is done now."""
+        if self._replay is None:
+            self.keeper.begin(self.course)
+
     def _stop_seeking(self) -> None:
         """Look no further; a way into the past that has not arrived is given up, and nothing has changed."""
         super()._stop_seeking()

@@ -30,7 +30,7 @@ from tui import branches
 from tui.cli import main
 from tui.course import Position
 from tui.panels.scenario import ScenarioState
-from tui.replay import Goal
+from tui.replay import Goal, Replay
 from tui.scenario_course import KeptRun, ScenarioCourse, scenario_state
 from tui.session import Session
 from tui.target import Stage, set_stage
@@ -373,6 +373,31 @@ def test_a_large_cluster_is_kept_where_nobody_sees_it_move(monkeypatch: pytest.M
     assert (session.view(), session.course.position) == (view, position)
     session.step_back()
     assert session._replay is None or session._replay.tape.steps >= min(steps), "the next way back begins at a keyframe"
+
+
+def test_the_first_way_back_in_a_large_cluster_begins_at_a_keyframe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branches, "KEEP_REPLICAS", 2)
+    monkeypatch.setattr(branches, "KEEP_SHARE_SEEN", 1e9)
+    session = stage_of().session
+    session._budget = 60.0
+    session.do(acts.Load("orders", 200))
+    session.course.advance_to(SECOND)
+    session.settle()
+    assert len(session.keeper.kept) == 1
+    for second in range(2, 12):
+        session.course.advance_to(second * SECOND)
+        session.keeper.offer(session.course)
+    assert 2 <= len(session.keeper.kept) <= branches.KEEP_LARGE
+    seen, whole = session.course.end_before(session.course.outlet.seq), events(session)
+    replay = Replay(session.start, session.course.acts, Goal("there", seq=seen), session.keeper, session._know())
+    assert replay.tape.steps >= session.keeper.kept[-2].position.steps > 0
+    session.step_back()
+    arrive(session)
+    assert events(session) == whole[:seen]
+    monkeypatch.setattr(branches, "KEEP_REPLICAS_AT_ONCE", 2)
+    larger = stage_of().session
+    larger.settle()
+    assert not larger.keeper.kept
 
 
 def test_forward_and_back_to_when_a_condition_holds() -> None:
