@@ -12,26 +12,24 @@ from typing import ClassVar, Final
 import attrs
 
 from core.ids import TopicPartition
+from core.spelled_out import SpelledOut
 
 
 @attrs.frozen(eq=False, repr=False)
-class Act:
+class Act(SpelledOut):
     """Base of all acts. `word` is the script's word, `does` one line for help texts, `by_hand` whether it needs that pace."""
 
     word: ClassVar[str] = ""
     does: ClassVar[str] = ""
     by_hand: ClassVar[bool] = False
 
-    # Written once here: attrs would make them anew for each of forty classes, at every start.
+    # Written once here, as `SpelledOut.__repr__` is: attrs would make them anew for each of forty classes.
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in self.field_names())
 
     def __hash__(self) -> int:
         return hash((self.word, *(getattr(self, name) for name in self.field_names())))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.field_names())})"
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:

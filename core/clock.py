@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import attrs
 
+from core.spelled_out import SpelledOut
+
 MILLION = 1_000_000
 
 
-@attrs.frozen
-class Clock:
+@attrs.frozen(repr=False)
+class Clock(SpelledOut):
     """A clock that showed `now + skew` (µs) at `since`, and has gained `drift_ppm` millionths (lost, if negative) ever since."""
 
     skew: int = 0

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import attrs
 
+from core.spelled_out import SpelledOut
+
 
 class Truncation(enum.IntEnum):
     """How a follower finds out what to cut from its log before it fetches from a leader."""
@@ -38,8 +40,8 @@ class HighWatermarkRule(enum.IntEnum):
     """The ISR with pending members, and replicas that are caught up by time or by LEO (3.3 on)."""
 
 
-@attrs.frozen
-class Release:
+@attrs.frozen(repr=False)
+class Release(SpelledOut):
     """The rules of one Kafka release.
 
     Attributes:

@@ -16,6 +16,7 @@ import attrs
 
 from core.clock import RIGHT
 from core.release import Release
+from core.spelled_out import SpelledOut
 
 MAX_LONG: Final = 2**63 - 1
 """Kafka's `Long.MAX_VALUE`, the bound of its long settings."""
@@ -27,8 +28,8 @@ Value = int | bool | str
 """A setting's value: an int in the unit of its name (ms, bytes), a bool, or a list as Kafka writes it."""
 
 
-@attrs.frozen
-class Setting:
+@attrs.frozen(repr=False)
+class Setting(SpelledOut):
     """One Kafka setting.
 
     Attributes:

@@ -13,6 +13,7 @@ import attrs
 
 from core.ids import NO_LEADER
 from core.settings import Value
+from core.spelled_out import SpelledOut
 from core.units import SECOND, US_PER_MS
 
 MAX_BROKER_ID: Final = 2**31 - 1
@@ -41,8 +42,8 @@ class ControlPlane(enum.StrEnum):
     """The KRaft controller under the data plane of whatever release, for what needs a controller that is no broker."""
 
 
-@attrs.frozen
-class BrokerSpec:
+@attrs.frozen(repr=False)
+class BrokerSpec(SpelledOut):
     """A broker: id, rack if known, whether its process runs at the start, its own settings, how many log directories it has."""
 
     id: int
@@ -52,8 +53,8 @@ class BrokerSpec:
     log_dirs: int = 1
 
 
-@attrs.frozen
-class PartitionSpec:
+@attrs.frozen(repr=False)
+class PartitionSpec(SpelledOut):
     """A placed partition: assigned replicas in order (the first is preferred), and optionally ISR and leader.
 
     `isr=None` means: all replicas whose brokers are up. `leader=None`: the first ISR member that is up.
@@ -66,8 +67,8 @@ class PartitionSpec:
     last_known_elr: tuple[int, ...] = ()
 
 
-@attrs.frozen
-class TopicSpec:
+@attrs.frozen(repr=False)
+class TopicSpec(SpelledOut):
     """A topic: either a number of partitions and a replication factor, placed by the controller, or an assignment."""
 
     name: str
@@ -79,8 +80,8 @@ class TopicSpec:
     topic_id: str = ""
 
 
-@attrs.frozen
-class NetworkSpec:
+@attrs.frozen(repr=False)
+class NetworkSpec(SpelledOut):
     """Every link at the start: one-way latency and jitter in µs, parts per million of messages lost (and repeated by TCP), and of clients' requests that a proxy
     delivers twice or lets others overtake."""
 
@@ -91,8 +92,8 @@ class NetworkSpec:
     reorder_ppm: int = 0
 
 
-@attrs.frozen
-class ClusterSpec:
+@attrs.frozen(repr=False)
+class ClusterSpec(SpelledOut):
     """A whole cluster.
 
     Attributes:

@@ -12,6 +12,7 @@ import enum
 import attrs
 
 from core.ids import NO_LEADER, TopicPartition
+from core.spelled_out import SpelledOut
 
 
 class BrokerState(enum.StrEnum):
@@ -44,8 +45,8 @@ class PartitionStatus(enum.IntEnum):
     """All replicas in sync."""
 
 
-@attrs.frozen
-class BrokerView:
+@attrs.frozen(repr=False)
+class BrokerView(SpelledOut):
     """One broker. `fenced` is the controller's word; `leaders` and `replicas` count partitions by the controller's metadata."""
 
     id: int
@@ -63,8 +64,8 @@ class BrokerView:
     """Its log directories, numbered from 1, that do not work."""
 
 
-@attrs.frozen
-class ReplicaView:
+@attrs.frozen(repr=False)
+class ReplicaView(SpelledOut):
     """One replica of a partition, on one broker.
 
     Attributes:
@@ -99,8 +100,8 @@ class ReplicaView:
     future_leo: int = -1
 
 
-@attrs.frozen
-class PartitionView:
+@attrs.frozen(repr=False)
+class PartitionView(SpelledOut):
     """One partition as the controller has it, with all its replicas.
 
     `acked`, `lost`, `duplicated` are records of the durability account; `diverged` counts offsets at which two live
@@ -150,8 +151,8 @@ class PartitionView:
         raise KeyError(broker)
 
 
-@attrs.frozen
-class TopicView:
+@attrs.frozen(repr=False)
+class TopicView(SpelledOut):
     """A topic's headline: overrides as (name, value) in the order describe prints them, and the placement."""
 
     name: str
@@ -161,8 +162,8 @@ class TopicView:
     config: tuple[tuple[str, str], ...]
 
 
-@attrs.frozen
-class ProducerView:
+@attrs.frozen(repr=False)
+class ProducerView(SpelledOut):
     """A producer client: records sent, acknowledged, given up, in flight now; latencies in µs of acknowledged batches."""
 
     name: str
@@ -177,8 +178,8 @@ class ProducerView:
     last_latency_us: int
 
 
-@attrs.frozen
-class ConsumerView:
+@attrs.frozen(repr=False)
+class ConsumerView(SpelledOut):
     """A consumer client: records read, and its positions by partition."""
 
     name: str
@@ -189,8 +190,8 @@ class ConsumerView:
     """The followers that it reads from, where it does not read from the leader."""
 
 
-@attrs.frozen
-class VoterView:
+@attrs.frozen(repr=False)
+class VoterView(SpelledOut):
     """One voter of the controllers' quorum: what it believes, where its log ends, whether it takes itself for the active controller."""
 
     name: str
@@ -203,8 +204,8 @@ class VoterView:
     active: bool
 
 
-@attrs.frozen
-class ClusterView:
+@attrs.frozen(repr=False)
+class ClusterView(SpelledOut):
     """The whole cluster at one moment.
 
     `controller` is the active controller's name, "" when there is none. `voters`, `controller_epoch`, `active_controllers`

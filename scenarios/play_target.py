@@ -9,14 +9,15 @@ import attrs
 
 from core.release import Release
 from core.spec import ClusterSpec
+from core.spelled_out import SpelledOut
 
 if TYPE_CHECKING:
     from scenarios.language.script import Scenario
     from scenarios.recording import OldSession
 
 
-@attrs.frozen
-class PlayTarget:
+@attrs.frozen(repr=False)
+class PlayTarget(SpelledOut):
     """What to play.
 
     Attributes:

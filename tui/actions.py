@@ -15,6 +15,7 @@ import attrs
 from core import acts
 from core.acts import Act
 from core.spec import Pace
+from core.spelled_out import SpelledOut
 from core.view import BrokerState
 from tui import drills, effects, questions
 from tui.lasting import lasting
@@ -32,8 +33,8 @@ def _always(situation: Situation) -> str | None:
     return None
 
 
-@attrs.frozen
-class Action:
+@attrs.frozen(repr=False)
+class Action(SpelledOut):
     """One thing to do.
 
     Attributes:

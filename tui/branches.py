@@ -14,6 +14,7 @@ from core.journal.events import NOTABLE, EventTuple
 from core.recorded_acts import recorded_act
 from core.sim import keyframe
 from core.sim.cluster import Cluster
+from core.spelled_out import SpelledOut
 from tui.course import ClusterLike, KeptCourse, Outlet, Played, Position, Tape
 from tui.ring import LEVEL
 
@@ -58,8 +59,8 @@ KEEP_SHARE_LARGE: Final = 0.2
 """The share of a way through time that may be spent on keeping a large cluster."""
 
 
-@attrs.frozen
-class Mark:
+@attrs.frozen(repr=False)
+class Mark(SpelledOut):
     """A notable event on the timeline."""
 
     seq: int
@@ -67,8 +68,8 @@ class Mark:
     kind: str
 
 
-@attrs.frozen
-class Bookmark:
+@attrs.frozen(repr=False)
+class Bookmark(SpelledOut):
     """A moment somebody wants to find again, with a note."""
 
     branch: str
@@ -76,8 +77,8 @@ class Bookmark:
     note: str
 
 
-@attrs.define
-class Branch:
+@attrs.define(repr=False)
+class Branch(SpelledOut):
     """One course of events. `end` is how far it was lived; `acts` are what people did, `deeds` all `act` events, the script's too."""
 
     name: str
@@ -125,8 +126,8 @@ class Branch:
         return count
 
 
-@attrs.frozen
-class Kept:
+@attrs.frozen(repr=False)
+class Kept(SpelledOut):
     """A course that is kept, and where it stands in its session: the `acts` before it, and the first `written` of `ends`."""
 
     position: Position

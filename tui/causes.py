@@ -13,6 +13,7 @@ import attrs
 
 from core.ids import TopicPartition
 from core.journal.events import DETAIL, EventTuple
+from core.spelled_out import SpelledOut
 from core.view import BrokerView, PartitionView
 from tui import dialogs
 from tui.course import ClusterLike
@@ -35,8 +36,8 @@ Value = Callable[[EventTuple], Any]
 _ELSEWHERE: Final = object()
 
 
-@attrs.frozen
-class Cell:
+@attrs.frozen(repr=False)
+class Cell(SpelledOut):
     """A reading that events change.
 
     Attributes:

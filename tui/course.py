@@ -20,6 +20,7 @@ from core.journal.events import EventTuple
 from core.settings import Settings
 from core.sim.cluster import Cluster
 from core.sim.keyframe import Keyframe
+from core.spelled_out import SpelledOut
 from core.view import ClusterView
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ class Course(Protocol):
         """It as it stands now, as a value; None when that cannot be made."""
 
 
-@attrs.frozen
-class KeptFree:
+@attrs.frozen(repr=False)
+class KeptFree(SpelledOut):
     """A free course as it stood."""
 
     keyframe: Keyframe
@@ -91,8 +92,8 @@ class KeptFree:
         return FreeCourse(Cluster.bring_back(self.keyframe, sink, at_hand))
 
 
-@attrs.define
-class FreeCourse:
+@attrs.define(repr=False)
+class FreeCourse(SpelledOut):
     """A cluster that nobody has planned anything for."""
 
     cluster: ClusterLike
@@ -137,8 +138,8 @@ Start = Callable[[Callable[[EventTuple], None]], Course]
 """Makes a course whose cluster gives its events to what is handed over."""
 
 
-@attrs.frozen
-class Position:
+@attrs.frozen(repr=False)
+class Position(SpelledOut):
     """A moment of a session: steps and acts done, virtual time in µs, the last event's seq. Compared by the first three."""
 
     steps: int
@@ -152,8 +153,8 @@ class Position:
         return self.steps, self.acts, self.time
 
 
-@attrs.frozen
-class Played:
+@attrs.frozen(repr=False)
+class Played(SpelledOut):
     """An act that somebody did: after how many steps, at which virtual time, which seq its event has."""
 
     steps: int

@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 from rich.console import Console
 
+from core.spelled_out import SpelledOut
 from tui.filters import wants_ascii
 from tui.keymap import DEFAULT, Keymap
 
@@ -22,8 +23,8 @@ SLOW_FRAMES: Final = 2
 """Frames per second on a slow link."""
 
 
-@attrs.frozen
-class Display:
+@attrs.frozen(repr=False)
+class Display(SpelledOut):
     """What somebody wants to see.
 
     Attributes:

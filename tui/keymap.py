@@ -19,6 +19,7 @@ from typing import Any, Final
 import attrs
 from textual.keys import Keys, _character_to_key, format_key
 
+from core.spelled_out import SpelledOut
 from scenarios.errors import InputError, did_you_mean
 from tui.actions import ACTIONS, BY_ID
 
@@ -44,8 +45,8 @@ _KNOWN: Final = frozenset(str(key.value) for key in Keys if not str(key.value).s
 _ALWAYS: Final = {"quit": ("ctrl+c",), "back": ("escape",)}
 
 
-@attrs.frozen
-class Keymap:
+@attrs.frozen(repr=False)
+class Keymap(SpelledOut):
     """The keys of every action: `changed` has those that are not the registry's, by the action's id."""
 
     changed: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)

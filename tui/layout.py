@@ -13,6 +13,7 @@ from typing import Final
 import attrs
 from textual.geometry import Region
 
+from core.spelled_out import SpelledOut
 from tui.panels import brokers as broker_panel
 from tui.panels.timeline import height_for as timeline_height
 
@@ -30,8 +31,8 @@ class SizeClass(enum.StrEnum):
     WIDE = "wide"
 
 
-@attrs.frozen
-class Layout:
+@attrs.frozen(repr=False)
+class Layout(SpelledOut):
     """The regions of the panels; None: not shown at this size."""
 
     size: SizeClass

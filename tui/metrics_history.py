@@ -14,6 +14,7 @@ from typing import Final
 import attrs
 
 from core.metrics import CONTROLLER
+from core.spelled_out import SpelledOut
 from core.units import SECOND
 from core.view import BrokerState, ClusterView
 from tui.lasting import lasting
@@ -31,8 +32,8 @@ Values = dict[int, float]
 """By broker; under `CONTROLLER` what the controller tells."""
 
 
-@attrs.frozen
-class Metric:
+@attrs.frozen(repr=False)
+class Metric(SpelledOut):
     """One metric.
 
     Attributes:
@@ -75,8 +76,8 @@ _LED: Final = ("led", "under-replicated", "under-min", "at-min", "reassigning")
 """What is counted of the partitions that a broker leads."""
 
 
-@attrs.frozen
-class _Census:
+@attrs.frozen(repr=False)
+class _Census(SpelledOut):
     """What a view's partitions come to; counted in one pass, anew only when more than offsets has changed."""
 
     led: dict[str, Values]
@@ -235,8 +236,8 @@ METRICS: Final[tuple[Metric, ...]] = (
 """In the order in which operators look."""
 
 
-@attrs.define
-class Series:
+@attrs.define(repr=False)
+class Series(SpelledOut):
     """Samples of one branch: times, and by metric's name the values."""
 
     times: list[int] = attrs.field(factory=list)

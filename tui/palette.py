@@ -16,9 +16,11 @@ from rich.color import Color
 from rich.style import Style
 from textual.theme import Theme
 
+from core.spelled_out import SpelledOut
 
-@attrs.frozen(eq=False)
-class Palette:
+
+@attrs.frozen(eq=False, repr=False)
+class Palette(SpelledOut):
     """A style for each role. Compared by identity: it is part of every cache's key."""
 
     base: Style
@@ -54,8 +56,8 @@ class Palette:
     """The selected thing in the panel that has the keys, beneath other styles."""
 
 
-@attrs.frozen(kw_only=True)
-class Hues:
+@attrs.frozen(kw_only=True, repr=False)
+class Hues(SpelledOut):
     """The colours that a palette is made from, as `#rrggbb`."""
 
     background: str

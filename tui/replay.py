@@ -14,6 +14,7 @@ import attrs
 
 from core.journal.events import EventTuple
 from core.sim.cluster import Cluster
+from core.spelled_out import SpelledOut
 from tui.branches import Keeper, Kept, bring_back
 from tui.course import ClusterLike, Outlet, Played, Position, Start, Tape
 from tui.ring import Rings
@@ -26,8 +27,8 @@ NEAR: Final = 1_000
 """Steps, or events, that are gone at once."""
 
 
-@attrs.frozen
-class Known:
+@attrs.frozen(repr=False)
+class Known(SpelledOut):
     """The events of a branch that are still in memory, and how far they reach: its acts, and the place of its last moment."""
 
     rings: Rings
@@ -35,8 +36,8 @@ class Known:
     place: tuple[int, int, int]
 
 
-@attrs.frozen
-class Goal:
+@attrs.frozen(repr=False)
+class Goal(SpelledOut):
     """Where to go: the step that records an event, a position, or the end of a virtual time, µs. One of them is given."""
 
     what: str

@@ -10,11 +10,12 @@ from core.acts import Act
 from core.journal.events import EventTuple
 from core.settings import Value
 from core.spec import Pace
+from core.spelled_out import SpelledOut
 from core.view import BrokerView, ClusterView, PartitionView
 
 
-@attrs.frozen
-class Situation:
+@attrs.frozen(repr=False)
+class Situation(SpelledOut):
     """The moment somebody wants to act in.
 
     Attributes:
@@ -48,8 +49,8 @@ class Situation:
     read_only: bool = False
 
 
-@attrs.frozen
-class Option:
+@attrs.frozen(repr=False)
+class Option(SpelledOut):
     """One answer to a question: the key that chooses it, its words, the acts it leads to, why it is impossible now."""
 
     key: str
@@ -59,8 +60,8 @@ class Option:
     refused: str | None = None
 
 
-@attrs.frozen
-class Question:
+@attrs.frozen(repr=False)
+class Question(SpelledOut):
     """What an action wants to know before it acts."""
 
     title: str

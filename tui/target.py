@@ -13,6 +13,7 @@ from core.journal.events import EventTuple
 from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
+from core.spelled_out import SpelledOut
 from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
 from tui.course import Course, FreeCourse, Start
@@ -41,8 +42,8 @@ DEFAULT_TITLE: Final = "three brokers under load"
 """What the screen calls it."""
 
 
-@attrs.frozen
-class Stage:
+@attrs.frozen(repr=False)
+class Stage(SpelledOut):
     """A session with what the screen says about it.
 
     Attributes:

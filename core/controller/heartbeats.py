@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 import attrs
 
+from core.spelled_out import SpelledOut
+
 _NOT_SHUTTING_DOWN: Final = -1
 """controlledShutdownOffset of a broker that is not in controlled shutdown."""
 
@@ -36,8 +38,8 @@ class BrokerControlStates(NamedTuple):
     next: BrokerControlState
 
 
-@attrs.define
-class _HeartbeatState:
+@attrs.define(repr=False)
+class _HeartbeatState(SpelledOut):
     fenced: bool = True
     metadata_offset: int = -1
     controlled_shutdown_offset: int = _NOT_SHUTTING_DOWN

@@ -14,10 +14,11 @@ import attrs
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_LEADER, TopicPartition
 from core.settings import Settings
+from core.spelled_out import SpelledOut
 
 
-@attrs.frozen
-class BrokerRegistration:
+@attrs.frozen(repr=False)
+class BrokerRegistration(SpelledOut):
     """A broker as the controller registered it (Kafka: `BrokerRegistration`); the epoch is the offset of its first record.
 
     `directories` are its log directories that work; empty: unknown, all do.

@@ -14,6 +14,7 @@ import attrs
 from core.controller.reassignment import PartitionReassignmentReplicas
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_LEADER
+from core.spelled_out import SpelledOut
 
 ElectionKind = Literal["", "clean", "unclean", "preferred", "eligible", "last-known", "none"]
 """How a record's leader came about; '' where the record elects nobody."""
@@ -32,8 +33,8 @@ class ElectionMode(enum.StrEnum):
     """The first assigned replica if it may lead, else as ONLINE. Never unclean, whatever the topic says."""
 
 
-@attrs.frozen
-class PartitionChange:
+@attrs.frozen(repr=False)
+class PartitionChange(SpelledOut):
     """A `PartitionChangeRecord`: None means the field is not in the record and stays as it is.
 
     Attributes:
@@ -53,8 +54,8 @@ class PartitionChange:
     election: ElectionKind = _NO_ELECTION
 
 
-@attrs.frozen
-class ElectionResult:
+@attrs.frozen(repr=False)
+class ElectionResult(SpelledOut):
     """Who leads after an election, and how that came about (Kafka: `PartitionChangeBuilder.ElectionResult`)."""
 
     node: int

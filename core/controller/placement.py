@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from core.errors import INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, UNKNOWN_SERVER_ERROR, KafkaError
+from core.spelled_out import SpelledOut
 
 Assignment = tuple[int, ...]
 """The replicas of one partition in order, the preferred leader first."""
@@ -28,8 +29,8 @@ class RandomSource(Protocol):
         ...
 
 
-@attrs.frozen
-class UsableBroker:
+@attrs.frozen(repr=False)
+class UsableBroker(SpelledOut):
     """A broker that may get replicas: registered and not in controlled shutdown (Kafka: `UsableBroker`).
 
     Attributes:
@@ -42,8 +43,8 @@ class UsableBroker:
     fenced: bool = False
 
 
-@attrs.define
-class BrokerList:
+@attrs.define(repr=False)
+class BrokerList(SpelledOut):
     """A list one goes round in, once an epoch, from a start that moves on by one each epoch (Kafka: `BrokerList`)."""
 
     brokers: list[int] = attrs.field(factory=list)
@@ -71,8 +72,8 @@ class BrokerList:
         return broker
 
 
-@attrs.define
-class _Rack:
+@attrs.define(repr=False)
+class _Rack(SpelledOut):
     fenced: BrokerList = attrs.field(factory=BrokerList)
     unfenced: BrokerList = attrs.field(factory=BrokerList)
 

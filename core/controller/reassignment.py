@@ -6,18 +6,19 @@ import attrs
 
 from core.controller.registration import PartitionRegistration
 from core.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
+from core.spelled_out import SpelledOut
 
 
-@attrs.frozen
-class CompletedReassignment:
+@attrs.frozen(repr=False)
+class CompletedReassignment(SpelledOut):
     """Replica list and ISR of a partition whose reassignment is done."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
 
 
-@attrs.frozen
-class PartitionReassignmentReplicas:
+@attrs.frozen(repr=False)
+class PartitionReassignmentReplicas(SpelledOut):
     """The replica lists of a reassignment that may be running (Kafka: `PartitionReassignmentReplicas`).
 
     Attributes:
@@ -64,8 +65,8 @@ class PartitionReassignmentReplicas:
         return CompletedReassignment(replicas, left)
 
 
-@attrs.frozen
-class PartitionReassignmentRevert:
+@attrs.frozen(repr=False)
+class PartitionReassignmentRevert(SpelledOut):
     """Where a partition lands when its reassignment is cancelled (Kafka: `PartitionReassignmentRevert`).
 
     Attributes:

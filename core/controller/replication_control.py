@@ -25,6 +25,7 @@ from core.journal.recorder import Journal
 from core.messages import AlterPartitionItem
 from core.settings import SETTINGS, Settings
 from core.spec import TopicSpec
+from core.spelled_out import SpelledOut
 
 if TYPE_CHECKING:
     from core.account import Account
@@ -33,8 +34,8 @@ MAX_ELECTIONS: Final = 1_000
 """Most elections in one balancing pass (`ReplicationControlManager.MAX_ELECTIONS_PER_IMBALANCE`)."""
 
 
-@attrs.define(slots=True)
-class Topic:
+@attrs.define(slots=True, repr=False)
+class Topic(SpelledOut):
     """A topic on record: name, id, overrides as written, partitions in order."""
 
     name: str

@@ -7,11 +7,12 @@ from typing import Final
 import attrs
 
 from core.settings import MAX_LONG, Settings
+from core.spelled_out import SpelledOut
 from core.units import US_PER_MS
 
 
-@attrs.frozen
-class LogConfig:
+@attrs.frozen(repr=False)
+class LogConfig(SpelledOut):
     """Settings as the log uses them; one object is shared by all logs of a topic.
 
     Attributes:

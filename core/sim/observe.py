@@ -13,6 +13,7 @@ from core.clients.producer import Producer
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_LEADER, TopicPartition
 from core.settings import render_value
+from core.spelled_out import SpelledOut
 from core.view import (
     BrokerState,
     BrokerView,
@@ -176,8 +177,8 @@ def diverged(cluster: Cluster, tp: TopicPartition, registration: PartitionRegist
     return total
 
 
-@attrs.frozen
-class Seen:
+@attrs.frozen(repr=False)
+class Seen(SpelledOut):
     """What somebody has looked at already (`core.sim.glance`); `counts` are accepted, acked, lost and duplicated records."""
 
     partitions: tuple[PartitionView, ...]

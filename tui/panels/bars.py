@@ -11,14 +11,15 @@ from typing import Final
 
 import attrs
 
+from core.spelled_out import SpelledOut
 from core.view import PartitionView
 
 LEAST_WINDOW: Final = 10
 """Records a bar spans at least."""
 
 
-@attrs.frozen
-class Window:
+@attrs.frozen(repr=False)
+class Window(SpelledOut):
     """The offsets a partition's bars span: `start` inclusive to `end` exclusive."""
 
     start: int

@@ -8,13 +8,14 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from core.spelled_out import SpelledOut
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Row
 
 
-@attrs.frozen
-class Hint:
+@attrs.frozen(repr=False)
+class Hint(SpelledOut):
     """A key in the footer."""
 
     action: str
@@ -23,8 +24,8 @@ class Hint:
     possible: bool
 
 
-@attrs.frozen
-class Note:
+@attrs.frozen(repr=False)
+class Note(SpelledOut):
     """A message; `refused` when it says why something did not happen."""
 
     text: str

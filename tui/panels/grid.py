@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from core.ids import TopicPartition
+from core.spelled_out import SpelledOut
 from core.view import ClusterView, PartitionView, ReplicaView
 from tui.palette import Palette
 from tui.panels.bars import Window, bar
@@ -30,8 +31,8 @@ WIDEST_BAR: Final = 40
 """Cells beyond which a bar says no more."""
 
 
-@attrs.frozen
-class Columns:
+@attrs.frozen(repr=False)
+class Columns(SpelledOut):
     """Where what stands in a row. Widths in cells; 0: not shown."""
 
     name: int

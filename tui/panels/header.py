@@ -8,14 +8,15 @@ from functools import lru_cache
 import attrs
 from textual.strip import Strip
 
+from core.spelled_out import SpelledOut
 from core.units import format_clock, format_duration
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Part, Row, clip
 
 
-@attrs.frozen
-class Clock:
+@attrs.frozen(repr=False)
+class Clock(SpelledOut):
     """What the header shows of a session. `reached` is the speed really kept when that is less than wished."""
 
     now: int

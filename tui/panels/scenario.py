@@ -13,6 +13,7 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
+from core.spelled_out import SpelledOut
 from tui.palette import Palette
 from tui.panels.events import coloured
 from tui.panels.lines import Lines
@@ -27,8 +28,8 @@ class Verdict(enum.StrEnum):
     FAILED = "failed"
 
 
-@attrs.frozen
-class Expected:
+@attrs.frozen(repr=False)
+class Expected(SpelledOut):
     """One expectation: its condition, the note of its step, and once it has failed what was wanted and what was there."""
 
     verdict: Verdict
@@ -39,8 +40,8 @@ class Expected:
     where: str = ""
 
 
-@attrs.frozen
-class ScenarioState:
+@attrs.frozen(repr=False)
+class ScenarioState(SpelledOut):
     """What the panel shows: the scenario's name and text, its expectations, what it does next and what it said last."""
 
     name: str

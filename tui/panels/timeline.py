@@ -16,6 +16,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from core.spelled_out import SpelledOut
 from core.units import SECOND, format_clock
 from tui.branches import Mark
 from tui.palette import Palette
@@ -111,8 +112,8 @@ def span_for(end: int, by_events: bool = False) -> int:
         power *= 10
 
 
-@attrs.define
-class Buckets:
+@attrs.define(repr=False)
+class Buckets(SpelledOut):
     """Marks by cell, taken in once each; all anew when the scale changes or the branch is another one.
 
     Attributes:
