@@ -45,7 +45,7 @@ report: $(STAMPS)/spark
 	@$(BIN)/isrlab report $(LOG) $(ARGS)
 
 test: $(STAMPS)/test
-	@$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 lint: $(STAMPS)/lint
 	$(BIN)/ruff format --check .

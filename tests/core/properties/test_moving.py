@@ -26,15 +26,19 @@ from tests.core.properties.whole import same, whole
 ACTS = 8
 """Of each life; two seconds follow without."""
 
-EVERY, WHOLE_EVERY = 60, 8
+EVERY, WHOLE_EVERY = 80, 8
 """Steps between two keyframes, on average: that share something, or do not."""
+
+SOON = 4
+"""Steps to one more after one that shares something, at most: few enough that it has to know which partitions have moved."""
 
 
 class Looker:
     """Lives a drawn life, takes keyframes at drawn steps of it, and holds each against the whole state."""
 
     def __init__(self, name: str, seed: int) -> None:
-        spec = spec_of(lives(seed), ControlPlane.KRAFT if seed % 3 == 2 else ControlPlane.BY_RELEASE)
+        life = attrs.evolve(lives(seed), partitions=(5, 4, 4))  # more than there are messages in a few steps
+        spec = spec_of(life, ControlPlane.KRAFT if seed % 3 == 2 else ControlPlane.BY_RELEASE)
         if seed % 2:
             spec = attrs.evolve(spec, brokers=tuple(attrs.evolve(broker, log_dirs=2) for broker in spec.brokers))
         self.draw = random.Random(f"{name}:{seed}:moving")
@@ -42,6 +46,7 @@ class Looker:
         self.cluster = Cluster(spec, RELEASES[name], seed, self.events.append)
         self.kept: list[Keyframe] = []
         self.shared = 0
+        self.soon = 0
         for wait, act in [*plan(seed)[:ACTS], (2 * SECOND, None)]:
             due = self.cluster.now + wait
             while (following := self.cluster.next_time()) is not None and following <= due:
@@ -55,10 +60,12 @@ class Looker:
         """Perhaps take a keyframe; if it shares what the one before was made of, hold a cluster restored from it against this one."""
         cluster = self.cluster
         shares = moving.is_plain(cluster)
-        if self.draw.random() < 1 / (EVERY if shares else WHOLE_EVERY):
+        self.soon -= 1
+        if self.soon == 0 or self.draw.random() < 1 / (EVERY if shares else WHOLE_EVERY):
             self.kept.append(cluster.snapshot())
             if shares:  # a whole one is the business of `test_keyframes`
                 self.shared += 1
+                self.soon = self.draw.choice((0, self.draw.randint(1, SOON)))
                 same(cluster, Cluster.restore(self.kept[-1]))
 
 

@@ -1,0 +1,33 @@
+"""How the suite is shared out among processes: file by file, what starts a Java first, and all that use one Spark session in one process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+SESSION = "spark-session"
+"""The group of files with tests that take the Spark session of their process: starting and warming one up is dear, two is twice as dear."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes longest first, so that nothing long is left for one process at the end, and name the group."""
+    files = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    for item in items:
+        if item.path in files:
+            item.add_marker(pytest.mark.xdist_group(SESSION))
+    items.sort(key=lambda item: (item.path not in files, item.get_closest_marker("spark") is None))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """What `--dist loadgroup` does, but for tests of no group, which stay with their file."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByGroupOrFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group = super()._split_scope(nodeid)
+            return nodeid.split("::")[0] if group == nodeid else group
+
+    return ByGroupOrFile(config, log) if config.getvalue("dist") == "loadgroup" else None
