@@ -246,10 +246,10 @@ def going_back(partitions: int, steps: int = 20_000) -> None:
 
 
 def main() -> None:
-    """Run all."""
-    keyframes()
-    one_append()
+    """Run all; what tells the most memory that was ever held goes first."""
     sizes()
+    one_append()
+    keyframes()
 
 
 if __name__ == "__main__":
