@@ -59,9 +59,9 @@ MOST_MOVED: Final = 1_000
 
 Fields = tuple[tuple[str, str], ...]
 """Names, and what each holds: `plain` constants, `one` an object or None, `new` one that may be new, `grown` a list that only grows,
-`lengths` lists of that sort by key, `copied` a list or dict of constants, `queues` of a producer; or a container as `core.sim.kinds.OWNED` has it. An empty name is the object itself, a list or dict:
-`keys` an ordered set of constants, `flat` constants by constants, `values` objects or tuples by constants, `fresh` the same if they
-may be new, `agenda` a list of tuples."""
+`lengths` lists of that sort by key, `copied` a list or dict of constants, `queues` of a producer; or a container as
+`core.sim.kinds.OWNED` has it. An empty name is the object itself, a list or dict: `keys` an ordered set of constants, `flat` constants by
+constants, `values` objects or tuples by constants, `fresh` the same if they may be new, `agenda` a list of tuples."""
 
 
 def _plain(*names: str) -> Fields:
