@@ -36,7 +36,7 @@ from tui.panels.footer import Footer, Hint, Note
 from tui.panels.grid import Grid
 from tui.panels.header import Clock, Header
 from tui.panels.inspector import Inspector
-from tui.panels.lines import Lines, written
+from tui.panels.lines import Lines, gathered
 from tui.panels.minimal import Minimal
 from tui.panels.scenario import ScenarioPanel
 from tui.panels.timeline import Timeline
@@ -46,6 +46,7 @@ from tui.selecting import Selecting
 from tui.situation import Situation
 from tui.target import Stage
 from tui.travel import Travel
+from tui.writing import compose_panels, is_open, write
 
 MOST_EXACT: Final = 500
 """Partitions of a cluster that is looked at exactly when nothing moves."""
@@ -74,6 +75,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
 
     def __init__(self, stage: Stage, paint: Palette, display: Display) -> None:
         super().__init__()
+        compose_panels(self)
         session = self.session = stage.session
         self.stage = stage
         self.left = []
@@ -296,11 +298,11 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             return
         if layout.grid is not None:
             self._look_at_what_is_shown()
-        if not self.is_active or self.app._batch_count or self.app._notifications:
+        if not is_open(self):
             with self.app.batch_update():
                 self._show(layout)
-        elif (update := written(self._panels, lambda: self._show(layout))) is not None:
-            self.app._display(self, update)
+        elif pieces := gathered(self._panels, lambda: self._show(layout)):
+            write(self, pieces)
 
     def _show(self, layout: Layout) -> None:
         view, session = self.view, self.session

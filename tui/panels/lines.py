@@ -1,7 +1,7 @@
 """The widget all panels share: a list of finished lines, of which only those that changed are painted again.
 
-A frame of the main screen changes a few cells in many lines of many panels. Textual would pass a message for each panel, and put its
-rows together anew from all widgets that share them; since panels do not overlap, what changed can be written as it is (`Written`).
+A frame of the main screen changes a few cells in many lines of many panels. Textual would pass a message for each panel; what changed
+in all of them is gathered and written at once instead (`gathered`).
 """
 
 from __future__ import annotations
@@ -11,40 +11,17 @@ from typing import Final
 
 import attrs
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.control import Control
 from rich.segment import Segment
-from textual._compositor import CompositorUpdate
-from textual.color import Color
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.palette import Palette
 from tui.rows import Line, blank, over
+from tui.writing import Piece
 
 RIGHT: Final = 3
 """The right mouse button, as Textual numbers them."""
-
-Piece = tuple[int, int, Strip]
-"""Cells to write: column and row of the first on the screen, and what stands there."""
-
-
-class Written(CompositorUpdate):
-    """An update of the screen that is written as it is."""
-
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.pieces = pieces
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The same for Rich."""
-        for x, y, strip in self.pieces:
-            yield Control.move_to(x, y)
-            yield from strip
-
-    def render_segments(self, console: Console) -> str:
-        """What goes to the terminal."""
-        return "".join([f"\x1b[{y + 1};{x + 1}H{strip.render(console)}" for x, y, strip in self.pieces])
 
 
 @attrs.define(eq=False)
@@ -74,7 +51,6 @@ class Lines(Widget):
         self._at: Region | None = None
         self._lines: list[Strip] = []
         self._finished: dict[int, _Finished] = {}
-        self._behind = Color(0, 0, 0)
 
     def place(self, region: Region | None) -> None:
         """Stand there on the screen from now on, or nowhere."""
@@ -104,9 +80,9 @@ class Lines(Widget):
         if not changed_rows:
             return
         if self.pieces is not None and self._at is not None and self.region == self._at:
-            before = {y: self._finished.get(y) for y in changed_rows}
-            for y in changed_rows:
-                self._write(y, before[y], self.pieces)
+            (left, top, _, _), changes = self._at, [self._change(y) for y in changed_rows]
+            strips = self._filtered([strip for _, strip in changes])
+            self.pieces.extend([(left + x, top + y, strip) for y, (x, _), strip in zip(changed_rows, changes, strips, strict=True)])
             return
         width = self.box.width
         dirty = []
@@ -115,20 +91,15 @@ class Lines(Widget):
             dirty.append(Region(start, y, end - start, 1))
         self.refresh(*dirty)
 
-    def _write(self, y: int, before: _Finished | None, pieces: list[Piece]) -> None:
-        """Add what has changed in a row; all of it when it is not known what stands there."""
-        assert self._at is not None
-        line, base, width = self._lines[y], self.paint.base, self.box.width
-        column = 0
+    def _change(self, y: int) -> tuple[int, Strip]:
+        """What has changed in a row, and its first column; all of it when it is not known what stands there."""
+        before, line, base, width = self._finished.get(y), self._lines[y], self.paint.base, self.box.width
         if before is None or before.paint is not self.paint or not before.line.cell_length == line.cell_length == width:
-            piece = self._finish(y)
-        else:
-            now = list(line)
-            start, stop = apart(list(before.line), now)
-            column = _width(now[:start])
-            piece = over(Line(now[start:stop]), base)
-            self._finished[y] = _Finished(line, self.paint)
-        pieces.append((self._at.x + column, self._at.y + y, self._filtered(piece)))
+            return 0, self._finish(y)
+        now = list(line)
+        start, stop = apart(list(before.line), now)
+        self._finished[y] = _Finished(line, self.paint)
+        return _width(now[:start]), over(Line(now[start:stop]), base)
 
     def _finish(self, y: int) -> Strip:
         """A row with what stands beneath it, as wide as the panel."""
@@ -140,16 +111,16 @@ class Lines(Widget):
             known.strip = over(line, self.paint.base).adjust_cell_length(self.box.width, self.paint.base)
         return known.strip
 
-    def _filtered(self, strip: Strip) -> Strip:
-        """A row as it goes to the terminal."""
+    def _filtered(self, strips: list[Strip]) -> list[Strip]:
+        """Lines as they go to the terminal."""
         for each in self.app.get_line_filters():
-            strip = strip.apply_filter(each, self._behind)
-        return strip
+            behind = self.background_colors[1]
+            strips = [strip.apply_filter(each, behind) for strip in strips]
+        return strips
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Rows of the panel: it has no border, no padding and no tint for Textual to add."""
-        self._behind = self.background_colors[1]
-        rows = [self._filtered(self._finish(y)) for y in crop.line_range]
+        rows = self._filtered([self._finish(y) for y in crop.line_range])
         if crop.column_span != (0, self.box.width):
             rows = [row.crop(*crop.column_span).adjust_cell_length(crop.width, self.paint.base) for row in rows]
         return rows
@@ -185,8 +156,8 @@ def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
     return (start, end) if start < end else (0, width)
 
 
-def written(panels: Sequence[Lines], show: Callable[[], None]) -> Written | None:
-    """Let panels show something new; returns what has to be written for it, None when that is nothing."""
+def gathered(panels: Sequence[Lines], show: Callable[[], None]) -> list[Piece]:
+    """Let panels show something new; returns what has to be written for it."""
     pieces: list[Piece] = []
     for panel in panels:
         panel.pieces = pieces
@@ -195,4 +166,4 @@ def written(panels: Sequence[Lines], show: Callable[[], None]) -> Written | None
     finally:
         for panel in panels:
             panel.pieces = None
-    return Written(pieces) if pieces else None
+    return pieces
