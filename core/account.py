@@ -69,6 +69,7 @@ class PartitionAccount:
         acked, read, lost, committed: offsets by term; `committed` of the history that counts, as far as it was `fold`ed in.
         committed_end: where `committed` ends.
         cuts: what a broker's log has lost by truncation or power loss.
+        shortened: brokers whose logs were cut, each with the end it had had: until it is as long again, a leader may take it for longer.
         dooms: what took the records that were lost when a leader was compared, newest last.
         elected_by: seq of the event of the newest election.
         acked_count, lost_count, duplicated: totals.
@@ -83,6 +84,7 @@ class PartitionAccount:
     committed: dict[Term, Intervals] = attrs.field(factory=dict)
     committed_end: int = 0
     cuts: dict[int, list[Gone]] = attrs.field(factory=dict)
+    shortened: dict[int, int] = attrs.field(factory=dict)
     dooms: list[Gone] = attrs.field(factory=list)
     registered_leader: int = NO_LEADER
     elected_by: int = 0
@@ -160,6 +162,7 @@ class Account:
         elections: how many of each kind: clean, unclean, preferred, eligible, last-known.
         shrinks, expands: ISR changes committed for a leader, by broker.
         latencies: acknowledged batches by (topic, acks): produce latency in µs, in order of acknowledgement.
+        exposed: brokers that may be elected and lack committed records, by partition, as last told in the journal.
         look: called when a partition's committed records may have become exposed, or safe.
         electable_changed: called when other brokers than before may be elected, for whatever partition.
     """
@@ -171,6 +174,7 @@ class Account:
         self.shrinks: dict[int, int] = {}
         self.expands: dict[int, int] = {}
         self.latencies: dict[tuple[str, int], list[int]] = {}
+        self.exposed: dict[TopicPartition, dict[int, None]] = {}
         self.look: Callable[[TopicPartition], None] = _nobody_looks
         self.electable_changed: Callable[[], None] = _nobody_looks
         self.repeats = False
@@ -288,10 +292,18 @@ class Account:
             if log is not None and not log.term_at(stretch.start) is log.term_at(stretch.end - 1) is stretch.term:
                 self._compare(tp, account)
 
-    def cut(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], leo: int, event: int) -> None:
-        """A broker's log was cut to an end by truncation or power loss; `before` is what it held."""
-        cuts = self.of(tp).cuts.setdefault(broker, [])
+    def cut(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
+        """A broker's log was cut from an old end to a new one by truncation or power loss; `before` is what it held."""
+        account = self.of(tp)
+        cuts = account.cuts.setdefault(broker, [])
         cuts.extend(Gone(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
+        account.shortened[broker] = max(old, account.shortened.get(broker, 0))
+        self.look(tp)
+
+    def out_of_reach(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
+        """A broker's log is gone: its directory failed, or the replica was deleted."""
+        shortened = self.of(tp).shortened
+        shortened[broker] = max(log.leo, shortened.get(broker, 0))
         self.look(tp)
 
     def leadership_ends(self, tp: TopicPartition, log: ReplicaLog) -> None:
@@ -313,7 +325,9 @@ class Account:
             account.leader, account.leader_epoch, account.log = broker, leader_epoch, log
             if account.committed or account.acked or account.read:
                 self._compare(tp, account)
-                self.look(tp)
+            elif not leader_epoch:
+                return
+            self.look(tp)
 
     def following(self, tp: TopicPartition, broker: int, log: ReplicaLog, leader: int) -> None:
         """A follower takes its first answer from a leader: by now its log should be a prefix of the leader's."""

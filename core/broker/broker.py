@@ -240,7 +240,8 @@ class Broker(Node):
             startup, recovery: µs that a start takes, and a recovery in any case.
             disk_speed: bytes per second that a recovery thread reads; 0: by hand nothing takes time.
         """
-        self.disk.mount_repaired()
+        for tp in self.disk.mount_repaired():
+            self.account.look(tp)
         clean = self.disk.clean_shutdown
         self.started_clean = clean
         self.incarnation += 1
@@ -308,7 +309,7 @@ class Broker(Node):
         """The page cache is gone: logs end where they had reached the disk (`Disk#lose_unflushed`)."""
         for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
             lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
-            self.account.cut(tp, self.id, held, offset, lost)
+            self.account.cut(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
         """By hand: the process (with `keep`: the machine) restarts between two looks of the controller."""

@@ -47,7 +47,7 @@ class DelayedConsumerFetch:
             partition = self.broker.partitions[tp]
             partition.consumers[self] = None
             if partition.fetcher is not None:
-                partition.fetcher.watch_high_watermark(tp)
+                partition.fetcher.take_one_by_one(tp)
 
     def complete_if_enough(self) -> None:
         """A high watermark moved: answer if there is something."""

@@ -71,9 +71,11 @@ class Directories:
         journal.cause = journal.emit(events.LogDirFailed.kind, broker.id, number, len(gone))
         if not self.online_ids() or not broker.release.survives_failed_dir:
             broker.stop("halted")
-            return
-        broker.replicas.take_offline(gone)
-        broker.tell_of_failed_directory(disk.dirs[number - 1].directory_id)
+        else:
+            broker.replicas.take_offline(gone)
+            broker.tell_of_failed_directory(disk.dirs[number - 1].directory_id)
+        for tp in gone:
+            broker.account.out_of_reach(tp, broker.id, disk.offline[tp])
 
     def report(self, directory: str) -> None:
         """Tell the controller in a heartbeat, and every one until it has heard (`BrokerLifecycleManager#propagateDirectoryFailure`)."""

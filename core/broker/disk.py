@@ -149,8 +149,12 @@ class Disk:
             del self.futures[tp]
         return gone
 
-    def mount_repaired(self) -> None:
-        """A process starts: repaired directories work again, an empty one without its logs and under a new identity."""
+    def mount_repaired(self) -> list[TopicPartition]:
+        """A process starts: repaired directories work again, an empty one without its logs and under a new identity.
+
+        Returns the partitions whose logs are there again.
+        """
+        kept = []
         for number, each in enumerate(self.dirs, 1):
             if each.online or not each.repaired:
                 continue
@@ -159,10 +163,12 @@ class Disk:
                     self.delete(tp)
                 else:
                     self.logs[tp] = self.offline.pop(tp)
+                    kept.append(tp)
             if each.repaired == "empty":
                 broker, _, generation = each.directory_id.split("-")
                 each.directory_id = f"{broker}-{number}-{int(generation) + 1}"
             each.online, each.repaired = True, ""
+        return kept
 
     # --- checkpoints -----------------------------------------------------------------------------------------------
 

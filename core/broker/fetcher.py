@@ -459,11 +459,15 @@ class Fetcher:
             else:
                 self._process(state, part)
                 state.steady = (
-                    state.state is FETCHING and not state.out_of_range and not self.broker.by_hand and not state.partition.consumers
+                    state.state is FETCHING
+                    and not state.out_of_range
+                    and not self.broker.by_hand
+                    and not state.partition.consumers
+                    and part.tp not in self.broker.account.exposed
                 )
 
-    def watch_high_watermark(self, tp: TopicPartition) -> None:
-        """A consumer waits here for a partition's high watermark: it is looked at one by one as long as somebody does."""
+    def take_one_by_one(self, tp: TopicPartition) -> None:
+        """Somebody waits for what this broker appends, or for its high watermark: no answer is steady as long as somebody does."""
         self.states[tp].steady = False
 
     def _high_watermark_moved(self, partition: Partition, cause: int) -> None:
@@ -522,6 +526,9 @@ class Fetcher:
             self._changed(tp)
             if part.log_start > log.log_start:
                 self._follow_log_start(state, part)
+            if tp in broker.account.exposed:
+                journal.cause = log.last_append
+                broker.account.look(tp)
             return
         old = log.high_watermark
         if log.update_high_watermark(part.high_watermark):
@@ -646,7 +653,7 @@ class Fetcher:
             log.last_append = broker.journal.emit(
                 events.Truncated.kind, broker.id, tp.topic, tp.partition, self.leader, log.leo, old, log.high_watermark, rule
             )
-            broker.account.cut(tp, broker.id, held, log.leo, log.last_append)
+            broker.account.cut(tp, broker.id, held, old, log.leo, log.last_append)
 
 
 def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:

@@ -189,6 +189,7 @@ class ReplicaManager:
                 entry.session.dirty[tp] = entry
             stop_partition(partition)
             self.broker.disk.delete(tp)
+            self.broker.account.out_of_reach(tp, self.broker.id, partition.log)
         elif tp in self.broker.disk.offline:
             broker = self.broker
             broker.journal.emit(
@@ -251,6 +252,8 @@ class ReplicaManager:
             for entry in partition.sessions.values():
                 entry.unlink()
                 entry.session.dirty[tp] = entry
+        if tp in self.broker.account.exposed:
+            self.broker.account.look(tp)
 
     def out_of_sync_partitions(self) -> list[Partition]:
         """The partitions led here that have a follower to drop from their ISR, in order of creation.

@@ -353,6 +353,7 @@ class ReplicationControl:
             known[tp] = directory
             if tp in self.leaderless:
                 self.change(tp, f"b{broker} has it in a log directory that works")
+            self.account.look(tp)
 
     # --- AlterPartition --------------------------------------------------------------------------------------------
 

@@ -1,10 +1,11 @@
 """The first grade of harm: committed records that hang on luck, because a replica that may be elected lacks them.
 
-Who may be elected: an active member of the ISR or the ELR, and where unclean election is on any active replica. In Kafka
-the high watermark never passes the LEO of a member of the ISR, so between an ISR change, an election, a truncation and a
-broker's coming and going nothing changes, and the account looks then (`Account.look`). Only where unclean election is on
-and a replica outside the ISR is alive can the high watermark itself leave somebody behind: there a `_Watch` waits for it
-at the leader, as a consumer's fetch does; other partitions pay nothing.
+Who may be elected: an active member of the ISR or the ELR, and where unclean election is on any active replica. The high
+watermark does not pass what the leader knows of a member of the ISR, so between an ISR change, an election, a truncation and
+a broker's coming and going nothing changes, and the account looks then (`Account.look`). The high watermark itself can leave
+somebody behind only where a replica outside the ISR may be elected, or where a log was cut: until that is as long again, a
+leader may take it for longer than it is. There a `_Watch` waits at the leader for the high watermark, as a consumer's fetch
+does; and whoever lacks records is looked at again when it has been given some. Other partitions pay nothing.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ class Exposure:
     """Looks at a cluster for its durability account.
 
     Attributes:
-        lacking: brokers that may be elected and lack committed records, by partition, as last told in the journal.
+        lacking: brokers that may be elected and lack committed records, by partition (`Account.exposed`).
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self.lacking: dict[TopicPartition, dict[int, None]] = {}
+        self.lacking = cluster.account.exposed
         cluster.account.look = self.look
         cluster.account.electable_changed = self.look_at_all
 
@@ -80,8 +81,6 @@ class Exposure:
         account = self._cluster.account.of(tp)
         self._cluster.journal.stirred = True
         account.fold()
-        if not account.committed:
-            return
         before = self.lacking.get(tp, {})
         now: dict[int, Intervals] = {}
         electable = []
@@ -92,6 +91,10 @@ class Exposure:
                 now[broker] = Intervals.of(interval for intervals in missing.values() for interval in intervals)
         if now or before:
             self._tell(tp, before, now, electable)
+        for broker, end in list(account.shortened.items()):
+            log = self._cluster.brokers[broker].disk.logs.get(tp)
+            if log is not None and log.leo >= end:
+                del account.shortened[broker]
         self._watch_if_needed(tp, electable)
 
     def _tell(self, tp: TopicPartition, before: dict[int, None], now: dict[int, Intervals], electable: list[int]) -> None:
@@ -101,6 +104,7 @@ class Exposure:
                 journal.emit(
                     events.RecordsExposed.kind, tp.topic, tp.partition, broker, missing.starts[0], missing.ends[-1], missing.count()
                 )
+            self._cluster.brokers[broker].fetcher_manager.watch_appends(tp)
         for broker in before:
             if broker not in now:
                 leads = broker == self._cluster.account.of(tp).leader
@@ -111,16 +115,27 @@ class Exposure:
         else:
             self.lacking.pop(tp, None)
 
-    def needs_watch(self, tp: TopicPartition, electable: list[int]) -> bool:
-        """Whether the high watermark can leave an electable broker behind, or somebody is behind it."""
+    def needs_watch(self, partition: Partition, electable: list[int]) -> bool:
+        """Whether a leader's high watermark can leave an electable broker behind, or somebody is behind it.
+
+        It goes by the followers that the leader was told of: one that a reassignment removes is in the ISR a little longer.
+        """
+        tp = partition.tp
+        if tp in self.lacking or self._cluster.account.of(tp).shortened:
+            return True
         registration = self._cluster.controller.replication.partitions[tp]
-        return tp in self.lacking or any(broker not in registration.isr and broker not in registration.elr for broker in electable)
+        for broker in electable:
+            if broker not in registration.isr and broker not in registration.elr:
+                return True
+            if broker not in partition.remotes and broker != partition.broker.id:
+                return True
+        return False
 
     def _watch_if_needed(self, tp: TopicPartition, electable: list[int]) -> None:
         account = self._cluster.account.of(tp)
         leads = self._cluster.brokers.get(account.leader)
         partition = None if leads is None else leads.partitions.get(tp)
-        if partition is None or partition.log is not account.log or not self.needs_watch(tp, electable):
+        if partition is None or partition.log is not account.log or not self.needs_watch(partition, electable):
             return
         if not any(type(waiter) is _Watch for waiter in partition.consumers):
             partition.consumers[_Watch(self, partition)] = None
@@ -137,7 +152,7 @@ class _Watch:
         """The high watermark moved: look, and go when there is nothing to watch for."""
         tp = self.partition.tp
         self.exposure.look(tp)
-        if not self.exposure.needs_watch(tp, [broker for broker, _ in self.exposure.electable(tp)]):
+        if not self.exposure.needs_watch(self.partition, [broker for broker, _ in self.exposure.electable(tp)]):
             self.complete()
 
     def complete(self) -> None:

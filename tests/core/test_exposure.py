@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from core.intervals import Intervals
 from core.release import Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
+from core.units import SECOND
 
 TP = TopicPartition("t", 0)
 
@@ -111,29 +113,42 @@ def cut(one: int, other: int) -> acts.Cut:
     return acts.Cut((f"b{one}", f"b{other}"))
 
 
+DAYS = ("0.10.2", "2.4", "3.6", "4.1", "0.10.2", "2.8", "3.6", "4.1")
+"""The releases of the random days below."""
+
+
 def test_exposure_is_what_counting_every_offset_gives() -> None:
-    """Random days with unclean election on: the intervals agree with a count of each offset, and the journal with both."""
+    """Random days with unclean election on: the intervals agree with a count of each offset, and what was told with both."""
     seen = 0
-    for seed in range(8):
-        cluster, events = made((1, 2, 3), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
+    for seed, release in enumerate(DAYS):
+        cluster, events = made((1, 2, 3), release=release, pace=Pace.TIMELINE, unclean_leader_election_enable="true")
         rng = random.Random(f"{seed}:exposure")
-        cluster.do(acts.Load("t", rate=50, acks=rng.choice(["1", "all"])))
+        cluster.do(acts.Load("t", rate=10, every=400_000, acks=rng.choice(["1", "all"])))
         for _ in range(30):
             cluster.run_until(cluster.now + rng.randrange(500_000, 20_000_000))
-            act = rng.choice([acts.Kill(1), acts.Kill(2), acts.Start(1), acts.Start(2), cut(1, 3), cut(2, 3), cut(1, 2), acts.Heal()])
+            act = rng.choice(
+                [
+                    acts.Kill(1), acts.Kill(2), acts.Start(1), acts.Start(2), cut(1, 3), cut(2, 3), cut(1, 2), acts.Heal(),
+                    acts.FailDir(1), acts.RepairDir(1), acts.RepairDir(1, empty=False), acts.DeleteRecords(TP),
+                ]
+            )  # fmt: skip
             with contextlib.suppress(ActRefused):
                 cluster.do(act)
             account = cluster.account.of(TP)
-            exposed = set()
+            exposed, lacking = set(), set()
             account.fold()
+            electable = list(cluster.exposure.electable(TP))
             for term, held in account.committed.items():
                 for start, end in held:
                     for offset in range(start, end):
-                        for _, log in cluster.exposure.electable(TP):
-                            if log is None or log.term_at(offset) is not term:
+                        for broker, log in electable:
+                            start = max(account.log.log_start, 0 if log is None else log.log_start)
+                            if offset >= start and (log is None or log.term_at(offset) is not term):
                                 exposed.add(offset)
+                                lacking.add(broker)
             found = {offset for start, end in cluster.exposure.of(TP) for offset in range(start, end)}
             assert found == exposed
+            assert set(cluster.exposure.lacking.get(TP, ())) == lacking
             seen += bool(found)
         told = kinds(events, "records-exposed", "records-safe")
         open_now: dict[int, bool] = {}
@@ -141,6 +156,44 @@ def test_exposure_is_what_counting_every_offset_gives() -> None:
             assert open_now.get(event[6], False) is (event[3] == "records-safe"), "exposed and safe take turns"
             open_now[event[6]] = event[3] == "records-exposed"
     assert seen > 5, "a test in which nothing is ever exposed shows nothing"
+
+
+def test_who_has_been_given_what_it_lacked_is_safe_at_once() -> None:
+    """To 0.10.2: a follower cut its log to its high watermark; the append that makes it whole moves nobody's high watermark."""
+    cluster, events = made((2, 1, 3), release="0.10.2")
+    cluster.do(acts.Produce("t", 1))
+    for _ in range(3):
+        cluster.do(acts.Fetch(1))
+        cluster.do(acts.Fetch(3))
+    cluster.do(acts.Produce("t", 1))
+    cluster.do(acts.Fetch(1))
+    cluster.do(acts.Fetch(3))
+    cluster.do(acts.Fetch(3))
+    cluster.do(acts.Arrive(1))
+    assert cluster.partition_view(TP).committed == 2
+    cluster.do(acts.Bounce(1))
+    assert list(cluster.exposure.lacking[TP]) == [1]
+    cluster.do(acts.Fetch(1))
+    given = kinds(events, "follower-append")[-1]
+    assert given[4] == 1
+    assert [event[2] for event in kinds(events, "records-safe")] == [given[0]], "because of what it appended"
+    assert not cluster.exposure.lacking
+
+
+@pytest.mark.parametrize("release", ["3.3", "3.6", "4.1"])
+def test_a_failed_log_directory_exposes_what_it_held_until_the_controller_hears_of_it(release: str) -> None:
+    """From 3.3 to 3.6 that takes as long as the session of the broker, which halts."""
+    cluster, events = made((1, 2), release=release, pace=Pace.TIMELINE)
+    cluster.do(acts.Produce("t", 5))
+    cluster.run_until(SECOND)
+    cluster.do(acts.FailDir(2))
+    assert list(cluster.exposure.of(TP)) == [(0, 5)]
+    assert list(cluster.exposure.lacking[TP]) == [2]
+    cluster.run_until(60 * SECOND)
+    assert [event[3:7] for event in kinds(events, "records-exposed", "records-safe")] == [
+        ("records-exposed", "t", 0, 2),
+        ("records-safe", "t", 0, 2),
+    ]
 
 
 PIECES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)))

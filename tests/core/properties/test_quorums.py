@@ -15,8 +15,7 @@ def test_one_committed_log(life: QuorumLife) -> None:
     """D9: whatever happens to voters, there is one committed log and one leader in an epoch; after healing everything converges."""
     watch = QuorumWatch()
     cluster = play(life, watch)
-    heal(cluster, watch)
-    whole(cluster)
+    whole(cluster, heal(cluster, watch))
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
