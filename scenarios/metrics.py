@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from core.metrics import CONTROLLER
+from core.metrics import CONTROLLER, gauges
 from core.metrics.observer import MetricsObserver, Sample
 from core.release import Release
 from scenarios.eventlog import LogReader
@@ -15,7 +15,7 @@ from scenarios.runner import Run
 
 
 def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
-    """The metrics at a virtual time of a log, or at its end.
+    """The metrics at a virtual time of a log, or at its end; without those that no event tells (`core.metrics.gauges`).
 
     Raises:
         LogError: a line of the log is wrong.
@@ -37,7 +37,7 @@ def of_scenario(scenario: Scenario, release: Release, seed: int | None, until_us
         run.run()
     else:
         run.advance_to(until_us)
-    return observer.samples(run.cluster.now)
+    return sorted([*observer.samples(run.cluster.now), *gauges.of_cluster(run.cluster)], key=lambda sample: (sample.name, sample.broker))
 
 
 def lines(samples: Iterable[Sample], broker: int | None = None, pattern: str | None = None) -> Iterator[str]:

@@ -169,6 +169,7 @@ class ReplicaManager:
             if log is None:
                 if tp in broker.disk.offline:
                     self.offline_partitions[tp] = None
+                    broker.journal.emit(events.OfflineReplicaFound.kind, broker.id, tp.topic, tp.partition, broker.disk.dir_of(tp))
                     return None
                 keeps_epochs = broker.release.truncation >= Truncation.EPOCH
                 log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)

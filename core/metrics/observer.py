@@ -110,9 +110,7 @@ class MetricsObserver:
         self._started: dict[int, int] = {broker.id: 0 for broker in spec.brokers if broker.up}
         self._fenced: dict[int, bool] = {broker.id: not broker.up for broker in spec.brokers}
         self._timed_out = 0
-        self._failed_dirs: dict[int, dict[int, int]] = {}  # by broker and directory: replicas there
-        self._repaired_dirs: dict[int, dict[int, None]] = {}
-        self._dropped: dict[int, dict[int, int]] = {}  # by broker and directory: replicas there that it will not look for again
+        self._offline: dict[int, int] = {}  # by broker: replicas that its process knows to be in failed directories
         self._producers: dict[str, None] = {}  # those with a producer id
         self._failed_partitions: dict[int, dict[TopicPartition, None]] = {}
         self._elections = 0  # of active controllers
@@ -130,7 +128,7 @@ class MetricsObserver:
             "fetcher-lags": self._fetcher_lags,
             "follower-high-watermark": lambda now, event: self._of(event).known(event.broker),
             "producer-id-given": self._producer_id_given,
-            "offline-replica-dropped": self._offline_replica_dropped,
+            "offline-replica-found": self._offline_replica_found,
             "controller-elected": self._controller_elected,
             "controller-resigned": lambda now, event: self._active.pop(event.controller, None),
             "controller-stopped": lambda now, event: self._active.pop(event.controller, None),
@@ -147,7 +145,6 @@ class MetricsObserver:
             "broker-stopped": self._stopped,
             "broker-started": self._process_started,
             "log-dir-failed": self._dir_failed,
-            "log-dir-repaired": self._dir_repaired,
             "broker-registered": self._registered,
             "broker-fenced": self._broker_fenced,
             "broker-unfenced": self._unfenced,
@@ -330,23 +327,14 @@ class MetricsObserver:
 
     def _process_started(self, now: int, event: Any) -> None:
         self._started[event.broker] = now
-        for number in self._repaired_dirs.pop(event.broker, ()):
-            self._failed_dirs[event.broker].pop(number, None)
-            self._dropped.get(event.broker, {}).pop(number, None)
-        for number, dropped in self._dropped.pop(event.broker, {}).items():
-            self._failed_dirs[event.broker][number] -= dropped
+        self._offline.pop(event.broker, None)
 
     def _dir_failed(self, now: int, event: Any) -> None:
-        self._failed_dirs.setdefault(event.broker, {})[event.dir] = event.partitions
-        self._repaired_dirs.get(event.broker, {}).pop(event.dir, None)
+        self._offline[event.broker] = self._offline.get(event.broker, 0) + event.partitions
 
-    def _offline_replica_dropped(self, now: int, event: Any) -> None:
-        """Reassigned away, an offline replica stays counted by its process: `ReplicaManager#stopPartitions` lets go of online ones only."""
-        if event.counted:
-            dropped = self._dropped.setdefault(event.broker, {})
-            dropped[event.dir] = dropped.get(event.dir, 0) + 1
-        else:
-            self._failed_dirs[event.broker][event.dir] -= 1
+    def _offline_replica_found(self, now: int, event: Any) -> None:
+        """The next process counts those that it is told of; one that is reassigned away stays counted until it ends (`HostedPartition.Offline`)."""
+        self._offline[event.broker] = self._offline.get(event.broker, 0) + 1
 
     def _producer_id_given(self, now: int, event: Any) -> None:
         self._producers[event.producer] = None
@@ -358,9 +346,6 @@ class MetricsObserver:
     def _leader_elected(self, now: int, event: Any) -> None:
         if self._release.zookeeper:
             self._mark("kafka.controller:type=ControllerStats,name=LeaderElectionRateAndTimeMs", CONTROLLER, now)
-
-    def _dir_repaired(self, now: int, event: Any) -> None:
-        self._repaired_dirs.setdefault(event.broker, {})[event.dir] = None
 
     def _registered(self, now: int, event: Any) -> None:
         self._fenced[event.broker] = True
@@ -408,7 +393,7 @@ class MetricsObserver:
         under = {tp: len(p.replicas) - len(p.adding) - len(p.isr) > 0 for tp, p in led}
         yield manager + "LeaderCount", len(led)
         yield manager + "PartitionCount", sum(broker in partition.replicas for partition in self._partitions.values())
-        yield manager + "OfflineReplicaCount", sum(self._failed_dirs.get(broker, {}).values())
+        yield manager + "OfflineReplicaCount", self._offline.get(broker, 0)
         yield manager + "UnderReplicatedPartitions", sum(under.values())
         yield manager + "UnderMinIsrPartitionCount", sum(len(p.isr) < self.min_isr(tp) for tp, p in led)
         yield manager + "AtMinIsrPartitionCount", sum(len(p.isr) == self.min_isr(tp) for tp, p in led)

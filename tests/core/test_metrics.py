@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import attrs
 import pytest
 
 from core import acts
 from core.ids import TopicPartition
 from core.journal.events import KINDS
-from core.metrics import CONTROLLER
+from core.metrics import CONTROLLER, gauges
 from core.metrics.meter import Meter
 from core.metrics.observer import MetricsObserver, Sample
 from core.metrics.request_queue import ThreadPool
@@ -158,7 +159,16 @@ def test_a_log_and_its_scenario_have_the_same_metrics(tmp_path: Path, capsys: py
     assert main(["metrics", log, "--at", "8s"]) == 0
     of_log = capsys.readouterr().out
     assert main(["metrics", "c1-stopped-follower", "--at", "8s"]) == 0
-    assert capsys.readouterr().out == of_log
+    of_scenario = capsys.readouterr().out.splitlines()
+    beside = [line for line in of_scenario if line not in of_log.splitlines()]
+    assert [line for line in of_scenario if line not in beside] == of_log.splitlines()
+    assert {line.partition("\t")[0] for line in beside} == {
+        "kafka.controller:type=KafkaController,name=LastAppliedRecordOffset",
+        "kafka.controller:type=KafkaController,name=LastCommittedRecordOffset",
+        "kafka.server:type=DelayedOperationPurgatory,name=NumDelayedOperations,delayedOperation=Fetch",
+        "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation=Fetch",
+        "kafka.server:type=broker-metadata-metrics",
+    }, "what no event tells"
     assert main(["metrics", log, "--name", "isrshrinks", "--broker", "1"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("kafka.server:type=ReplicaManager,name=IsrShrinksPerSec\tbroker=1\tCount=")
@@ -291,6 +301,88 @@ def test_an_offline_replica_that_is_reassigned_away_counts_until_the_process_end
     assert offline_after(acts.Reassign(TopicPartition("t", 0), (1, 2, 3))) == 2, "it comes back to no other directory either"
     assert offline_after(acts.Reassign(TopicPartition("t", 0), (2, 3, 4)), acts.Kill(1), acts.Start(1)) == 1
     assert offline_after(acts.Kill(1), away[1], acts.Start(1)) == 0
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.4", "4.1"])
+def test_a_replica_that_is_reassigned_away_while_its_process_is_down_is_not_found_offline(release: str) -> None:
+    """A controller in ZooKeeper tells a broker that starts of nothing that it does not host any more."""
+    placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(4))
+    spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3, 4)), (TopicSpec("t", assignment=placed),))
+    observer = MetricsObserver(spec, RELEASES[release])
+    cluster = Cluster(spec, RELEASES[release], sink=observer.take)
+    counts = []
+    for acted in (
+        (acts.FailDir(1, 1),),
+        (acts.Kill(1), acts.Reassign(TopicPartition("t", 0), (2, 3, 4)), acts.Start(1)),
+        (acts.Kill(1), acts.RepairDir(1, 1), acts.Start(1)),
+    ):
+        for act in acted:
+            cluster.do(act)
+            cluster.run_until(cluster.now + 40 * SECOND)
+        counts.append(value(observer.samples(cluster.now), MANAGER + "OfflineReplicaCount", 1))
+        assert counts[-1] == len(cluster.brokers[1].replicas.offline_partitions)
+    assert counts == [2, 1, 0]
+
+
+def gauge(cluster: Cluster, name: str, broker: int, attribute: str = "Value") -> float:
+    return value(gauges.of_cluster(cluster), name, broker, attribute)
+
+
+def test_fetches_that_wait_are_in_the_purgatory() -> None:
+    """A follower's waits at every partition of its session, a consumer's at every one it asks for; what is played out of quiet rounds makes no difference."""
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((1, 2)), PartitionSpec((2, 3)))),),
+    )
+    quiet, played = Cluster(spec), Cluster(spec, elide=False)
+    seen = set()
+    for cluster in (quiet, played):
+        cluster.do(acts.Consume("t"))
+        cluster.run_until(SECOND)
+    for step in range(100):
+        shown = []
+        for cluster in (quiet, played):
+            if step == 60:
+                cluster.do(acts.Load("t", 100))
+            cluster.run_until(cluster.now + 10_130)
+            shown.append([sample for sample in gauges.of_cluster(cluster) if "Purgatory" in sample.name])
+        assert shown[0] == shown[1]
+        seen.add(tuple(sample.attributes[0][1] for sample in shown[0]))
+    # brokers 1, 2, 3: fetches of followers and of the consumer; the partitions that these ask for
+    assert (3, 2, 0, 5, 2, 0) in seen, "all wait: 2 and 3 at broker 1 for two partitions and one, 3 at broker 2, the consumer at both"
+    assert min(seen) < (3,), "records came: who was answered is on the way, or asks anew"
+
+
+def test_metadata_offsets_of_brokers_and_the_controller() -> None:
+    """A broker that cannot reach the controller stays behind; without a majority nothing is committed, and the active controller has written more."""
+    applied, committed = (f"kafka.controller:type=KafkaController,name=Last{name}RecordOffset" for name in ("Applied", "Committed"))
+    mbean, last = "kafka.server:type=broker-metadata-metrics", "last-applied-record-offset"
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),),
+        controllers=("c1", "c2", "c3"),
+    )
+    cluster = Cluster(spec)
+    cluster.run_until(SECOND)
+    start = gauge(cluster, committed, CONTROLLER)
+    assert {gauge(cluster, mbean, broker, last) for broker in (1, 2, 3)} == {start} == {gauge(cluster, applied, CONTROLLER)}
+    assert start == len(cluster.metadata) - 1
+    for voter in ("c1", "c2", "c3"):
+        cluster.do(acts.Cut((voter, "b3")))
+    cluster.do(acts.Set("min.insync.replicas", "2"))
+    cluster.run_until(2 * SECOND)
+    assert [gauge(cluster, mbean, broker, last) for broker in (1, 2, 3)] == [start + 1, start + 1, start]
+    assert gauge(cluster, committed, CONTROLLER) == start + 1
+    active = cluster.controller_address
+    for voter in ("c1", "c2", "c3"):
+        if voter != active:
+            cluster.do(acts.KillController(voter))
+    cluster.do(acts.Set("min.insync.replicas", "1"))
+    cluster.run_until(cluster.now + 100_000)
+    assert (gauge(cluster, applied, CONTROLLER), gauge(cluster, committed, CONTROLLER)) == (start + 2, start + 1)
+    assert not [
+        sample for sample in gauges.of_cluster(Cluster(attrs.evolve(spec, controllers=()), RELEASES["2.4"])) if "etadata" in sample.name
+    ]
 
 
 def test_only_kinds_that_there_are_are_folded() -> None:

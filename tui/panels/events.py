@@ -60,6 +60,7 @@ _GLYPHS: Final = {
     "log-restarted": ("◄", "bad"),
     "log-dir-failed": ("✖", "bad"),
     "directories-offline": ("○", "bad"),
+    "offline-replica-found": ("○", "bad"),
     "offline-replica-dropped": ("◌", "text"),
     "replicas-offline": ("○", "bad"),
     "log-dir-repaired": ("◌", "good"),

@@ -169,6 +169,20 @@ class LogDirRepaired(Event):
         return f"log directory {self.dir} of b{self.broker} is replaced {how}; the broker takes it up at its next start"
 
 
+class OfflineReplicaFound(Event):
+    """A process is told of a replica that is in a failed log directory: it counts as offline until the process ends."""
+
+    kind: ClassVar[str] = "offline-replica-found"
+    source: ClassVar[str] = "ReplicaManager#markPartitionOffline"
+    broker: int
+    topic: str
+    partition: int
+    dir: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} is to host {name_of(self.topic, self.partition)}, which is in its failed log directory {self.dir}: it is offline"
+
+
 class OfflineReplicaDropped(Event):
     """A replica in a failed log directory was reassigned away. `counted`: its process goes on counting it as offline until it ends."""
 
