@@ -34,24 +34,47 @@ SERIES: Final = 5 * SECOND
 """Virtual time without a refusal after which a partition's next one begins a new series."""
 
 
-class Ring:
-    """The last events of one level and above. Index 0 is the first ever; those before `first` have been dropped."""
+STRETCH: Final = 512
+"""Events of a ring that are kept, shared and forgotten together."""
 
-    __slots__ = ("_events", "total")
+_seq: Final = itemgetter(0)
+
+
+class Ring:
+    """The last events of one level and above. Index 0 is the first ever; those before `first` are not kept.
+
+    They lie in stretches; one that is full never changes, so the ring as it was at some event shares all but the last with it.
+    """
+
+    __slots__ = ("_begin", "_floor", "_full", "_last", "_size")
 
     def __init__(self, size: int) -> None:
-        self._events: deque[EventTuple] = deque(maxlen=size)
-        self.total = 0
+        self._size = size
+        self._full: deque[list[EventTuple]] = deque()
+        self._last: list[EventTuple] = []
+        self._begin = 0  # index of the first of the last stretch
+        self._floor = 0  # index of the first that was kept when it was cut
+
+    @property
+    def total(self) -> int:
+        """How many there have been."""
+        return self._begin + len(self._last)
 
     @property
     def first(self) -> int:
         """Index of the oldest event still kept."""
-        return self.total - len(self._events)
+        return max(self._floor, self._begin + len(self._last) - self._size)
 
     def append(self, event: EventTuple) -> None:
         """Keep one more."""
-        self._events.append(event)
-        self.total += 1
+        last = self._last
+        last.append(event)
+        if len(last) == STRETCH:
+            self._full.append(last)
+            self._last = []
+            self._begin += STRETCH
+            if len(self._full) * STRETCH >= self._size + STRETCH:
+                self._full.popleft()
 
     def at(self, index: int) -> EventTuple:
         """The event at an index.
@@ -59,36 +82,48 @@ class Ring:
         Raises:
             IndexError: not kept any more, or not there yet.
         """
-        place = index - self.first
-        if place < 0:
+        if index < self.first:
             raise IndexError(index)
-        return self._events[place]
+        after = index - self._begin
+        return self._last[after] if after >= 0 else self._full[after // STRETCH][after % STRETCH]
 
     def since(self, index: int) -> list[EventTuple]:
         """The events from an index on that are still kept."""
-        return list(islice(self._events, max(0, index - self.first), None))
+        after = max(index, self.first) - self._begin
+        if after >= 0:
+            return self._last[after:]
+        number = len(self._full) + after // STRETCH
+        found = self._full[number][after % STRETCH :]
+        for stretch in islice(self._full, number + 1, None):
+            found += stretch
+        return found + self._last
 
-    def cut_from(self, other: Ring, seq: int) -> None:
-        """Hold what another ring holds up to that event, at the same indices."""
-        kept = other._events
-        if kept and kept[-1][0] > seq:
-            self._events.extend(islice(kept, bisect_right(kept, seq, key=itemgetter(0))))
-        else:
-            self._events.extend(kept)
-        self.total = other.first + len(self._events)
+    def upto(self, seq: int) -> Ring:
+        """The ring as it was when that event was the last, or as much of it as is kept, at the same indices."""
+        other = Ring(self._size)
+        other._floor = self.first
+        total = max(self._after(seq), other._floor)
+        number = (total - self._begin) // STRETCH + len(self._full)
+        other._begin = self._begin - (len(self._full) - number) * STRETCH
+        other._full = deque(islice(self._full, number))
+        other._last = (self._full[number] if number < len(self._full) else self._last)[: total - other._begin]
+        return other
 
     def index_of(self, seq: int) -> int | None:
         """Where the event of that sequence number is, or None when it is not kept."""
-        low, high = 0, len(self._events)
-        while low < high:
-            middle = (low + high) // 2
-            if self._events[middle][0] < seq:
-                low = middle + 1
-            else:
-                high = middle
-        if low < len(self._events) and self._events[low][0] == seq:
-            return low + self.first
-        return None
+        index = self._after(seq) - 1
+        return index if index >= self.first and self.at(index)[0] == seq else None
+
+    def _after(self, seq: int) -> int:
+        """Index of the first event after a sequence number, kept or not; where there is none, of the next to come."""
+        number = bisect_right(self._full, seq, key=_end)
+        stretch = self._last if number == len(self._full) else self._full[number]
+        return self._begin - (len(self._full) - number) * STRETCH + bisect_right(stretch, seq, key=_seq)
+
+
+def _end(stretch: list[EventTuple]) -> int:
+    seq: int = stretch[-1][0]
+    return seq
 
 
 class Rings:
@@ -124,13 +159,22 @@ class Rings:
     def upto(self, seq: int) -> Rings:
         """The rings as they were when that event was the last."""
         other = Rings()
-        for mine, theirs in ((self._all, other._all), (self._normal, other._normal), (self._notable, other._notable)):
-            theirs.cut_from(mine, seq)
+        other._all, other._normal, other._notable = self._all.upto(seq), self._normal.upto(seq), self._notable.upto(seq)
         if self._last:
-            for event in other._normal._events:
-                if event[3] == _REPEATS:
-                    other._last[(event[5], event[6])] = event[1]
+            other._last = other._refused_of_late()
         return other
+
+    def _refused_of_late(self) -> dict[tuple[str, int], int]:
+        """When each partition last refused anything, as far as that still makes a series with what comes."""
+        ring = self._normal
+        found: dict[tuple[str, int], int] = {}
+        for index in range(ring.total - 1, ring.first - 1, -1):
+            event = ring.at(index)
+            if event[1] < self._all.at(self._all.total - 1)[1] - SERIES:
+                break
+            if event[3] == _REPEATS:
+                found.setdefault((event[5], event[6]), event[1])
+        return found
 
     def of(self, level: int) -> Ring:
         """The ring of that level and above."""
