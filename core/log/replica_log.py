@@ -6,7 +6,7 @@ records extends the last run, so an append of ten million costs what one of ten 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 from core import errors
@@ -44,7 +44,7 @@ class ReplicaLog:
         high_watermark: exclusive bound of what this replica knows to be committed.
         log_start: first offset that may be read; what segments hold below it waits to be deleted.
         epochs: the leader-epoch cache.
-        starts, terms: the runs, in offset order, from the first segment's base on.
+        starts, terms: the runs, in offset order, from the first segment's base on: values, like `bases`, that whoever keeps them shares.
         tail: the last run's term; None of an empty log.
         config: when it rolls, flushes, and what it retains; set by `configure`.
         bases: the segments known so far (`segments.roll`); None: one, from the first offset.
@@ -66,11 +66,11 @@ class ReplicaLog:
         self.high_watermark = 0
         self.log_start = 0
         self.epochs = LeaderEpochCache()
-        self.starts: list[int] = []
-        self.terms: list[Term] = []
+        self.starts: tuple[int, ...] = ()
+        self.terms: tuple[Term, ...] = ()
         self.tail: Term | None = None
         self.config: LogConfig = DEFAULT
-        self.bases: list[int] | None = None
+        self.bases: tuple[int, ...] | None = None
         self.recovery_point = 0
         self.flush_at: int | None = None
         self.last_flush = 0
@@ -108,8 +108,8 @@ class ReplicaLog:
 
     def _extend(self, term: Term, end: int) -> None:
         if term is not self.tail:
-            self.starts.append(self.leo)
-            self.terms.append(term)
+            self.starts = (*self.starts, self.leo)
+            self.terms = (*self.terms, term)
             self.tail = term
             if self.keeps_epochs:
                 self.epochs.assign(term.epoch, self.leo)
@@ -241,11 +241,9 @@ class ReplicaLog:
             self.truncate_fully_and_start_at(offset)
             return True
         bases = segments.roll(self)
-        while len(bases) > 1 and bases[-1] > offset:
-            bases.pop()
-        while self.starts and self.starts[-1] >= offset:
-            self.starts.pop()
-            self.terms.pop()
+        self.bases = bases[: max(1, bisect_right(bases, offset))]
+        left = bisect_left(self.starts, offset)
+        self.starts, self.terms = self.starts[:left], self.terms[:left]
         self.tail = self.terms[-1] if self.terms else None
         self.leo = offset
         self.epochs.truncate_from_end(offset)
@@ -260,9 +258,7 @@ class ReplicaLog:
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and go on from an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
-        self.starts.clear()
-        self.terms.clear()
-        self.tail = None
+        self.starts, self.terms, self.tail = (), (), None
         self.epochs.clear()
         self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
         self.bases = None
@@ -295,13 +291,10 @@ class ReplicaLog:
         """Forget what lies in deleted segments; the log start is at least where the first segment begins."""
         count = bisect_right(self.starts, offset)
         if count == len(self.starts) and offset >= self.leo:
-            self.starts.clear()
-            self.terms.clear()
-            self.tail = None
+            self.starts, self.terms, self.tail = (), (), None
         elif count:
-            del self.starts[: count - 1]
-            del self.terms[: count - 1]
-            self.starts[0] = max(self.starts[0], offset)
+            self.starts = (max(self.starts[count - 1], offset), *self.starts[count:])
+            self.terms = self.terms[count - 1 :]
         if offset > self.log_start:
             self.log_start = offset
             self.epochs.truncate_from_start(offset)

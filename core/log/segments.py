@@ -29,31 +29,31 @@ class Deleted(NamedTuple):
     rule: str
 
 
-def roll(log: ReplicaLog) -> list[int]:
+def roll(log: ReplicaLog) -> tuple[int, ...]:
     """The base offsets of a log's segments, rolled up to its end (`UnifiedLog#maybeRoll`, `LogSegment#shouldRoll`).
 
     A batch begins the next segment if the active one is not empty and would grow past segment.bytes, or its first batch is
     older by more than segment.ms. A roll flushes what is before it: the recovery point moves to the new base.
     """
-    bases = log.bases
-    if bases is None:
-        bases = log.bases = [log.first_offset]
-    _roll_on(log, bases)
+    bases = _rolled(log)
+    if len(bases) > 1:
+        log.bases = bases
     if bases[-1] > log.recovery_point:
         log.recovery_point = bases[-1]
     return bases
 
 
-def known(log: ReplicaLog) -> tuple[list[int], int]:
+def known(log: ReplicaLog) -> tuple[tuple[int, ...], int]:
     """The base offsets and the recovery point that `roll` would find, for who only looks: the log stays as it is."""
-    bases = [log.first_offset] if log.bases is None else log.bases.copy()
-    _roll_on(log, bases)
+    bases = _rolled(log)
     return bases, max(log.recovery_point, bases[-1])
 
 
-def _roll_on(log: ReplicaLog, bases: list[int]) -> None:
-    """Add the bases of the segments that began since the last one known."""
+def _rolled(log: ReplicaLog) -> tuple[int, ...]:
+    """The bases known, and those of the segments that began since."""
     config = log.config
+    bases = (log.first_offset,) if log.bases is None else log.bases
+    new: list[int] = []
     base = bases[-1]
     used, since = 0, -1
     for run in log.physical_runs(base):
@@ -71,8 +71,9 @@ def _roll_on(log: ReplicaLog, bases: list[int]) -> None:
                 at = run.end
             else:
                 base = at = max(at, term.batch(first).base)
-                bases.append(base)
+                new.append(base)
                 used, since = 0, -1
+    return (*bases, *new) if new else bases
 
 
 def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
@@ -95,20 +96,20 @@ def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
         if count:
             end = _end(log, bases, count - 1)
             deleted.append(Deleted(bases[0], end, count, rule))
-            log.bases = bases[count:] or [log.leo]
+            log.bases = bases[count:] or (log.leo,)
             log.drop_below(log.bases[0])
     return deleted
 
 
-def _end(log: ReplicaLog, bases: list[int], number: int) -> int:
+def _end(log: ReplicaLog, bases: tuple[int, ...], number: int) -> int:
     return bases[number + 1] if number + 1 < len(bases) else log.leo
 
 
-def _below_log_start(log: ReplicaLog, bases: list[int], now: int) -> int:
+def _below_log_start(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
     return sum(1 for base in bases[1:] if base <= log.log_start)
 
 
-def _too_large(log: ReplicaLog, bases: list[int], now: int) -> int:
+def _too_large(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
     limit = log.config.retention_bytes
     if limit < 0:
         return 0
@@ -120,7 +121,7 @@ def _too_large(log: ReplicaLog, bases: list[int], now: int) -> int:
     return len(bases)
 
 
-def _too_old(log: ReplicaLog, bases: list[int], now: int) -> int:
+def _too_old(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
     limit = log.config.retention_us
     if limit < 0:
         return 0

@@ -43,16 +43,16 @@ def test_a_segment_is_closed_before_it_grows_past_segment_bytes() -> None:
     log, term = log_with(segment_bytes=250), Term(0, 1)
     for _ in range(5):
         grow(log, term)
-    assert segments.roll(log) == [0, 2, 4]
+    assert segments.roll(log) == (0, 2, 4)
     grow(log, term, 10)
-    assert segments.roll(log) == [0, 2, 4, 5], "a batch larger than a segment has one for itself"
+    assert segments.roll(log) == (0, 2, 4, 5), "a batch larger than a segment has one for itself"
 
 
 def test_a_segment_is_closed_when_its_first_batch_is_older_than_segment_ms() -> None:
     log, term = log_with(segment_us=1_000), Term(0, 1)
     for at in (0, 1_000, 1_001, 2_001, 2_002):
         grow(log, term, at=at)
-    assert segments.roll(log) == [0, 2, 4]
+    assert segments.roll(log) == (0, 2, 4)
 
 
 def test_boundaries_do_not_depend_on_when_they_are_asked_for() -> None:
@@ -85,7 +85,7 @@ def test_other_settings_hold_from_their_change_on() -> None:
     log.configure(LogConfig(segment_bytes=3 * SIZE))
     for _ in range(5):
         grow(log, term)
-    assert segments.roll(log) == [0, 2, 4, 7]
+    assert segments.roll(log) == (0, 2, 4, 7)
 
 
 # --- flushing ------------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def test_a_log_is_flushed_where_a_segment_is_closed() -> None:
     segments.roll(log)
     assert log.recovery_point == 4
     log.truncate_to(3)
-    assert (log.recovery_point, segments.roll(log)) == (3, [0, 2])
+    assert (log.recovery_point, segments.roll(log)) == (3, (0, 2))
 
 
 def test_flush_messages_flushes_after_so_many_records() -> None:
@@ -172,7 +172,7 @@ def test_prd_30_no_segment_at_or_above_the_high_watermark_is_deleted() -> None:
         log.delete_old_segments(1_000)
         assert log.log_start <= high_watermark
         assert log.log_start == (high_watermark // 7 * 7 if high_watermark < 100 else 100)
-    assert (segments.roll(log), log.size, log.runs()) == ([100], 0, ())
+    assert (segments.roll(log), log.size, log.runs()) == ((100,), 0, ())
     grow(log, term)
     assert (log.read(100, 101, 10**6)[0].start, log.epochs.entries()) == (100, ((0, 100),))
 
