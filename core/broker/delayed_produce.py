@@ -62,14 +62,11 @@ def complete_delayed_produce(partition: Partition) -> None:
 
 def expire_delayed_produce(partition: Partition) -> None:
     """Time out the writes whose request timeout is over (`DelayedProduce#onExpiration`), each by its own."""
-    now, delayed = partition.broker.journal.now, partition.delayed
-    if partition.broker.journal.moved is not None:
-        partition.broker.journal.moved.append(partition)
-    if partition.produce_timer_due > now:
-        return  # armed anew for an earlier deadline, which has passed
-    partition.produce_timer_due = -1
+    journal, delayed = partition.broker.journal, partition.delayed
     if not delayed:
         return
+    journal.moves(partition)
+    now = journal.now
     partition.delayed = left = deque(waiting for waiting in delayed if waiting.deadline > now)
     for waiting in delayed:
         if waiting.deadline <= now:
@@ -80,6 +77,7 @@ def expire_delayed_produce(partition: Partition) -> None:
 
 def _expire_produce_at(partition: Partition, deadline: int) -> None:
     """Have writes that wait timed out at a deadline, unless that is arranged for earlier already."""
-    if not 0 <= partition.produce_timer_due <= deadline:
+    now = partition.broker.journal.now
+    if not now < partition.produce_timer_due <= deadline:
         partition.produce_timer_due = deadline
-        partition.broker.timer(deadline - partition.broker.journal.now, "produce-expiry", partition.tp)
+        partition.broker.timer(deadline - now, "produce-expiry", partition.tp)
