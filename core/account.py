@@ -188,10 +188,6 @@ class Account:
             self.journal.stirred = True
         return account
 
-    def _moves(self, tp: TopicPartition) -> None:
-        if self.journal.moved is not None:
-            self.journal.moved.append(tp)
-
     # --- totals ----------------------------------------------------------------------------------------------------
 
     @property
@@ -269,7 +265,7 @@ class Account:
     def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
         """A producer was told that a batch is in."""
         account = self.of(tp)
-        self._moves(tp)
+        self.journal.moves(tp)
         held = account.acked.get(term)
         if held is None:
             held = account.acked[term] = Intervals()
@@ -282,7 +278,7 @@ class Account:
     def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
         """A consumer was given records."""
         account = self.of(tp)
-        self._moves(tp)
+        self.journal.moves(tp)
         for stretch in stretches:
             held = account.read.get(stretch.term)
             if held is None:

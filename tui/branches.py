@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from array import array
 from bisect import bisect_left, insort
@@ -24,11 +25,17 @@ if TYPE_CHECKING:
 FIRST_NAME: Final = "main"
 """What the branch that a session begins on is called."""
 
-KEEP_EVERY: Final = 64
+KEEP_EVERY: Final = 32
 """Steps between two keyframes at least; it doubles whenever there are too many."""
 
-KEEP_SHARE: Final = 0.05
+KEEP_SHARE: Final = 0.055
 """The share of its time that a session may spend on keyframes that share what the last whole one was made of."""
+
+KEEP_AWAY: Final = 0.016
+"""Seconds that they are apart at most, so that no way back is longer than a frame, ..."""
+
+KEEP_SHARE_MOST: Final = 0.1
+"""... as long as that takes no more than this share."""
 
 KEEP_SHARE_WHOLE: Final = 0.03
 """The same of whole ones: the first, and those after something else than plain replication."""
@@ -158,8 +165,11 @@ class Keeper:
     def __init__(self) -> None:
         self.kept: list[Kept] = []
         self._every = KEEP_EVERY
+        self._of: ClusterLike | None = None  # what the next is of
+        self._large = False
         self._objects = 0
         self._due = [0.0, 0.0]  # of the process's CPU time: for a whole one, and for one that shares
+        self._charged = [math.inf, math.inf]  # what the last one was taken to cost
         self._off = False
 
     def offer(self, tape: Tape, *, seen: bool = True) -> None:
@@ -167,22 +177,29 @@ class Keeper:
         if self._off or self._has_near(tape.steps):
             return
         started = time.process_time()
-        shares = isinstance(tape.cluster, Cluster) and keyframe.shares(tape.cluster)
+        shares = type(tape.cluster) is Cluster and keyframe.shares(tape.cluster)
         if started < self._due[shares]:
             return
-        large = _replicas(tape.cluster) > KEEP_REPLICAS
+        if self._of is not tape.cluster:
+            self._of, self._large = tape.cluster, _replicas(tape.cluster) > KEEP_REPLICAS
+        large = self._large
         if large and seen and not shares:
             return
         course = tape.course.keep()
         if course is None:
             self._off = True
             return
+        kept = Kept(tape.position, tuple(tape.acts[: tape.done]), course, tape.ends, len(tape.ends), tape.acted)
+        if not self.kept or tape.steps >= self.kept[-1].position.steps:
+            self.kept.append(kept)
+        else:
+            insort(self.kept, kept, key=_steps)
         ended = time.process_time()
         share = (KEEP_SHARE_SEEN if seen else KEEP_SHARE_LARGE) if large else KEEP_SHARE if shares else KEEP_SHARE_WHOLE
         size = course.keyframe.weight if shares else len(course.keyframe)
-        self._due[shares] = ended + min(ended - started, KEEP_COST * size) / share  # the first one takes longer
-        kept = Kept(tape.position, tuple(tape.acts[: tape.done]), course, tape.ends, len(tape.ends), tape.acted)
-        insort(self.kept, kept, key=_steps)
+        cost = min(ended - started, KEEP_COST * size, 2 * self._charged[shares])  # the first takes longer, and some in between
+        self._charged[shares] = cost
+        self._due[shares] = ended + (max(cost / KEEP_SHARE_MOST, min(cost / share, KEEP_AWAY)) if share == KEEP_SHARE else cost / share)
         self._objects += size
         if large:
             self._thin_out_far_ones()
@@ -198,8 +215,11 @@ class Keeper:
 
     def _has_near(self, steps: int) -> bool:
         """Whether a keyframe was taken fewer steps away than they are kept apart."""
-        at = bisect_left(self.kept, steps, key=_steps)
-        return any(abs(steps - kept.position.steps) < self._every for kept in self.kept[max(at - 1, 0) : at + 1])
+        kept = self.kept
+        if not kept or steps >= kept[-1].position.steps + self._every:
+            return False
+        at = bisect_left(kept, steps, key=_steps)
+        return any(abs(steps - each.position.steps) < self._every for each in kept[max(at - 1, 0) : at + 1])
 
     def _weigh(self) -> int:
         wholes = {id(kept.course.keyframe.whole): len(kept.course.keyframe) for kept in self.kept}

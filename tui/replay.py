@@ -26,6 +26,9 @@ _LOOK_AT_THE_CLOCK: Final = 64
 NEAR: Final = 1_000
 """Steps, or events, that are gone at once."""
 
+OBJECTS_A_STEP: Final = 8
+"""Objects that are made anew of a keyframe in the time of a step, or of an event."""
+
 
 @attrs.frozen(repr=False)
 class Known(SpelledOut):
@@ -73,13 +76,14 @@ class Goal(SpelledOut):
         return None
 
     def is_near(self, kept: Kept, keeper: Keeper, known: Known) -> bool:
-        """Whether the way from a kept cluster is so short that it can be gone at once."""
+        """Whether the way from a kept cluster is so short that it can be gone at once, or no longer than to make a new cluster takes."""
+        near = max(NEAR, len(kept.course.keyframe) // OBJECTS_A_STEP)
         if self.position is not None:
-            return self.position.steps - kept.position.steps <= NEAR
+            return self.position.steps - kept.position.steps <= near
         if self.seq >= 0:
-            return self.seq - kept.position.seq <= NEAR
+            return self.seq - kept.position.seq <= near
         later = [known.place[0], *(one.position.steps for one in keeper.kept if one.position.time > self.time)]
-        return min(later) - kept.position.steps <= NEAR
+        return min(later) - kept.position.steps <= near
 
     def _not_past(self, position: Position) -> bool:
         if self.position is not None:

@@ -29,8 +29,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     if size > log.config.max_message_bytes * records:
         broker.refuse_produce(sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
         return
-    if journal.moved is not None:
-        journal.moved.append(partition)
+    journal.moves(partition)
     if producer_id >= 0 and not _takes_sequence(partition, sender, request):
         return
     term, account = partition.term, partition.account

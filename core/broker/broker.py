@@ -521,8 +521,8 @@ class Broker(Node):
         self.timer(self.recovery_point_interval, "log-checkpoint")
         count = len(self.disk.touched)
         if count:
-            self.journal.moved = None
-            self.disk.checkpoint_recovery_points()
+            for tp in self.disk.checkpoint_recovery_points():
+                self.journal.moves(tp)
             self.journal.emit(events.RecoveryPointsCheckpointed.kind, self.id, count)
 
     def _log_start_checkpoint_due(self, _: object) -> None:

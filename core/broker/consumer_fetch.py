@@ -42,7 +42,7 @@ class DelayedConsumerFetch:
 
     def park(self) -> None:
         """Wait at every partition of the fetch."""
-        self._moves()
+        self.broker.journal.moves(self.request.partitions)
         for tp, _, _ in self.request.partitions:
             partition = self.broker.partitions[tp]
             partition.consumers[self] = None
@@ -61,13 +61,9 @@ class DelayedConsumerFetch:
         if not self.done:
             self._finish(self.read())
 
-    def _moves(self) -> None:
-        if self.broker.journal.moved is not None:
-            self.broker.journal.moved.append(self.request.partitions)
-
     def _finish(self, answer: ConsumerFetchResponse) -> None:
         self.done = True
-        self._moves()
+        self.broker.journal.moves(self.request.partitions)
         for tp, _, _ in self.request.partitions:
             partition = self.broker.partitions.get(tp)
             if partition is not None:

@@ -181,13 +181,18 @@ class Disk:
         self.changed.clear()
         return count
 
-    def checkpoint_recovery_points(self) -> None:
-        """Write the recovery points of logs that grew (`LogManager#checkpointLogRecoveryOffsets`)."""
+    def checkpoint_recovery_points(self) -> list[TopicPartition]:
+        """Write the recovery points of logs that grew (`LogManager#checkpointLogRecoveryOffsets`); returns where a segment was found to begin."""
+        rolled = []
         for tp in self.touched:
             log = self.logs[tp]
+            before = log.bases, log.recovery_point
             segments.roll(log)
+            if (log.bases, log.recovery_point) != before:
+                rolled.append(tp)
             self.recovery_points[tp] = log.recovery_point
         self.touched.clear()
+        return rolled
 
     def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
         """Flush the logs that were not for flush.ms (`LogManager#flushDirtyLogs`); returns each with the offset it was flushed from."""

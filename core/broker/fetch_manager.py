@@ -235,8 +235,7 @@ class FetchManager:
             or self.broker_epoch_is_stale(request)
         )
         entries = self.within_quota(session, None)
-        if self.broker.journal.moved is not None:
-            self.broker.journal.moved.append(entries)
+        self.broker.journal.moves(entries)
         for entry in entries:
             run = None if general else steady.read_run(entry, request, budget)
             if run is not None:

@@ -272,8 +272,7 @@ class Fetcher:
                 log = partition.log
                 epoch = log.epochs.latest_epoch if broker.release.truncation is Truncation.ON_FETCH else NO_EPOCH
                 state.sent_epoch = state.leader_epoch
-                if broker.journal.moved is not None:
-                    broker.journal.moved.append(tp)
+                broker.journal.moves(tp)
                 changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
         if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
             return False

@@ -58,8 +58,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     undecided: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []  # looked at before it was clear that the answer goes now
     news: list[FetchedPartition | FetchedRun] = []
     entries = list(dirty.values()) if broker.leader_quota is None else manager.within_quota(session, request)
-    if journal.moved is not None:
-        journal.moved.append(entries)
+    journal.moves(entries)
     seq = journal.seq
     part: FetchedRun
     for entry in entries:
@@ -212,8 +211,7 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
     tells_epoch = broker.release.truncation is Truncation.ON_FETCH
     moved: list[AskedPartition] = []
     parts: tuple[Any, ...] = response.partitions
-    if journal.moved is not None:
-        journal.moved.append(parts)
+    journal.moves(parts)
     for part in parts:
         run: FetchedRun = part  # the general form has as many fields, of the same types, and never a term
         tp, _, offset, term, high_watermark, log_start, end, _, cause = run

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 Sink = Callable[[tuple], None]
 """Takes one event tuple; called in order."""
@@ -17,6 +18,10 @@ def nobody(event: tuple) -> None:
     """The sink of a cluster that nobody watches: whoever emits much need not make the tuples."""
 
 
+unasked: Final[Callable[[Any], None]] = deque[Any](maxlen=0).append
+"""Takes in what moves where no keyframe asks for it."""
+
+
 class Journal:
     """The recorder of one cluster.
 
@@ -26,12 +31,13 @@ class Journal:
         cause: seq of the event that led to what is being handled, set by whoever dispatches.
         sink: where the tuples go.
         stirred: something else than plain replication has happened since the last keyframe (`core.sim.moving`).
-        moved: in which partitions plain replication has happened since then; None: perhaps in all.
+        moves: is told, in the step in which it happens, where plain replication moves what (`core.sim.moving.places_of` says in which forms).
+        moved: what it was told since the last keyframe, if that can be shared.
         changed: objects, by id, that are not what they were at the last whole keyframe, though nothing was stirred.
         keyframed: what that keyframe was made of; None before the first.
     """
 
-    __slots__ = ("cause", "changed", "keyframed", "moved", "now", "seq", "sink", "stirred")
+    __slots__ = ("cause", "changed", "keyframed", "moved", "moves", "now", "seq", "sink", "stirred")
 
     def __init__(self, sink: Sink = nobody) -> None:
         self.seq = 0
@@ -39,7 +45,8 @@ class Journal:
         self.cause = 0
         self.sink = sink
         self.stirred = True
-        self.moved: list[Any] | None = None
+        self.moves: Callable[[Any], None] = unasked
+        self.moved: list[Any] = []
         self.changed: dict[int, object] = {}
         self.keyframed: Any = None
 

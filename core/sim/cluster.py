@@ -26,7 +26,7 @@ from core.settings import Settings, setting_named
 from core.sim import deeds, keyframe, observe
 from core.sim.exposure import Exposure
 from core.sim.keyframe import Keyframe
-from core.sim.moving import MOST_MOVED, PLAIN, PLAIN_TIMERS
+from core.sim.moving import MOST_MOVED, PLAIN, PLAIN_TIMERS, gather
 from core.sim.network import Network
 from core.sim.planes import plane_of
 from core.sim.quiet import QuietRounds
@@ -169,10 +169,11 @@ class Cluster:
     def _handle(self, entry: Entry) -> None:
         journal = self.journal
         journal.now, _, name, sender, connection, message, cause = entry
-        if type(message) not in PLAIN and (type(message) is not Timer or message.name not in PLAIN_TIMERS):
-            journal.stirred = True
-        if journal.moved is not None and len(journal.moved) > MOST_MOVED:
-            journal.moved = None
+        if type(message) not in PLAIN:
+            if type(message) is not Timer or message.name not in PLAIN_TIMERS:
+                journal.stirred = True
+            elif len(journal.moved) > MOST_MOVED:
+                gather(journal)
         if name in self.paused:
             self.paused[name][1].append(entry)
             journal.stirred = True

@@ -58,8 +58,7 @@ class Exposure:
         """The committed offsets that some electable broker lacks now."""
         account = self._cluster.account.of(tp)
         account.fold()
-        if self._cluster.journal.moved is not None:
-            self._cluster.journal.moved.append(tp)
+        self._cluster.journal.moves(tp)
         exposed = Intervals()
         registration = self._cluster.controller.replication.partitions.get(tp)
         brokers = self._cluster.brokers

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from core.journal.recorder import Journal, Sink, nobody
 from core.sim import kinds
 from core.sim.kinds import CONSTANT, Kind, State, kind_of
-from core.sim.moving import Row, groups_of, is_plain, moved, roots_of
+from core.sim.moving import Row, groups_of, is_plain, listen, passing_of, places_of, roots_of, suffices
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 
 class Base:
-    """A cluster's state at a whole keyframe, and what may move without another one.
+    """A cluster's state at a whole keyframe, and what may move without another one; whether that `suffices` until somebody stirs it.
 
     Attributes:
         objects, states: all objects, but for those reached through `roots` only, and what each held.
@@ -45,23 +45,23 @@ class Base:
         again: objects, by id, that are taken anew because they have changed since.
     """
 
-    __slots__ = ("_state_of", "again", "groups", "known", "objects", "places", "roots", "rows", "states", "tuples")
+    __slots__ = ("_state_of", "again", "groups", "known", "objects", "places", "roots", "rows", "states", "suffices", "tuples")
 
     def __init__(self, cluster: Cluster, former: Base | None) -> None:
         self.roots = roots_of(cluster)
         self.groups, self.places = groups_of(cluster)
-        self.known = set(map(id, self.roots))
+        self.suffices = suffices(cluster)
+        later = [*self.roots, *passing_of(cluster)]
+        self.known = set(map(id, later))
         walk = Walk(self.known, [cluster])
         self.objects, self.states, self.tuples = walk.objects, walk.states(), walk.tuples
-        self.known.difference_update(map(id, self.roots))
+        self.known.difference_update(map(id, later))
         self.again: dict[int, Any] = {}
         self._state_of: dict[int, State] = {}
         self.rows: list[Row] = [()] * len(self.groups)
         if former is not None:
             self._share(former)
-        journal = cluster.journal
-        journal.keyframed, journal.stirred, journal.moved = self, False, None
-        journal.changed.clear()
+        listen(cluster.journal, self)
 
     def _share(self, former: Base) -> None:
         """What an object held at the last whole keyframe already is kept once."""
@@ -184,7 +184,7 @@ def _kind(each: Any) -> Kind:
 
 def shares(cluster: Cluster) -> bool:
     """Whether a keyframe of a cluster would now share with the last one all but what has moved, and so be quickly taken."""
-    return cluster.journal.keyframed is not None and is_plain(cluster)
+    return is_plain(cluster)
 
 
 @_collector_rests
@@ -196,13 +196,16 @@ def take(cluster: Cluster) -> Keyframe:
     """
     journal = cluster.journal
     base: Base | None = journal.keyframed
-    if base is None or not is_plain(cluster) or len(base.again) * 8 > len(base.objects):
+    if base is None or not shares(cluster) or len(base.again) * 8 > len(base.objects):
         base = Base(cluster, base)
-    elif journal.changed:
+        moved: Iterable[int] = base.places.values()
+    else:
+        moved = places_of(journal.moved, base.places)
+    if journal.changed:
         base.again = base.again | journal.changed
         journal.changed.clear()
     known, again = base.known, base.again
-    stay = known.intersection(again)
+    stay = known.intersection(again) if again else again
     walk = Walk(known, [*base.roots, *again.values()])
     visit, groups = walk.visit, base.groups
     rows = base.rows.copy()
@@ -211,7 +214,7 @@ def take(cluster: Cluster) -> Keyframe:
             group = groups[at]
             rows[at] = group.reader.take(group.objects, known, visit)
         weight = at
-        for at in moved(journal, base.places):
+        for at in moved:
             group = groups[at]
             row = group.reader.take(group.objects, known, visit)
             if row != rows[at]:
@@ -222,7 +225,8 @@ def take(cluster: Cluster) -> Keyframe:
         known.difference_update(map(id, walk.objects))
         known.difference_update(map(id, walk.tuples))
         known.update(stay)
-    base.rows, journal.moved = rows, []
+    base.rows = rows
+    listen(journal, base)
     return Keyframe(journal, base, walk.objects, states, weight + len(states) + len(rows) // 16)
 
 
@@ -283,7 +287,7 @@ def go_back(cluster: Cluster, keyframe: Keyframe, sink: Sink | None = None) -> N
         for each, state in zip(base.objects, base.states, strict=True):
             _kind(each).back(each, state)
     else:
-        others = dict.fromkeys(range(len(groups) - len(base.places))) | dict.fromkeys(moved(journal, base.places))
+        others = dict.fromkeys(range(len(groups) - len(base.places))) | places_of(journal.moved, base.places)
         others |= dict.fromkeys(compress(range(len(rows)), map(is_not, rows, base.rows)))
         for each in (*base.again.values(), *journal.changed.values()):
             if id(each) not in keyframe._again and id(each) in base.known:
@@ -294,8 +298,7 @@ def go_back(cluster: Cluster, keyframe: Keyframe, sink: Sink | None = None) -> N
         group = groups[at]
         group.reader.back(group.objects, rows[at])
     base.rows, base.again = rows, keyframe._again
-    journal.keyframed, journal.stirred, journal.moved = base, False, []
-    journal.changed.clear()
+    listen(journal, base)
     _stand(cluster, keyframe, sink)
 
 

@@ -22,13 +22,13 @@ from core.broker.fetcher import PartitionFetchState
 from core.broker.partition import Partition
 from core.broker.replica import Replica
 from core.clients.consumer import Consumer
-from core.clients.producer import Producer
+from core.clients.producer import Producer, ProducerBatch
 from core.clock import Clock
 from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
 from core.controller.registration import PartitionRegistration
 from core.ids import TopicPartition
 from core.intervals import Intervals
-from core.journal.recorder import Journal, nobody
+from core.journal.recorder import Journal, nobody, unasked
 from core.log.leader_epoch_cache import LeaderEpochCache
 from core.log.log_config import LogConfig
 from core.log.replica_log import ReplicaLog
@@ -56,7 +56,7 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
             "under_min_isr",
         }
     ),
-    ReplicaLog: frozenset({"keeps_epochs", "leo", "high_watermark", "log_start", "config", "recovery_point", "flush_at", "last_append"}),
+    ReplicaLog: frozenset({"keeps_epochs", "leo", "high_watermark", "log_start", "config", "recovery_point", "flush_at", "last_append", "starts", "bases"}),
     Replica: frozenset(
         {"broker", "leo", "log_start", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "broker_epoch"}
     ),
@@ -74,6 +74,11 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
     FutureReplica: frozenset({"dir", "leo"}),
     LogDir: frozenset({"directory_id", "online", "repaired"}),
     Term: frozenset({"epoch", "leader", "bytes"}),
+    ProducerBatch: frozenset(
+        {
+            "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "producer_epoch", "sent_at", "sent_to", "sequence", "tp",
+        }
+    ),
     PartitionAccount: frozenset(
         {
             "accepted", "committed_end", "registered_leader", "elected_by", "acked_count", "lost_count", "duplicated", "leader",
@@ -85,7 +90,7 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
 
 OWNED: Final[dict[type, dict[str, str]]] = {
     Partition: {"remotes": "dict", "sessions": "dict", "consumers": "map", "delayed": "deque"},
-    ReplicaLog: {"starts": "constants", "bases": "constants", "terms": "list", "epochs": "epochs"},
+    ReplicaLog: {"epochs": "epochs"},
     FetchSession: {"partitions": "dict", "dirty": "dirty"},
     Intervals: {"starts": "constants", "ends": "constants"},
     PartitionAccount: {"acked": "intervals", "read": "intervals", "lost": "intervals", "committed": "intervals", "dooms": "list"},
@@ -374,7 +379,8 @@ class OfJournal(Kind):
 
     def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
         new.seq, new.now, new.cause = state
-        new.sink, new.stirred, new.moved, new.changed, new.keyframed = nobody, True, None, {}, None
+        new.sink, new.stirred, new.changed, new.keyframed = nobody, True, {}, None
+        new.moves, new.moved = unasked, []
 
     def back(self, each: Any, state: State) -> None:
         each.seq, each.now, each.cause = state

@@ -19,7 +19,7 @@ from core.broker.partition import Partition
 from core.clients.producer import Producer
 from core.controller.controller import Controller
 from core.ids import TopicPartition
-from core.journal.recorder import Journal
+from core.journal.recorder import Journal, unasked
 from core.messages import (
     ConsumerFetchRequest,
     ConsumerFetchResponse,
@@ -54,14 +54,17 @@ PLAIN_TIMERS: Final[frozenset[str]] = frozenset(
 )  # fmt: skip
 """Timers likewise; the last line is of clients."""
 
-MOST_MOVED: Final = 1_000
-"""Messages of which it is remembered which partitions they moved, at most: after that a keyframe looks at all."""
+TOGETHER: Final = 8
+"""Fetch sessions and fetchers that are read together, at most: what reads more at once would take long to write out."""
+
+MOST_MOVED: Final = 256
+"""What was told of movements is gathered to places at a timer when it is more than so many messages: they need not be held longer."""
 
 Fields = tuple[tuple[str, str], ...]
 """Names, and what each holds: `plain` constants, `one` an object or None, `new` one that may be new, `grown` a list that only grows,
-`lengths` lists of that sort by key, `copied` a list or dict of constants, `queues` of a producer; or a container as
-`core.sim.kinds.OWNED` has it. An empty name is the object itself, a list or dict: `keys` an ordered set of constants, `flat` constants by
-constants, `values` objects or tuples by constants, `fresh` the same if they may be new, `agenda` a list of tuples."""
+`lengths` lists of that sort by key, `queues` of a producer; or a container as `core.sim.kinds.OWNED` has it. A container that is
+never replaced is filled again: `listed` a list of constants, `flat` constants by constants; an empty name is the object itself, a list
+or dict: `keys` an ordered set of constants, `values` objects or tuples by constants, `fresh` the same if they may be new, `agenda` a list of tuples."""
 
 
 def _plain(*names: str) -> Fields:
@@ -76,12 +79,10 @@ SPECS: Final[dict[str, Fields]] = {
     ),
     "follower": (("consumers", "map"),),
     "log": (
-        *_plain("leo", "high_watermark", "last_append", "recovery_point", "flush_at"),
-        ("bases", "constants"),
-        ("starts", "constants"),
-        ("terms", "list"),
+        *_plain("leo", "high_watermark", "last_append", "recovery_point", "flush_at", "bases", "starts"),
+        *_plain("epochs._epochs", "epochs._starts"),
+        ("terms", "one"),
         ("tail", "one"),
-        ("epochs", "epochs"),
     ),
     "fetch-state": _plain("sent_epoch", "checked", "steady", "leader_high_watermark"),
     "replica": (
@@ -118,30 +119,23 @@ SPECS: Final[dict[str, Fields]] = {
     "zookeeper-session": _plain("last_heard"),
     "client": (
         *_plain("incarnation", "clock", "by_hand", "_correlation", "_next_broker", "_asking", "_metadata_correlation", "_wait_armed"),
-        ("leaders", "copied"),
-        ("_reconnect", "copied"),
+        ("leaders", "listed"),
+        ("_reconnect", "flat"),
     ),
     "producer": (
         *_plain("acks", "rate", "every", "record_bytes", "newer_client", "idempotent", "producer_id", "_id_asked", "last_latency"),
         *_plain("sent", "acked", "failed", "retries", "_batch_id", "_owed", "_next_partition", "_load", "_watching"),
-        *((name, "copied") for name in ("_waiting", "_partition_in_flight", "_muted", "_wakes", "_epochs", "_next_sequence")),
+        ("_waiting", "listed"),
+        *((name, "flat") for name in ("_partition_in_flight", "_muted", "_wakes", "_epochs", "_next_sequence")),
         ("queues", "queues"),
         ("in_flight", "fresh"),
     ),
     "consumer": (
         *_plain("reset", "read", "stopped", "validates", "client_rack", "since"),
+        ("positions", "listed"),
         *(
-            (name, "copied")
-            for name in (
-                "positions",
-                "_read_epochs",
-                "_validated",
-                "_validating",
-                "in_flight",
-                "_backing_off",
-                "_resetting",
-                "_read_replicas",
-            )
+            (name, "flat")
+            for name in ("_read_epochs", "_validated", "_validating", "in_flight", "_backing_off", "_resetting", "_read_replicas")
         ),
     ),
     "parked": (("", "fresh"),),
@@ -191,7 +185,7 @@ class Reader:
                     lines.append(write.get(how, "{x} = {v}").format(v=v, x=x, n=f"v{number - 1}"))
         objects = "".join(f"o{at}, " for at in range(len(specs)))
         row = "".join(f"v{at}, " for at in range(number))
-        scope: dict[str, Any] = {**NAMES, "lengths": back_to_lengths, "queues": queues_of}
+        scope: dict[str, Any] = {**NAMES, "NOTHING": ((), ()), "lengths": back_to_lengths, "queues": queues_of}
         exec(function("take(objects, known, visit)", [f"{objects}= objects", *take, f"return ({', '.join(values)},)"]), scope)
         exec(function("back(objects, row)", [f"{objects}= objects", f"{row}= row", *back]), scope)
         exec(function("fill(objects, row, renewed, find)", [f"{objects}= objects", f"{row}= row", *fill]), scope)
@@ -201,23 +195,21 @@ class Reader:
 
 
 _SIMPLE: Final = ("plain", "one")
+_BY_KEY = "(tuple({x}), tuple({x}.values())) if {x} else NOTHING"
 _TAKE: Final = {
-    "constants": "None if {x} is None else tuple({x})",
-    "deque": "None if {x} is None else tuple({x})",
-    "list": "tuple({x})",
-    "epochs": "({x}._epochs, {x}._starts)",
-    "intervals": "tuple([(t, tuple(y.starts), tuple(y.ends)) for t, y in {x}.items()]) if {x} else ()",
-    "keys": "tuple({x})",
-    "flat": "(tuple({x}), tuple({x}.values()))",
-    "values": "(tuple({x}), tuple({x}.values()))",
+    "deque": "None if {x} is None else tuple({x}) if {x} else ()",
+    "keys": "tuple({x}) if {x} else ()",
+    "listed": "tuple({x}) if {x} else ()",
+    "flat": _BY_KEY,
+    "values": _BY_KEY,
     "agenda": "tuple({x})",
-    "copied": "{x}.copy()",
 }
 _VISIT: Final = {
     "new": "{v} = {x}\nif {v} is not None and id({v}) not in known: visit({v})",
     "map": "{v} = {x}\nif {v}:\n    {v} = (tuple({v}), tuple({v}.values()))\n    for y in {v}[0]:\n        if id(y) not in known: visit(y)\n"
-    "else: {v} = ((), ())",
-    "fresh": "{v} = {x}\n{v} = (tuple({v}), tuple({v}.values()))\nfor y in {v}[1]:\n    if id(y) not in known: visit(y)",
+    "else: {v} = NOTHING",
+    "fresh": "{v} = NOTHING\nif {x}:\n    {v} = (tuple({x}), tuple({x}.values()))\n    for y in {v}[1]:\n        if id(y) not in known: visit(y)",
+    "intervals": "{v} = ()\nif {x}:\n    for t, y in {x}.items(): {v} += ((t, tuple(y.starts), tuple(y.ends)),)",
     "queues": "{v} = {x}\n{v} = (tuple({v}), [(z, tuple(y)) for z, y in {v}.items() if y])\n"
     "for _, z in {v}[1]:\n    for y in z:\n        if id(y) not in known: visit(y)",
     "dirty": "{v} = {x}\nif type({v}) is dict: {v} = (tuple({v}), tuple({v}.values()))\nelif id({v}) not in known: visit({v})",
@@ -230,7 +222,7 @@ _WRITE_BACK: Final = {how: "{x} = " + text for how, text in BACK.items()} | {
     "values": "{x}.clear(); {x}.update(zip(*{v}))",
     "fresh": "{x}.clear(); {x}.update(zip(*{v}))",
     "agenda": "{x}[:] = {v}",
-    "copied": "{x} = {v}.copy()",
+    "listed": "{x}[:] = {v}",
     "queues": "{x} = queues({x}, *{v})",
 }
 _WRITE: Final = {how: "{x} = " + text for how, text in FILL.items()} | {
@@ -243,7 +235,7 @@ _WRITE: Final = {how: "{x} = " + text for how, text in FILL.items()} | {
     "values": "{x}.clear(); {x}.update(zip({v}[0], map(renewed, {v}[1])))",
     "fresh": "{x}.clear(); {x}.update(zip({v}[0], map(renewed, {v}[1])))",
     "agenda": "{x}[:] = map(renewed, {v})",
-    "copied": "{x} = {v}.copy()",
+    "listed": _WRITE_BACK["listed"],
     "queues": "{x} = queues({{}}, {v}[0], [(y, map(renewed, z)) for y, z in {v}[1]])",
 }
 
@@ -284,7 +276,13 @@ class Group:
 
 def is_plain(cluster: Cluster) -> bool:
     """Whether nothing but plain replication has happened since the last keyframe, and rows are enough for that here."""
-    if cluster.journal.stirred or cluster.quorum is not None:
+    journal = cluster.journal
+    return not journal.stirred and journal.keyframed.suffices
+
+
+def suffices(cluster: Cluster) -> bool:
+    """Whether rows are enough for plain replication in a cluster, until somebody stirs it."""
+    if cluster.quorum is not None:
         return False
     return all(broker.leader_quota is None and broker.follower_quota is None for broker in cluster.brokers.values())
 
@@ -331,27 +329,50 @@ def _spec(member: tuple[Any, str]) -> str:
     return member[1]
 
 
-def moved(journal: Journal, places: dict[TopicPartition, int]) -> list[int]:
-    """The places of the partitions that may have moved."""
+def places_of(moved: list[Any], places: dict[TopicPartition, int]) -> dict[int, None]:
+    """The places of the partitions that may have moved, of what a journal was told of that (`Journal.moves`).
+
+    In any of these forms: a leader's partition, a partition's name, what followers' sessions ask, parts of what followers or consumers
+    are told or ask, each with the partition's name first; or places that were gathered.
+    """
+    if len(moved) >= 2 * len(places):
+        return dict.fromkeys(places.values())  # quicker than to look
     found: dict[int, None] = {}
-    if journal.moved is None or len(journal.moved) >= len(places):
-        return list(places.values())
-    for each in journal.moved:
+    for each in moved:
         if type(each) is Partition:
             found[places[each.tp]] = None
         elif type(each) is TopicPartition:
             found[places[each]] = None
-        elif type(each) is list:  # of what followers ask
+        elif type(each) is dict:
+            found.update(each)
+        elif type(each) is list:
             for entry in each:
                 at = places.get(entry.tp)
                 if at is not None:
                     found[at] = None
-        else:  # parts of what followers or consumers are told, or ask
+        else:
             for part in each:
                 at = places.get(part[0])
                 if at is not None:
                     found[at] = None
-    return list(found)
+    return found
+
+
+def gather(journal: Journal) -> None:
+    """Keep of what moved since the last keyframe the places only; nothing, if the next one cannot share with it anyway."""
+    places = {} if journal.stirred else journal.keyframed.places
+    found = places_of(journal.moved, places) if places else {}
+    journal.moved[:] = [found]
+    if len(found) == len(places):
+        journal.moves = unasked
+
+
+def listen(journal: Journal, keyframed: Any) -> None:
+    """From here on the next keyframe may share with one: what moves is noted, and nothing was stirred yet."""
+    journal.keyframed, journal.stirred = keyframed, False
+    journal.changed.clear()
+    journal.moved = []
+    journal.moves = journal.moved.append
 
 
 def _of_broker(broker: Broker) -> Iterator[list[tuple[Any, str]]]:
@@ -361,24 +382,33 @@ def _of_broker(broker: Broker) -> Iterator[list[tuple[Any, str]]]:
         (disk.recovery_points, "flat"), (disk.log_starts, "flat"), (broker.replicas.behind, "keys"),
         (fetches.played, "values"), (broker.replicas.consumer_fetches, "parked"),
     ]  # fmt: skip
-    for session in fetches.sessions.values():
-        yield [(session, "session")]
-    for fetcher in broker.fetcher_manager.fetchers.values():
-        yield [(fetcher, "fetcher"), (fetcher.unsent, "flat"), (fetcher.forgotten, "keys"), (fetcher.preparing, "keys")]
+    sessions, fetchers = [*fetches.sessions.values()], [*broker.fetcher_manager.fetchers.values()]
+    for at in range(0, max(len(sessions), len(fetchers)), TOGETHER):
+        group: list[tuple[Any, str]] = [(session, "session") for session in sessions[at : at + TOGETHER]]
+        for fetcher in fetchers[at : at + TOGETHER]:
+            group += [(fetcher, "fetcher"), (fetcher.unsent, "flat"), (fetcher.forgotten, "keys"), (fetcher.preparing, "keys")]
+        yield group
 
 
 def roots_of(cluster: Cluster) -> list[Any]:
-    """Objects that are taken whole each time, with all that is reached through them only: they come and go, or change as they like."""
+    """Objects that are taken whole each time, with all that is reached through them only: they change as they like."""
     network = cluster.network
     roots: list[Any] = []
-    for client in cluster.clients.values():
-        if isinstance(client, Producer):
-            roots += [*client.in_flight.values(), *(batch for queue in client.queues.values() for batch in queue)]
     for broker in cluster.brokers.values():
-        roots += broker.replicas.consumer_fetches.values()
         roots += [partition.producers for partition in broker.partitions.values() if partition.producers is not None]
     if network.links or not network.plain:
         roots += [network.links, network.random]
     if network.lose_next:
         roots.append(network.lose_next)
     return roots
+
+
+def passing_of(cluster: Cluster) -> list[Any]:
+    """Objects that change too, but come and go: whatever rows still refer to is taken."""
+    passing: list[Any] = []
+    for client in cluster.clients.values():
+        if isinstance(client, Producer):
+            passing += [*client.in_flight.values(), *(batch for queue in client.queues.values() for batch in queue)]
+    for broker in cluster.brokers.values():
+        passing += broker.replicas.consumer_fetches.values()
+    return passing

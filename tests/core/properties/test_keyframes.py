@@ -221,7 +221,7 @@ def constant(value: object) -> bool:
 
 def test_kinds_written_by_hand_know_all_fields() -> None:
     assert set(kinds.slots_of(MetadataLog)) == {"records", "_brokers", "_configs", "_hosted", "_partitions", "_topics"}
-    assert set(kinds.slots_of(Journal)) == {"seq", "now", "cause", "sink", "stirred", "moved", "changed", "keyframed"}
+    assert set(kinds.slots_of(Journal)) == {"seq", "now", "cause", "sink", "stirred", "moves", "moved", "changed", "keyframed"}
     assert kinds.slots_of(QuietDirty) == ["quiet"]
     whole = MetadataLog()
     assert all(value in ([], {}) for name in kinds.slots_of(MetadataLog) for value in [getattr(whole, name)])
