@@ -15,7 +15,7 @@ from core.ids import TopicPartition
 from core.journal.events import DETAIL, KINDS, NOTABLE
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.view import BrokerState, PartitionStatus
+from core.view import BrokerState, PartitionStatus, PartitionView
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.palette import COLOUR
 from tui.panels.account import paint_account
@@ -210,6 +210,17 @@ def test_a_partition_in_full_shows_what_each_replica_believes() -> None:
     assert "0@0 1@5" in lines
     assert "☆●b2" in lines
     assert "-2" in lines
+
+
+def test_replicas_lag_behind_their_leader_or_are_ahead_of_it() -> None:
+    p = partition(replica(2, 12, 12, alive=False, role="offline"), replica(1, 9, 9, role="leader"), replica(3, 8, 8))
+
+    def told(p: PartitionView) -> list[str]:
+        rows = text(paint_partition(p, view_of(p), COLOUR, 110)).splitlines()
+        return [row.split()[3] for row in rows if row.lstrip("★☆●○⊗✕ ").startswith("b") and "0@0" in row]
+
+    assert told(p) == ["+3", "·", "-1"]
+    assert told(attrs.evolve(p, leader=-1)) == ["·", "-3", "-4"]
 
 
 def test_a_broker_in_full() -> None:

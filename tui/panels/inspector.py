@@ -64,9 +64,9 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
     digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
     head = "LEO".rjust(digits) + "  " + "HW".rjust(digits) + "  " + "lag".rjust(7) + "  caught up  epochs@start"
     lines.append(Row().add(" " * 6 + head, paint.muted).strip(width))
-    longest = max((copy.leo for copy in p.copies), default=0)
+    end = next((copy.leo for copy in p.copies if copy.broker == p.leader), max((copy.leo for copy in p.copies), default=0))
     for copy in p.copies:
-        lines.append(_replica(p, copy, paint, digits, longest, width))
+        lines.append(_replica(p, copy, paint, digits, end, width))
     second = Row().add(" ISR ", paint.muted).add(ids(p.isr), paint.text).add(" of ", paint.muted).add(ids(p.replicas), paint.text)
     second.add(f"  min {p.min_isr}", paint.muted)
     if p.elr or p.last_known_elr:
@@ -90,9 +90,9 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
     return lines
 
 
-def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, digits: int, longest: int, width: int) -> Strip:
+def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, digits: int, end: int, width: int) -> Strip:
     marks, style = replica_marks(p, copy, paint)
-    lag = longest - copy.leo
+    ahead = copy.leo - end  # of the leader; while nobody leads, of the longest
     if copy.broker == p.leader:
         ago = "leads"
     elif copy.caught_up_us < 0:
@@ -104,7 +104,7 @@ def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, digits: int, l
     row = Row().add(f" {marks}", style).add(f"{'b' + str(copy.broker):<3}", paint.broker)
     row.add(f"{copy.leo:,}".rjust(digits), paint.number if copy.alive else paint.muted).add("  ", paint.text)
     row.add(f"{copy.hw:,}".rjust(digits), paint.committed if copy.alive else paint.muted).add("  ", paint.text)
-    row.add((f"-{lag:,}" if lag else "·").rjust(7), paint.warn if lag else paint.faint)
+    row.add((f"{ahead:+,}" if ahead else "·").rjust(7), paint.warn if ahead else paint.faint)
     row.add(f"  {ago:<9}  ", paint.muted)
     row.add(" ".join(f"{epoch}@{start}" for epoch, start in copy.epochs[-4:]), paint.muted)
     believes = ""

@@ -35,10 +35,12 @@ class RecordsLost(Event):
     doomed_by: int
 
     def sentence(self) -> str:
+        count = self.to_offset - self.from_offset
+        are, them = ("is", "it") if count == 1 else ("are", "them")
         return (
-            f"LOST: {records(self.to_offset - self.from_offset)} of {name_of(self.topic, self.partition)}, {offsets(self.from_offset, self.to_offset)} "
-            f"of epoch {self.epoch}, acknowledged or read, are not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}; "
-            f"event {self.doomed_by} doomed them"
+            f"LOST: {records(count)} of {name_of(self.topic, self.partition)}, {offsets(self.from_offset, self.to_offset)} "
+            f"of epoch {self.epoch}, acknowledged or read, {are} not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}; "
+            f"event {self.doomed_by} doomed {them}"
         )
 
 
