@@ -128,11 +128,15 @@ class Ask(Answered[Option | None]):
             possible = option.refused is None
             text = Text(no_wrap=True, overflow="ellipsis")
             text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
-            text.append(option.label.ljust(widest + 2), paint.text if possible else paint.key_off)
             note = option.refused or option.note
-            # Where it does not fit it goes on below itself; what is said of an answer is never cut.
-            lines = wrap(note, room) if len(note) > room >= LEAST_ROOM else [note]
-            text.append(("\n" + " " * (widest + 5)).join(lines), paint.muted if possible else paint.key_off)
+            # Where it does not fit it goes on below itself, or below the answer; what is said of an answer is never cut.
+            beside = len(note) <= room or room >= LEAST_ROOM
+            text.append(option.label.ljust(widest + 2 if beside else 0), paint.text if possible else paint.key_off)
+            indent = widest + 5 if beside else 5
+            lines = wrap(note, room if beside else room + widest) if len(note) > room else [note]
+            text.append(
+                ("" if beside else "\n" + " " * indent) + ("\n" + " " * indent).join(lines), paint.muted if possible else paint.key_off
+            )
             rows.append(ListOption(text, id=str(number), disabled=not possible))
         with Vertical(id="box"):
             yield Static(self.question.about, id="about")

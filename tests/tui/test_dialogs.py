@@ -8,10 +8,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from core.units import SECOND
-from tests.tui.test_app import playing, said
+from tests.tui.test_app import playing, said, screen_text
 from tests.tui.test_travel import settled, write
 from tui.app import Playground
 from tui.dialogs import Ask, Finder, Write
+from tui.situation import Option, Question
 
 
 def key(character: str) -> events.Key:
@@ -66,6 +67,17 @@ async def test_enter_and_answers_that_come_early_count_too() -> None:
         await at_once(app, pilot, "c2")
         assert not isinstance(app.screen, Ask)
         assert len(board.view.cut_links) == 2, "both ways"
+
+
+@pytest.mark.parametrize("label", ["any other moment …", "where you were, at 00:05.127 after event 1154"])
+async def test_what_is_said_of_an_answer_is_never_cut(label: str) -> None:
+    note = "a time, or an event by its number, of this branch or of another, however long it takes to say so"
+    async with playing(size=(80, 24)) as (app, board, pilot):
+        board.put(Question("Compare with", "What differs.", (Option("1", label, (), note), Option("2", label, (), refused=note))))
+        await pilot.pause(0.05)
+        shown = [row.split("│")[1].strip() if row.count("│") == 2 else "" for row in screen_text(app).splitlines()]
+        said = " ".join(" ".join(shown).replace(label, "").split())
+        assert said.count(note) == 2
 
 
 async def test_typing_replaces_what_stands_there_at_first() -> None:
