@@ -331,6 +331,19 @@ class CancelReassignment(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
+class Unregister(Act):
+    """`kafka-cluster unregister` (KRaft): the controller forgets a broker, which leaves every ISR first.
+
+    Its replicas stay assigned to it: reassign them before. A process that still runs is refused its heartbeats, comes into no
+    ISR, and registers again only when it is started anew.
+    """
+
+    word: ClassVar[str] = "unregister"
+    does: ClassVar[str] = "take a broker's registration away"
+    broker: int
+
+
+@attrs.frozen(eq=False, repr=False)
 class DeleteRecords(Act):
     """`kafka-delete-records`: the records of a partition below an offset may no longer be read; without one, all below the high watermark."""
 
@@ -539,7 +552,7 @@ ACTS: Final[dict[str, type[Act]]] = {
     for act in (
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController, PauseController, ResumeController,
         Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect, Reassign, CancelReassignment,
-        DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
+        Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip
 """Every act by its script word."""

@@ -67,7 +67,7 @@ def fold_log(reader: LogReader, until_us: int | None = None) -> Described:
             configs[args["topic"]] = {str(one): str(value) for one, value in args.get("config", ())}
         elif kind == "setting-changed" and event[4] in TOPIC_SETTINGS and event[5] in topics:
             topics[event[5]].config[event[4]] = event[7]
-        elif kind in ("broker-fenced", "broker-registered", "broker-left"):
+        elif kind in ("broker-fenced", "broker-registered", "broker-unregistered", "broker-left"):
             live.discard(event[4])
         elif kind in ("broker-unfenced", "broker-joined"):
             live.add(event[4])

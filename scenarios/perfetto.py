@@ -25,7 +25,7 @@ FIRST_CLIENT: Final = 1_000_002
 
 _CONTROLLERS: Final = frozenset({
     "topic-created", "topic-refused", "partition-changed", "leader-elected", "partition-offline", "election-refused",
-    "alter-partition-refused", "broker-registered", "registration-refused", "broker-fenced", "broker-unfenced",
+    "alter-partition-refused", "broker-registered", "broker-unregistered", "registration-refused", "broker-fenced", "broker-unfenced",
 })  # fmt: skip
 """Events that happen at the controller, whichever broker they are about."""
 

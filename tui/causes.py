@@ -25,7 +25,8 @@ from tui.watching import Watch
 
 _BROKER_EVENTS: Final = frozenset(
     {
-        "broker-stopped", "broker-started", "broker-paused", "broker-resumed", "broker-registered", "broker-fenced", "broker-unfenced",
+        "broker-stopped", "broker-started", "broker-paused", "broker-resumed", "broker-registered", "broker-unregistered", "broker-fenced",
+        "broker-unfenced",
         "broker-joined", "broker-left", "session-expired", "shutdown-begun", "log-dir-failed",
     }
 )  # fmt: skip

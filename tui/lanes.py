@@ -33,13 +33,13 @@ _AT: Final = {
 _BROKER_KINDS: Final = frozenset(
     {
         "broker-stopped", "broker-started", "broker-paused", "broker-resumed", "broker-fenced", "broker-unfenced", "shutdown-begun",
-        "fetcher-disconnected", "broker-joined", "broker-left",
+        "fetcher-disconnected", "broker-joined", "broker-left", "broker-unregistered",
     }
 )  # fmt: skip
 _BY_CONTROLLER: Final = frozenset(
     {
         "partition-changed", "leader-elected", "partition-offline", "election-refused", "alter-partition-refused", "broker-fenced",
-        "broker-unfenced", "broker-registered", "broker-joined", "broker-left", "shutdown-begun", "topic-created",
+        "broker-unfenced", "broker-registered", "broker-unregistered", "broker-joined", "broker-left", "shutdown-begun", "topic-created",
     }
 )  # fmt: skip
 _BY_CLIENT: Final = frozenset({"produce-acked", "produce-failed", "consumed", "consumer-reset", "producer-epoch-bumped"})
@@ -157,6 +157,7 @@ _SHORT: Final[dict[str, Callable[..., str]]] = {
     "broker-started": lambda e: "starts" if e.clean else "starts, unclean",
     "broker-fenced": lambda e: f"fences b{e.broker}",
     "broker-unfenced": lambda e: f"unfences b{e.broker}",
+    "broker-unregistered": lambda e: f"unregisters b{e.broker}",
     "shutdown-begun": lambda e: f"b{e.broker} shuts down",
     "records-lost": lambda e: f"LOST {_run(e.from_offset, e.to_offset)}",
     "records-exposed": lambda e: f"EXPOSED {e.records:,}",

@@ -13,7 +13,7 @@ from core import errors
 from core.account import Account
 from core.broker.producer_ids import BLOCK_SIZE
 from core.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
-from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog
+from core.controller.metadata_log import BrokerRegistration, BrokerUnregistration, ConfigRecord, MetadataLog
 from core.controller.replication_control import ReplicationControl
 from core.ids import CONTROLLER, NO_EPOCH, broker_address
 from core.journal import events
@@ -220,6 +220,33 @@ class Controller(Node):
         self._put_broker(attrs.evolve(self.brokers[broker], fenced=True))
         self.heartbeats.fence(broker)
         self.replication.leave_isrs(broker, f"b{broker} fenced")
+
+    def check_registered(self, broker: int) -> BrokerRegistration:
+        """A broker's registration.
+
+        Raises:
+            KafkaError: it has none.
+        """
+        registration = self.brokers.get(broker)
+        if registration is None:
+            raise errors.KafkaError(errors.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker} is not currently registered")
+        return registration
+
+    def unregister(self, broker: int) -> None:
+        """A broker leaves every ISR, then its registration goes (`ReplicationControlManager#unregisterBroker`).
+
+        Raises:
+            KafkaError: it is not registered.
+        """
+        registration, journal = self.check_registered(broker), self.journal
+        journal.stirred = True
+        journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
+        self.replication.leave_isrs(broker, f"b{broker} unregistered")
+        self.heartbeats.remove(broker)
+        self.last_contact.pop(broker, None)
+        del self.brokers[broker]
+        self.metadata.append(BrokerUnregistration(broker, registration.epoch))
+        self.replication.account.electable_changed()
 
     def _arm_session_check(self) -> None:
         if self._check_due >= 0 or self.by_hand:

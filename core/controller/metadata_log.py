@@ -36,6 +36,13 @@ class BrokerRegistration(SpelledOut):
         return not self.directories or directory in self.directories
 
 
+class BrokerUnregistration(NamedTuple):
+    """A broker is registered no more (Kafka: `UnregisterBrokerRecord`)."""
+
+    id: int
+    epoch: int
+
+
 class ConfigRecord(NamedTuple):
     """A setting changed: for a topic, a broker, or (both None) the whole cluster."""
 
@@ -53,7 +60,7 @@ class PartitionRecord(NamedTuple):
     cause: int
 
 
-Record = PartitionRecord | BrokerRegistration | ConfigRecord
+Record = PartitionRecord | BrokerRegistration | BrokerUnregistration | ConfigRecord
 
 
 class MetadataLog:
@@ -64,7 +71,7 @@ class MetadataLog:
     def __init__(self) -> None:
         self.records: list[Record] = []
         self._partitions: dict[TopicPartition, list[int]] = {}
-        self._brokers: dict[int, tuple[list[int], list[BrokerRegistration]]] = {}
+        self._brokers: dict[int, tuple[list[int], list[BrokerRegistration | None]]] = {}
         self._hosted: dict[int, list[int]] = {}
         self._configs: list[int] = []
         self._topics: dict[str, list[TopicPartition]] = {}
@@ -93,10 +100,10 @@ class MetadataLog:
                     self._hosted[broker] = [offset]
                 else:
                     hosted.append(offset)
-        elif type(record) is BrokerRegistration:
+        elif type(record) is BrokerRegistration or type(record) is BrokerUnregistration:
             offsets, registrations = self._brokers.setdefault(record.id, ([], []))
             offsets.append(offset)
-            registrations.append(record)
+            registrations.append(record if type(record) is BrokerRegistration else None)
         else:
             self._configs.append(offset)
         return offset

@@ -64,7 +64,8 @@ class QuorumController(Controller):
         if isinstance(write, BrokerWrite):
             self.handlers[type(write.request)](write.request, write.sender)
         elif isinstance(write, FenceStaleBroker):
-            if not self.brokers[write.broker].fenced:
+            registration = self.brokers.get(write.broker)
+            if registration is not None and not registration.fenced:
                 self.fence(write.broker, by_session=True)
         elif isinstance(write, PeriodicWrite):
             self._periodic(write.task, voter)

@@ -146,6 +146,7 @@ class MetricsObserver:
             "broker-started": self._process_started,
             "log-dir-failed": self._dir_failed,
             "broker-registered": self._registered,
+            "broker-unregistered": lambda now, event: self._fenced.pop(event.broker, None),
             "broker-fenced": self._broker_fenced,
             "broker-unfenced": self._unfenced,
         }

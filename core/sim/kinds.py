@@ -24,7 +24,7 @@ from core.broker.replica import Replica
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer, ProducerBatch
 from core.clock import Clock
-from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
+from core.controller.metadata_log import BrokerRegistration, BrokerUnregistration, ConfigRecord, MetadataLog, PartitionRecord
 from core.controller.registration import PartitionRegistration
 from core.ids import TopicPartition
 from core.intervals import Intervals
@@ -41,7 +41,7 @@ from core.spec import BrokerSpec, ClusterSpec
 CONSTANT: Final[frozenset[type]] = frozenset(
     {
         int, str, bool, float, bytes, type(None), type, types.ModuleType, frozenset,
-        TopicPartition, PartitionRegistration, BrokerRegistration, PartitionRecord, ConfigRecord, Batch, LogConfig, Release, Clock,
+        TopicPartition, PartitionRegistration, BrokerRegistration, BrokerUnregistration, PartitionRecord, ConfigRecord, Batch, LogConfig, Release, Clock,
         BrokerSpec, ClusterSpec, AlterPartitionItem, FetchPartition, FetchRequest, ProduceRequest, ConsumerFetchRequest,
     }
 )  # fmt: skip

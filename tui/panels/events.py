@@ -40,6 +40,7 @@ _GLYPHS: Final = {
     "broker-paused": ("‖", "warn"),
     "broker-resumed": ("●", "good"),
     "broker-registered": ("◌", "text"),
+    "broker-unregistered": ("○", "bad"),
     "registration-refused": ("✕", "warn"),
     "broker-fenced": ("○", "bad"),
     "broker-unfenced": ("●", "good"),

@@ -47,6 +47,7 @@ KINDS_OF: Final[Mapping[str, str]] = {
     "broker-stopped": "fault",
     "broker-paused": "fault",
     "broker-fenced": "fault",
+    "broker-unregistered": "fault",
     "session-expired": "fault",
     "broker-left": "fault",
     "controller-stopped": "fault",

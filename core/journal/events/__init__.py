@@ -19,6 +19,7 @@ from core.journal.events.brokers import (
     BrokerStarted,
     BrokerStopped,
     BrokerUnfenced,
+    BrokerUnregistered,
     HighWatermarksCheckpointed,
     RegistrationRefused,
     ShutdownBegun,
@@ -121,6 +122,7 @@ __all__ = [
     "BrokerStarted",
     "BrokerStopped",
     "BrokerUnfenced",
+    "BrokerUnregistered",
     "ClockSet",
     "Consumed",
     "ConsumerReset",
@@ -207,7 +209,7 @@ __all__ = [
 ]
 
 EVENTS: Final[tuple[type[Event], ...]] = (
-    Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered,
+    Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered, BrokerUnregistered,
     RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed,
     LogsRecovered, RecoveryPointsCheckpointed, LogFlushed, SegmentsDeleted, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed,
     DirectoriesOffline, LogDirRepaired, OfflineReplicaFound, OfflineReplicaDropped, ReplicaMoveBegun, ReplicaMoved, DiskSlowed, LinkCut, LinkHealed,

@@ -101,6 +101,21 @@ class BrokerRegistered(Event):
         return f"the controller registered b{self.broker} with broker epoch {self.broker_epoch}; fenced until it has the metadata"
 
 
+class BrokerUnregistered(Event):
+    """Somebody took a broker's registration away; it leaves every ISR, its replicas stay assigned to it."""
+
+    kind: ClassVar[str] = "broker-unregistered"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicationControlManager#handleBrokerUnregistered"
+    broker: int
+    broker_epoch: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} is no longer registered (its broker epoch was {self.broker_epoch}): it leaves every ISR, and may lead nothing"
+        )
+
+
 class RegistrationRefused(Event):
     """The controller refused a registration."""
 

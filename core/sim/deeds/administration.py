@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from core import acts
+from core.controller.controller import Controller
 from core.controller.create_partitions import create_partitions
 from core.controller.partition_change import ElectionMode
 from core.errors import ActRefused, KafkaError
@@ -95,6 +97,28 @@ def _do_elect(cluster: Cluster, act: acts.Elect) -> None:
     cluster.controller.replication.elect_leaders(act.partition, mode)
 
 
+def _unregister(cluster: Cluster, act: acts.Unregister) -> find.Doing:
+    find.broker(cluster, act.broker)
+    controller = cluster.controller
+    if not isinstance(controller, Controller):
+        raise ActRefused(
+            "The target cluster does not support the broker unregistration API. With ZooKeeper a broker's registration goes with its session"
+        )
+    find.need_controller(cluster)
+    try:
+        controller.check_registered(act.broker)
+    except KafkaError as refusal:
+        raise ActRefused(str(refusal)) from None
+    return lambda: cluster.administer(act)
+
+
+def _do_unregister(cluster: Cluster, act: acts.Unregister) -> None:
+    controller = cluster.controller
+    assert isinstance(controller, Controller)
+    with contextlib.suppress(KafkaError):  # by the time it is committed somebody else may have done it
+        controller.unregister(act.broker)
+
+
 def _reassign(cluster: Cluster, act: acts.Reassign) -> find.Doing:
     _check_reassignment(cluster, act.partition, act.replicas)
     return lambda: cluster.administer(act)
@@ -139,6 +163,7 @@ _DO: Final[dict[type[acts.Act], Callable[[Any, Any], None]]] = {
     acts.Elect: _do_elect,
     acts.Reassign: _do_reassign,
     acts.CancelReassignment: _do_cancel_reassignment,
+    acts.Unregister: _do_unregister,
 }
 
 
@@ -154,4 +179,5 @@ DEEDS: Final[find.Deeds] = {
     acts.Elect: _elect,
     acts.Reassign: _reassign,
     acts.CancelReassignment: _cancel_reassignment,
+    acts.Unregister: _unregister,
 }

@@ -77,7 +77,10 @@ def _answer(cluster: Cluster, act: acts.Answer) -> find.Doing:
 
 def _fence(cluster: Cluster, act: acts.Fence) -> find.Doing:
     find.broker(cluster, act.broker)
-    if cluster.controller.brokers[act.broker].fenced:
+    registration = cluster.controller.brokers.get(act.broker)
+    if registration is None:
+        raise ActRefused(f"broker {act.broker} is not registered")
+    if registration.fenced:
         raise ActRefused(f"broker {act.broker} is fenced already")
     return lambda: cluster.controller.fence(act.broker, by_session=False)
 
