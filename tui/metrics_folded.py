@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import takewhile
+from typing import Final
 
 from core.journal.events import DETAIL, NORMAL, EventTuple
 from core.metrics.observer import MetricsObserver
 from core.units import SECOND
 from tui.metrics_history import METRICS, Metric, Series, Values
 from tui.ring import Ring, Rings
+
+_RECENT: Final = 8
+"""Samples that are kept by broker, too."""
 
 
 class Folded:
@@ -31,6 +35,7 @@ class Folded:
         self.since = 0
         self.series = Series(step=SECOND)
         self._latest: dict[str, Values] = {}
+        self._recent: deque[tuple[int, dict[str, Values]]] = deque(maxlen=_RECENT)
 
     @property
     def progress(self) -> float:
@@ -68,6 +73,7 @@ class Folded:
         until = ring.at(ring.first)[0] if ring.total else 0
         older = rings.of(NORMAL)
         self._waiting.clear()
+        self._recent.clear()
         self._waiting.extend(takewhile(lambda event: event[0] < until, older.since(older.first)))
         self._waiting.extend(ring.since(ring.first))
         self._whole = len(self._waiting)
@@ -79,6 +85,7 @@ class Folded:
         if time >= due:
             values = self._values(observer, time)
             series.add(time, {m.name: m.folded(values.get(m.name, {})) for m in METRICS if m.of is None})
+            self._recent.append((time, values))
 
     def _values(self, observer: MetricsObserver, now: int) -> dict[str, Values]:
         wanted = {m.name for m in METRICS if m.of is None}
@@ -91,3 +98,14 @@ class Folded:
     def values(self, metric: Metric) -> Values:
         """A metric's values by broker, now."""
         return self._latest.get(metric.name, {})
+
+    def rates(self, metric: Metric) -> Values:
+        """What each broker has added to a count a second, over the last five seconds or so; empty as long as nothing can be said."""
+        if not self._recent:
+            return {}
+        end, latest = self._recent[-1]
+        start, before = next((one for one in reversed(self._recent) if one[0] <= end - 5 * SECOND), self._recent[0])
+        if start == end:
+            return {}
+        counted = before.get(metric.name, {})
+        return {b: max(0.0, v - counted.get(b, 0.0)) * SECOND / (end - start) for b, v in latest.get(metric.name, {}).items()}

@@ -14,7 +14,7 @@ from tui.metrics_folded import Folded
 from tui.metrics_history import METRICS, MOST, History, Series
 from tui.palette import COLOUR
 from tui.picture import play_to
-from tui.screens.metrics import Line, grade, number, paint_metrics, rates, sparkline, worst_first
+from tui.screens.metrics import Line, _rate, grade, number, paint_metrics, rates, sparkline, worst_first
 from tui.target import set_stage
 
 BY_SHORT = {metric.short: metric for metric in METRICS}
@@ -99,6 +99,14 @@ def test_it_fits(size: tuple[int, int], selected: int) -> None:
     assert METRICS[selected].name in painted[-4].text + painted[-3].text + painted[-5].text
 
 
+def test_a_flow_is_told_by_its_rates_in_every_column() -> None:
+    flow = BY_SHORT["BytesInPerSec"]
+    line = Line(flow, 9_000.0, {1: 4_000.0, 2: 5_000.0}, [0, SECOND], [0.0, 9_000.0], 2, 70.0, {1: 30.0, 2: 40.0})
+    row, *about = [strip.text for strip in paint_metrics([line], [1, 2], SECOND, COLOUR, (120, 20), 0)[2:]]
+    assert row.split()[1:5] == ["BytesInPerSec", "70/s", "30", "40"]
+    assert "Count 9,000; the curve is its rate, now 70 a second; by broker: b1 4,000 b2 5,000" in "\n".join(about)
+
+
 def test_the_folded_ones_follow_time_there_and_back() -> None:
     stage = set_stage(None)
     play_to(stage, 5 * SECOND, [])
@@ -112,8 +120,12 @@ def test_the_folded_ones_follow_time_there_and_back() -> None:
     assert sum(folded.values(bytes_in).values()) > sum(before.values())
     assert folded.series.times == [second * SECOND for second in range(9)] or folded.series.times[0] == 0
     again = Folded(lambda: MetricsObserver(stage.spec, CURRENT))
+    assert again.rates(bytes_in) == {}
     again.update(stage.session.rings.upto(10**9), 8 * SECOND)
     assert again.values(bytes_in) == folded.values(bytes_in)
+    assert sum(folded.rates(bytes_in).values()) == pytest.approx(_rate(folded.series.times, folded.series.values[bytes_in.name]))
+    assert again.rates(bytes_in) == folded.rates(bytes_in)
+    assert min(folded.rates(bytes_in).values()) > 0
 
 
 def test_in_helpings_it_comes_to_the_same_while_more_happens() -> None:

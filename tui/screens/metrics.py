@@ -34,7 +34,7 @@ MOST_BROKERS: Final = 8
 
 @attrs.frozen
 class Line:
-    """One metric as it stands: now, by broker, its samples up to now, and how bad that is (0 bad, 1 to look at, 2 fine)."""
+    """One metric as it stands: now, by broker, its samples up to now, how bad that is (0 bad, 1 to look at, 2 fine), and rates a second."""
 
     metric: Metric
     now: float
@@ -43,6 +43,7 @@ class Line:
     samples: Sequence[float]
     grade: int
     rate: float = 0.0
+    rates: Values = attrs.field(factory=dict)
 
 
 def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[int], at: int) -> int:
@@ -137,13 +138,13 @@ def paint_metrics(
         style: Style = {0: paint.bad, 1: paint.warn, 2: paint.number}[line.grade]
         samples = rates(line.times, line.samples) if line.metric.counts else list(line.samples)
         curve = sparkline(line.times, samples, 0, end, cells, low=line.metric.fold == "min")
-        now = f"{number(line.rate)}/s" if line.metric.flow else number(line.now)
+        now, by = (f"{number(line.rate)}/s", line.rates) if line.metric.flow else (number(line.now), line.brokers)
         table.append(
             [
                 marks[line.grade],
                 (line.metric.short, paint.strong if line.grade < 2 else paint.text if not line.metric.lab else paint.muted),
                 (now, style),
-                *((number(line.brokers[b]) if b in line.brokers else "", paint.muted) for b in wide),
+                *((number(by[b]) if b in by else "", paint.muted) for b in wide),
                 (curve, paint.bad if line.grade == 0 else paint.warn if line.grade == 1 else paint.committed),
             ]
         )
@@ -179,7 +180,7 @@ def _about(line: Line, paint: Palette, width: int, since: int) -> list[Strip]:
         said.append("by broker: " + "  ".join(by[:12]))
     if metric.of is None and since:
         said.append(f"from the events in memory, since {format_clock(since)}")
-    for text in wrap(". ".join(said), width - 2):
+    for text in wrap("; ".join(said), width - 2):
         rows.append(Row().add(f" {text}", paint.muted).strip(width))
     return rows
 
@@ -204,7 +205,14 @@ class MetricsPage(Page):
             folded = self._folded = Folded(lambda: MetricsObserver(board.stage.spec, board.stage.release))
         folded.update(board.session.rings, view.now, MOST_EVENTS)
         known = [metric for metric in METRICS if metric.of is not None or not self.unfinished]
-        return worst_first([_line(metric, view.now, metric.of(view) if metric.of is not None else folded.values(metric), series if metric.of is not None else folded.series) for metric in known])  # fmt: skip
+        return worst_first(
+            [
+                _line(metric, view.now, metric.of(view), series)
+                if metric.of is not None
+                else _line(metric, view.now, folded.values(metric), folded.series, folded.rates(metric) if metric.flow else None)
+                for metric in known
+            ]
+        )
 
     @property
     def unfinished(self) -> bool:
@@ -240,9 +248,9 @@ def _rate(times: Sequence[int], samples: Sequence[float]) -> float:
     return (samples[-1] - samples[first]) * 1_000_000 / passed if passed > 0 else 0.0
 
 
-def _line(metric: Metric, at: int, brokers: Values, series: Series) -> Line:
+def _line(metric: Metric, at: int, brokers: Values, series: Series, by_broker: Values | None = None) -> Line:
     now = metric.folded(brokers)
     samples = series.values.get(metric.name, [])
     times = series.times[-len(samples) :] if samples else []
     rate = _rate(times, samples) if metric.counts else 0.0
-    return Line(metric, now, brokers, times, samples, grade(metric, now, samples, times, at), rate)
+    return Line(metric, now, brokers, times, samples, grade(metric, now, samples, times, at), rate, by_broker or {})
