@@ -29,7 +29,13 @@ def gone(situation: Situation) -> str:
     led, alone, under = _without(situation, broker.id)
     zookeeper = situation.view.controller != CONTROLLER and not situation.view.voters
     timeout = int(situation.setting("zookeeper.session.timeout.ms" if zookeeper else "broker.session.timeout.ms", None)) / 1_000
-    said = f"b{broker.id} leads {_partitions(len(led))}: unserved until its session expires (up to {timeout:g} s), then others lead"
+    until = f"until its session expires (up to {timeout:g} s)"
+    if led:
+        said = f"b{broker.id} leads {_partitions(len(led))}: unserved {until}" + (", then others lead" if alone < len(led) else "")
+    elif any(broker.id in p.isr for p in situation.view.partitions):
+        said = f"b{broker.id} leads nothing; acks=all waits for it {until}, where it is in the ISR"
+    else:
+        said = f"b{broker.id} leads nothing and is in no ISR: clients notice nothing"
     if alone:
         said += f"; {_partitions(alone)} would have nobody to lead"
     if under:
@@ -42,9 +48,12 @@ def shut_down(situation: Situation) -> str:
     broker = situation.broker
     assert broker is not None
     led, alone, under = _without(situation, broker.id)
-    said = f"{_partitions(len(led) - alone)} get other leaders first, then b{broker.id} ends"
+    moved = len(led) - alone
+    said = f"{_partitions(moved)} {'gets another leader' if moved == 1 else 'get other leaders'} first, then b{broker.id} ends"
+    if not moved:
+        said = f"b{broker.id} ends"
     if alone:
-        said += f"; {_partitions(alone)} have no other member of the ISR and go offline"
+        said += f"; {_partitions(alone)} {'has' if alone == 1 else 'have'} no other member of the ISR and {'goes' if alone == 1 else 'go'} offline"
     return said + (f"; acks=all refused by {_partitions(under)}" if under else "") + "."
 
 
@@ -54,7 +63,8 @@ def started(situation: Situation) -> str:
     assert broker is not None
     lacks = sum(max(c.leo for c in p.copies) - p.copy_on(broker.id).leo for p in situation.view.partitions if broker.id in p.replicas)
     waiting = sum(p.offline and broker.id in (p.isr or p.elr) for p in situation.view.partitions)
-    said = f"b{broker.id} loads its logs, truncates where it must, and fetches some {lacks:,} records"
+    some = f"some {lacks:,} records" if lacks > 1 else "1 record" if lacks else "nothing: it lacks none"
+    said = f"b{broker.id} loads its logs, truncates where it must, and fetches {some}"
     return said + (f"; {_partitions(waiting)} can be led again" if waiting else "") + "."
 
 
@@ -98,9 +108,10 @@ def elect_preferred(situation: Situation) -> str:
     """How many leaderships an election of the preferred leaders moves."""
     other = sum(p.leader != p.replicas[0] for p in situation.view.partitions)
     able = sum(p.leader != p.replicas[0] and p.replicas[0] in p.isr for p in situation.view.partitions)
-    return f"{_partitions(other)} are led by another than their preferred leader; {able} of those can be given back."
+    return f"{_partitions(other)} {'is' if other == 1 else 'are'} led by another than their preferred leader; {able} of those can be given back."
 
 
 def healed(situation: Situation) -> str:
     """What healing all links does."""
-    return f"{len(situation.view.cut_links)} directed links carry messages again."
+    links = len(situation.view.cut_links)
+    return "1 directed link carries messages again." if links == 1 else f"{links} directed links carry messages again."

@@ -11,7 +11,7 @@ from core.ids import TopicPartition
 from core.release import CURRENT
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.units import SECOND
-from core.view import BrokerState
+from core.view import BrokerState, PartitionView
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from tests.tui.states import partition, replica, view_of
@@ -175,6 +175,31 @@ def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
     view = stage.session.view()
     assert all(view.partition(tp).leader not in (1, -1) for tp in led)
     assert effects.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
+
+
+def test_what_follows_when_a_broker_goes_is_told_for_none_one_and_many() -> None:
+    def of(broker: int, *partitions: PartitionView) -> tuple[str, str]:
+        view = view_of(*partitions)
+        of_broker = attrs.evolve(situation(fresh()), view=view, broker=view.broker(broker), partition=None)
+        return effects.gone(of_broker), effects.shut_down(of_broker)
+
+    session, one, alone = (
+        "until its session expires (up to 9 s)",
+        partition(replica(1, 5, 5), replica(2, 5, 5)),
+        partition(replica(1, 5, 5)),
+    )
+    under = "; acks=all refused by 1 partition."
+    assert of(1, one) == (
+        f"b1 leads 1 partition: unserved {session}, then others lead{under}",
+        f"1 partition gets another leader first, then b1 ends{under}",
+    )
+    assert of(1, one, one)[1].startswith("2 partitions get other leaders first")
+    assert of(1, alone) == (
+        f"b1 leads 1 partition: unserved {session}; 1 partition would have nobody to lead.",
+        "b1 ends; 1 partition has no other member of the ISR and goes offline.",
+    )
+    assert of(2, one) == (f"b2 leads nothing; acks=all waits for it {session}, where it is in the ISR{under}", f"b2 ends{under}")
+    assert of(3, one) == ("b3 leads nothing and is in no ISR: clients notice nothing.", "b3 ends.")
 
 
 def test_the_filters_are_those_of_kafka_topics() -> None:
