@@ -14,7 +14,7 @@ import itertools
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import unquote
@@ -134,23 +134,49 @@ class _Ends:
 
 
 def _parquet_target(files: Sequence[Path], out: str) -> str:
-    """The address of a dataset in which sessions of those files can be put."""
+    """The address of a dataset in which sessions of those files can be put; of one elsewhere only Spark can tell what it has already."""
     if "://" in out or out.startswith("file:"):
+        _check_names(files, set(), out)
         return out
-    names = [session_name(path) for path in files]
-    there = {unquote(part.name.partition("=")[2]) for part in Path(out).glob(f"{SESSION}=*")}
     if Path(out).is_file():
         raise ReportError(f"{out}: is a file; Parquet needs a directory")
-    for name in names:
-        if names.count(name) > 1 or name in there:
-            raise ReportError(f"{out}: would have two sessions called {name}; name another directory")
+    _check_names(files, {unquote(part.name.partition("=")[2]) for part in Path(out).glob(f"{SESSION}=*")}, out)
     return f"file://{Path(out).resolve()}"
 
 
+def _check_names(files: Sequence[Path], there: Collection[str], out: str) -> None:
+    """See that each file makes a session of a name of its own.
+
+    Raises:
+        ReportError: two would have one, or one is there already.
+    """
+    names = [session_name(path) for path in files]
+    for name in names:
+        if names.count(name) > 1 or name in there:
+            raise ReportError(f"{out}: would have two sessions called {name}; name another directory")
+
+
+def _sessions_there(spark: SparkSession, target: str) -> set[str]:
+    """The sessions of which a dataset has anything, if there is one."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return {row[SESSION] for row in read_dataset(spark, _readable(target)).select(SESSION).distinct().collect()}
+    except AnalysisException as failure:
+        if failure.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return set()
+
+
 def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, _Ends]], target: str, say: Say) -> None:
-    """Add logs, each a session, to the dataset at an address."""
+    """Add logs, each a session, to the dataset at an address.
+
+    Raises:
+        ReportError: it has such a session already, in which case nothing is written, or Spark takes something else for events.
+    """
     from pyspark.sql import functions as F
 
+    _check_names([path for path, _ in logs], _sessions_there(spark, target), target)
     with tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
         for number, (path, ends) in enumerate(logs):
             plain = Path(scratch) / f"{number:06d}.jsonl"

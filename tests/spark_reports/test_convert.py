@@ -75,6 +75,13 @@ def test_what_comes_back_is_what_was_there(spark: Any, tmp_path: Path, by: str) 
     assert kept["mixed"] == 3
     # Nine control characters have a letter in their number.
     assert kept["signs"] == 2 + 9
+    if by == "spark":
+        files = sorted((tmp_path / "parquet {x} [y] ü%20").rglob("*.parquet"))
+        with pytest.raises(ReportError, match="two sessions called torn"):
+            convert.to_parquet(spark, [log for log in checked if log[0].stem == "torn"], target, said.append)
+        assert sorted((tmp_path / "parquet {x} [y] ü%20").rglob("*.parquet")) == files
+    with pytest.raises(ReportError, match="two sessions called every-kind"):
+        convert._parquet_target([logs / "every-kind.jsonl", tmp_path / "every-kind.jsonl"], "s3a://bucket/parquet")
 
     with pytest.raises(ReportError, match="two sessions called"):
         convert._parquet_target(given, str(tmp_path / "parquet {x} [y] ü%20"))
