@@ -166,7 +166,7 @@ def spark_session(
     try:
         spark_home = Path(pyspark.__file__).parent
         java = find_java(surroundings)
-        options, jars = _archived(java, spark_home, record, surroundings) if is_local(master) else ([], [])
+        options, jars = _archived(java, spark_home, record, surroundings) if is_here(master) else ([], [])
         home = java_home(java, scratch, jars)
         conf = SparkConf(loadDefaults=False).setMaster(master)
         chosen = {**_SETTINGS, **_settings_for(master, scratch, brief, options), **(settings or {})}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 import attrs
 import pyspark
 
+from spark_reports.archive import BRIEF, archive_of, spark_jars, to_use
 from spark_reports.jvm import find_java, java_home
 
 START_SECONDS = 60
@@ -31,6 +33,15 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %p %c{1}: %m%n%ex
 """
+
+
+JARS = spark_jars(Path(pyspark.__file__).parent)
+
+
+def quick_java() -> str:
+    """Options for little work: a Java that compiles quickly rather than well, with its archive if there is one."""
+    archive = archive_of(find_java(), JARS)
+    return shlex.join([*BRIEF, *(to_use(archive) if archive.exists() else ())])
 
 
 def free_port() -> int:
@@ -53,16 +64,18 @@ class SparkProcesses:
         if not conf.exists():
             conf.mkdir(parents=True)
             (conf / "log4j2.properties").write_text(LOG4J)
+        options = f"{quick_java()} {shlex.quote(f'-Dlog4j2.configurationFile={conf}/log4j2.properties')}"
         home = Path(pyspark.__file__).parent
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
         environment = kept | {
             "SPARK_HOME": str(home),
-            "JAVA_HOME": str(java_home(find_java(), self.scratch)),
+            "JAVA_HOME": str(java_home(find_java(), self.scratch, JARS)),
             "SPARK_CONF_DIR": str(conf),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self.scratch / "local"),
             "PYSPARK_PYTHON": sys.executable,
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "SPARK_DAEMON_JAVA_OPTS": options,
+            "SPARK_SUBMIT_OPTS": options,
             "SPARK_DAEMON_MEMORY": "256m" if command[0] == "spark-class" else "1g",
         }
         with (self.scratch / f"{name}.log").open("wb") as log:

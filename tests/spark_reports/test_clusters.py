@@ -25,7 +25,7 @@ from spark_reports.sweep.rounds import sweep_runs
 from spark_reports.sweep.store import Store
 from spark_reports.sweep.sweep import write_results
 from spark_reports.sweep.workers import Processes
-from tests.spark_reports.clusters import SparkProcesses, connect_server, standalone_cluster
+from tests.spark_reports.clusters import SparkProcesses, connect_server, quick_java, standalone_cluster
 from tests.spark_reports.sweep.grids import TEXT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.cluster]
@@ -33,11 +33,16 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.cluster]
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("runs.csv", "cells.csv", "cells.json", "sweep.html")
 RUNS = 6
-QUICK = (
-    "--conf", "spark.sql.shuffle.partitions=1", "--conf", "spark.sql.adaptive.enabled=false",
-    "--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1",
-)  # fmt: skip
-"""For little data: few tasks, and a Java that compiles quickly rather than well."""
+
+
+def quick() -> list[str]:
+    """Settings for little data: few tasks, and a Java that compiles quickly rather than well."""
+    settings = {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.executor.extraJavaOptions": quick_java(),
+    }
+    return [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +93,7 @@ def test_report_on_a_standalone_cluster(
         run = Run(scenario, release, sink=writer)
         run.run()
         writer.close(run.cluster.now)
-    tables = json.loads(ended(isrlab("report", str(log), "--json", "-q", "--master", url, *QUICK)))["summaries"]
+    tables = json.loads(ended(isrlab("report", str(log), "--json", "-q", "--master", url, *quick())))["summaries"]
     local = {name: rows for name, rows in summarise([log]).items() if name in tables}
     assert {name: tables[name] for name in local} == json.loads(json.dumps(local))
     assert sum(map(bool, local.values())) > 5
@@ -96,7 +101,7 @@ def test_report_on_a_standalone_cluster(
 
 def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str, SparkProcesses], swept: Path, tmp_path: Path) -> None:
     url, processes = standalone
-    process = isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q", *QUICK)
+    process = isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q", *quick())
     deadline = time.monotonic() + 400
     while not list((tmp_path / "out").glob("chunks/cell*.jsonl")):
         assert time.monotonic() < deadline
