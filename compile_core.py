@@ -22,10 +22,10 @@ from typing import Final
 SOURCES: Final = Path(__file__).resolve().parent / "core"
 
 HOT: Final = (
-    "broker/appends", "broker/broker", "broker/delayed_produce", "broker/fetch_manager", "broker/fetch_session", "broker/fetcher",
-    "broker/fetcher_manager", "broker/follower_fetch", "broker/partition", "broker/replica", "broker/replica_manager", "broker/steady",
-    "clients/client", "clients/consumer", "clients/producer", "journal/recorder", "log/leader_epoch_cache", "log/replica_log", "log/term",
-    "node", "sim/cluster", "sim/network", "sim/quiet", "sim/scheduler",
+    "broker/appends", "broker/broker", "broker/delayed_produce", "broker/fetch_manager", "broker/fetch_session", "broker/fetch_state",
+    "broker/fetched", "broker/fetcher", "broker/fetcher_manager", "broker/follower_fetch", "broker/partition", "broker/replica",
+    "broker/replica_manager", "broker/steady", "clients/client", "clients/consumer", "clients/producer", "journal/recorder",
+    "log/leader_epoch_cache", "log/replica_log", "log/term", "node", "sim/cluster", "sim/network", "sim/quiet", "sim/scheduler",
 )  # fmt: skip
 """What plain replication runs through. They are compiled together, so that each knows the others' types."""
 

@@ -1,4 +1,7 @@
-"""A consumer's fetch: only what is below the high watermark, or a wait for it (Kafka: `DelayedFetch`); on the leader, or on a follower (KIP-392)."""
+"""A consumer's fetch: only what is below the high watermark, or a wait for it; on the leader, or on a follower (KIP-392).
+
+Kafka: `DelayedFetch`.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from core import errors
 from core.broker.fetcher import Fetcher
 from core.broker.partition import Partition
+from core.broker.truncating import epochs_answered, offsets_answered
 from core.ids import TopicPartition
 from core.messages import EpochsResponse, FetchResponse, OffsetsResponse
 
@@ -102,12 +103,12 @@ class ReplicaFetcherManager:
     def _epochs_answered(self, response: EpochsResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
-            fetcher.epochs_answered(response)
+            epochs_answered(fetcher, response)
 
     def _offsets_answered(self, response: OffsetsResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
-            fetcher.offsets_answered(response)
+            offsets_answered(fetcher, response)
 
     def _fetcher_from(self, sender: str, number: int) -> Fetcher | None:
         return self.fetchers.get((int(sender[1:]), number))

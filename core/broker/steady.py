@@ -6,7 +6,7 @@ and is handed the end of one run; it appends that, takes the high watermark over
 whole fetch session) and the follower's side (`take_partitions`: `ReplicaFetcherThread#processPartitionData`) are written out
 without calls. Whatever is not plainly the steady case (an error, another epoch, a replica outside the ISR, several runs, a
 limit that is reached, a flush that is due) goes the general way, partition by partition and in the same order:
-`FetchManager.look_at_partition` and `Fetcher.take_partition`. A test holds both ways against each other.
+`FetchManager.look_at_partition` and `fetched.take_partition`. A test holds both ways against each other.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from core.broker.fetch_session import FetchSession, SessionPartition
+from core.broker.fetched import take_partition
 from core.ids import NO_EPOCH
 from core.journal import events
 from core.journal.recorder import Column, nobody
@@ -168,7 +169,10 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
 
 
 def read_run(entry: SessionPartition, request: FetchRequest, left: int) -> FetchedRun | None:
-    """What one partition of a fetch that leaves the purgatory gets (`Partition#fetchRecords`), if that is steady; of `left` bytes at most."""
+    """What one partition of a fetch that leaves the purgatory gets (`Partition#fetchRecords`), if that is steady.
+
+    Of `left` bytes at most.
+    """
     partition = entry.partition
     tp, offset, epoch, last_fetched_epoch, _ = entry.asked
     if (
@@ -245,7 +249,7 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
                 continue
         fetcher.note(moved)
         journal.seq = seq
-        fetcher.take_partition(as_fetched_partition(part))
+        take_partition(fetcher, as_fetched_partition(part))
         journal.cause = arrived
         seq = journal.seq
     journal.seq = seq

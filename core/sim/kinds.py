@@ -18,7 +18,7 @@ from core import acts
 from core.account import Account, PartitionAccount
 from core.broker.disk import FutureReplica, LogDir
 from core.broker.fetch_session import FetchSession, SessionPartition
-from core.broker.fetcher import PartitionFetchState
+from core.broker.fetch_state import PartitionFetchState
 from core.broker.partition import Partition
 from core.broker.replica import Replica
 from core.clients.consumer import Consumer
