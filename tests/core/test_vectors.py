@@ -1,10 +1,11 @@
 """Every case of the conformance vectors (taken from Kafka's own tests) is cited by a test, or named here with the reason why not.
 
-A test cites a case by its id, `HW-07`, in a name (`test_hw_07_…`), a parameter's id or a docstring.
+A test cites a case by its id, `HW-07`, in its name (`test_hw_07_…`), a parameter's id, its docstring or its body; what stands elsewhere counts for nothing.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Final
@@ -46,18 +47,29 @@ _RANGE: Final = re.compile(r"([A-Z]{2,3})-(\d\d) to (?:[A-Z]{2,3}-)?(\d\d)")
 
 
 def cited() -> dict[str, set[str]]:
-    """Which test files cite each case."""
+    """Which tests cite each case."""
     found: dict[str, set[str]] = {}
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+    for path in sorted(Path(__file__).parents[1].rglob("test_*.py")):
         if path == Path(__file__):
             continue
         text = path.read_text(encoding="utf-8")
-        names = [(group.upper(), int(number)) for group, number in _ID.findall(text)]
-        for group, first, last in _RANGE.findall(text):
-            names += [(group, number) for number in range(int(first), int(last) + 1)]
-        for group, number in names:
-            found.setdefault(f"{group}-{number:02}", set()).add(path.name)
+        if not any(group.upper() in VECTORS for group, _ in _ID.findall(text)):
+            continue
+        lines = text.splitlines()
+        for test in ast.parse(text).body:
+            if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+                first = min([test.lineno, *(decorator.lineno for decorator in test.decorator_list)])
+                for case in cases("\n".join(lines[first - 1 : test.end_lineno])):
+                    found.setdefault(case, set()).add(f"{path.name}::{test.name}")
     return found
+
+
+def cases(text: str) -> set[str]:
+    """The ids that stand in a text."""
+    names = [(group.upper(), int(number)) for group, number in _ID.findall(text)]
+    for group, first, last in _RANGE.findall(text):
+        names += [(group, number) for number in range(int(first), int(last) + 1)]
+    return {f"{group}-{number:02}" for group, number in names}
 
 
 def test_every_case_is_cited_or_left_out_for_a_reason() -> None:
