@@ -116,7 +116,10 @@ class FailDir(Act):
 
 @attrs.frozen(eq=False, repr=False)
 class RepairDir(Act):
-    """A failed log directory is replaced, by an empty one or (`empty: false`) with what was in it; the broker takes it up when it starts."""
+    """A failed log directory is replaced, by an empty one or (`empty: false`) with what was in it.
+
+    The broker takes it up when it starts.
+    """
 
     word: ClassVar[str] = "repair-dir"
     does: ClassVar[str] = "replace a failed log directory; the broker finds it at its next start"
@@ -127,7 +130,10 @@ class RepairDir(Act):
 
 @attrs.frozen(eq=False, repr=False)
 class MoveReplica(Act):
-    """Move a replica to another log directory of its broker (`kafka-reassign-partitions` with log_dirs): a copy catches up, then takes over."""
+    """Move a replica to another log directory of its broker: a copy catches up, then takes over.
+
+    As `kafka-reassign-partitions` does with log_dirs.
+    """
 
     word: ClassVar[str] = "move-replica"
     does: ClassVar[str] = "move a replica to another log directory of its broker"
@@ -190,7 +196,10 @@ class ResumeController(Act):
 
 @attrs.frozen(eq=False, repr=False)
 class Cut(Act):
-    """Cut the link between two nodes; `one_way` cuts only from the first to the second. Nodes: `b1`, `controller` (or `c1`; with ZooKeeper the broker that is it), `zookeeper`, a client."""
+    """Cut the link between two nodes; `one_way` cuts only from the first to the second.
+
+    Nodes: `b1`, `controller` (or `c1`; with ZooKeeper the broker that is it), `zookeeper`, a client.
+    """
 
     word: ClassVar[str] = "cut"
     does: ClassVar[str] = "cut the link between two nodes"
@@ -345,7 +354,10 @@ class Unregister(Act):
 
 @attrs.frozen(eq=False, repr=False)
 class DeleteRecords(Act):
-    """`kafka-delete-records`: the records of a partition below an offset may no longer be read; without one, all below the high watermark."""
+    """`kafka-delete-records`: the records of a partition below an offset may no longer be read.
+
+    Without one, all below the high watermark.
+    """
 
     word: ClassVar[str] = "delete-records"
     does: ClassVar[str] = "delete a partition's records below an offset"
@@ -550,9 +562,10 @@ class CheckIsr(Act):
 ACTS: Final[dict[str, type[Act]]] = {
     act.word: act
     for act in (
-        Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController, PauseController, ResumeController,
-        Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect, Reassign, CancelReassignment,
-        Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
+        Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
+        PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
+        Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer,
+        Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip
 """Every act by its script word."""

@@ -227,7 +227,10 @@ class ConsumerFetchRequest(NamedTuple):
 
 
 class ConsumerFetchResponse(NamedTuple):
-    """The answer to a consumer's fetch; `preferred`: (partition, follower to read it from) where the leader would rather not serve it itself."""
+    """The answer to a consumer's fetch.
+
+    `preferred`: (partition, follower to read it from) where the leader would rather not serve it itself.
+    """
 
     correlation: int
     partitions: tuple[FetchedPartition, ...]
@@ -238,7 +241,10 @@ class ConsumerFetchResponse(NamedTuple):
 
 
 class RegistrationRequest(NamedTuple):
-    """A broker process registers: a new incarnation each start; `clean` if it found its clean-shutdown file; its log directories that work."""
+    """A broker process registers: a new incarnation each start; `clean` if it found its clean-shutdown file.
+
+    Its log directories that work.
+    """
 
     broker: int
     incarnation: int

@@ -82,8 +82,11 @@ class TopicSpec(SpelledOut):
 
 @attrs.frozen(repr=False)
 class NetworkSpec(SpelledOut):
-    """Every link at the start: one-way latency and jitter in µs, parts per million of messages lost (and repeated by TCP), and of clients' requests that a proxy
-    delivers twice or lets others overtake."""
+    """Every link at the start.
+
+    One-way latency and jitter are in µs, the others parts per million: of messages lost (and repeated by TCP), and of clients'
+    requests that a proxy delivers twice or lets others overtake.
+    """
 
     latency: int = 500
     jitter: int = 0

@@ -33,7 +33,10 @@ OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 
 @attrs.frozen(repr=False)
 class Names:
-    """What a script declares, for checking conditions. `topics` gives the number of partitions, -1 when it is not known; None means: anything goes."""
+    """What a script declares, for checking conditions. `topics` gives the number of partitions, -1 when it is not known.
+
+    None means: anything goes.
+    """
 
     topics: dict[str, int] | None = None
     brokers: frozenset[int] | None = None

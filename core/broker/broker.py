@@ -286,7 +286,10 @@ class Broker(Node):
                 self.timer(INITIAL_TASK_DELAY, "log-flush")
 
     def stop(self, how: str) -> None:
-        """The process ends: `killed`, `power-loss`, `halted`, `exited`, or `shutdown` (which flushes and writes the checkpoints and the clean marker)."""
+        """The process ends: `killed`, `power-loss`, `halted`, `exited`, or `shutdown`.
+
+        A shutdown flushes, and writes the checkpoints and the clean-shutdown file.
+        """
         self.network.disturbed(self.address, None)
         if how == "shutdown":
             self.disk.close()

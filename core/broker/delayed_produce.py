@@ -1,4 +1,7 @@
-"""Writes with acks=all that wait at their leader until they are committed, or their time is over (Kafka: `DelayedProduce` and its purgatory)."""
+"""Writes with acks=all that wait at their leader until they are committed, or their time is over.
+
+Kafka: `DelayedProduce` and its purgatory.
+"""
 
 from __future__ import annotations
 

@@ -127,7 +127,10 @@ class Directories:
             self._copy(tp)
 
     def _copy(self, about: object) -> None:
-        """One turn of a move: up to COPY_CHUNK bytes; at the current replica's end the copy takes its place (`ReplicaAlterLogDirsThread`)."""
+        """One turn of a move: up to COPY_CHUNK bytes; at the current replica's end the copy takes its place.
+
+        Kafka: `ReplicaAlterLogDirsThread`.
+        """
         assert isinstance(about, TopicPartition)
         future, log = self.disk.futures.get(about), self.disk.logs.get(about)
         if future is None or log is None:

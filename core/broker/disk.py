@@ -182,7 +182,10 @@ class Disk:
         return count
 
     def checkpoint_recovery_points(self) -> list[TopicPartition]:
-        """Write the recovery points of logs that grew (`LogManager#checkpointLogRecoveryOffsets`); returns where a segment was found to begin."""
+        """Write the recovery points of logs that grew; returns where a segment was found to begin.
+
+        Kafka: `LogManager#checkpointLogRecoveryOffsets`.
+        """
         rolled = []
         for tp in self.touched:
             log = self.logs[tp]
@@ -216,7 +219,10 @@ class Disk:
         self.moved_starts.clear()
 
     def close(self) -> None:
-        """The process ends in good order: all is flushed, all checkpoints and the clean-shutdown file are written (`LogManager#shutdown`)."""
+        """The process ends in good order: all is flushed, all checkpoints and the clean-shutdown file are written.
+
+        Kafka: `LogManager#shutdown`.
+        """
         self.checkpoint_high_watermarks()
         for tp, log in self.logs.items():
             log.flush()
@@ -291,7 +297,10 @@ class Disk:
         return found
 
     def load(self) -> None:
-        """A process opens its logs: log starts and high watermarks come from the checkpoints, clamped to the log (`Partition#createLog`)."""
+        """A process opens its logs: log starts and high watermarks come from the checkpoints, clamped to the log.
+
+        Kafka: `Partition#createLog`.
+        """
         for tp, log in self.logs.items():
             if log.log_start or tp in self.log_starts:
                 log.open_at(self.log_starts.get(tp, 0))

@@ -1,4 +1,7 @@
-"""Followers' fetches at a leader: their sessions, what each is answered, and those that wait for news (Kafka: `FetchManager`, `DelayedFetch`)."""
+"""Followers' fetches at a leader: their sessions, what each is answered, and those that wait for news.
+
+Kafka: `FetchManager`, `DelayedFetch`.
+"""
 
 from __future__ import annotations
 

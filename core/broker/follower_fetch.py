@@ -97,7 +97,10 @@ def assume_fetched(partition: Partition, follower: int, end: int) -> None:
 
 
 def high_watermark_sent(partition: Partition, follower: int, high_watermark: int) -> bool:
-    """A follower's fetch was read with that high watermark; True if it had been sent an older one (`Replica#lastSentHighWatermark`, 2.4)."""
+    """A follower's fetch was read with that high watermark; True if it had been sent an older one.
+
+    Kafka: `Replica#lastSentHighWatermark`, 2.4.
+    """
     replica = partition.remotes[follower]
     stale = replica.last_sent_high_watermark < high_watermark
     replica.last_sent_high_watermark = high_watermark

@@ -1,4 +1,7 @@
-"""A change of a partition's ISR on its way: proposed by the leader, then committed or refused by the controller (Kafka: `PendingPartitionChange`)."""
+"""A change of a partition's ISR on its way: proposed by the leader, then committed or refused by the controller.
+
+Kafka: `PendingPartitionChange`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""ListOffsets: the earliest offset, the latest, and the first record that is at least as young as a time (Kafka: `Partition#fetchOffsetForTimestamp`).
+"""ListOffsets: the earliest offset, the latest, and the first record that is at least as young as a time.
+
+Kafka: `Partition#fetchOffsetForTimestamp`.
 
 A client is told of what is committed only, a replica of the whole log. A new leader's high watermark may still be behind what
 its predecessor had committed; until it has passed the start of the leader's epoch, an answer that could go back is refused (KIP-207).

@@ -71,8 +71,8 @@ class Partition:
     __slots__ = (
         "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "holding", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
-        "maximal_isr", "may_be_behind", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal", "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp",
-        "under_min_isr",
+        "maximal_isr", "may_be_behind", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal",
+        "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp", "under_min_isr",
     )  # fmt: skip
 
     def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:

@@ -1,4 +1,7 @@
-"""Producer ids: a broker hands them out from a block that the controller has given it (Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`)."""
+"""Producer ids: a broker hands them out from a block that the controller has given it.
+
+Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`.
+"""
 
 from __future__ import annotations
 

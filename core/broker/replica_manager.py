@@ -337,7 +337,10 @@ class ReplicaManager:
         journal.cause = before
 
     def answer_produce(self, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
-        """Answer a produce request; with acks=0 nobody listens, so after an error the connection is closed (`KafkaApis#handleProduceRequest`)."""
+        """Answer a produce request; with acks=0 nobody listens, so after an error the connection is closed.
+
+        Kafka: `KafkaApis#handleProduceRequest`.
+        """
         broker = self.broker
         if request.acks != 0:
             broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))

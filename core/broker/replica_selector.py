@@ -35,7 +35,9 @@ def select_rack_aware(rack: str, leader: ReplicaView, replicas: list[ReplicaView
 
 
 def find_preferred_read_replica(partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:
-    """The follower that a consumer is to fetch a position from, NO_LEADER if this broker serves it itself (`ReplicaManager#findPreferredReadReplica`).
+    """The follower that a consumer is to fetch a position from, NO_LEADER if this broker serves it itself.
+
+    Kafka: `ReplicaManager#findPreferredReadReplica`.
 
     Only members of the ISR that hold the position as far as the leader knows: one that lags would keep the consumer behind.
     `rack` is None for clients that do not tell theirs (before 2.4).

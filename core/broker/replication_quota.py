@@ -36,7 +36,10 @@ class ReplicationQuota:
         self._samples: deque[tuple[int, int]] = deque()
 
     def is_throttled(self, tp: TopicPartition, *, reassigned: bool) -> bool:
-        """Whether a partition's bytes count here (`ReplicationQuotaManager#isThrottled`); `reassigned` decides where the topic has no list."""
+        """Whether a partition's bytes count here; `reassigned` decides where the topic has no list.
+
+        Kafka: `ReplicationQuotaManager#isThrottled`.
+        """
         partitions = self.listed.get(tp.topic)
         if partitions is None:
             return reassigned

@@ -1,4 +1,7 @@
-"""What a broker's part in a partition is, and what becomes of who waits there when it changes (Kafka: `Partition#makeLeader`, `#makeFollower`)."""
+"""What a broker's part in a partition is, and what becomes of who waits there when it changes.
+
+Kafka: `Partition#makeLeader`, `#makeFollower`.
+"""
 
 from __future__ import annotations
 

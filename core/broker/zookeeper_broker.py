@@ -183,7 +183,10 @@ class ZooKeeperBroker(Broker):
         self.kafka_controller.elect()
 
     def session_expired(self) -> None:
-        """ZooKeeper says that the session is over: this broker is no controller any more, and registers anew (`KafkaController#processRegisterBrokerAndReelect`)."""
+        """ZooKeeper says that the session is over: this broker is no controller any more, and registers anew.
+
+        Kafka: `KafkaController#processRegisterBrokerAndReelect`.
+        """
         self.fenced = True
         self._registered_incarnation = -1
         self.kafka_controller.resign("its ZooKeeper session has expired")

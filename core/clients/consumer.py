@@ -151,7 +151,10 @@ class Consumer(Client):
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 
     def read_replica(self, partition: int) -> int:
-        """The broker to fetch from: the one the leader named, for metadata.max.age.ms, else the leader (`AbstractFetch#selectReadReplica`)."""
+        """The broker to fetch from: the one the leader named, for metadata.max.age.ms, else the leader.
+
+        Kafka: `AbstractFetch#selectReadReplica`.
+        """
         broker, until = self._read_replicas.get(partition, (NO_LEADER, 0))
         if broker != NO_LEADER and self.journal.now > until:
             self._leave_read_replica(partition, "metadata.max.age.ms is over")
@@ -163,7 +166,10 @@ class Consumer(Client):
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
     def _leave_read_replica(self, partition: int, reason: str) -> bool:
-        """Go back to the leader, which may name a replica again; False if it reads there already (`SubscriptionState#clearPreferredReadReplica`)."""
+        """Go back to the leader, which may name a replica again; False if it reads there already.
+
+        Kafka: `SubscriptionState#clearPreferredReadReplica`.
+        """
         if self._read_replicas.pop(partition, None) is None:
             return False
         self._tell_read_replica(partition, self.leader_of(partition), self.client_rack or "", reason)
@@ -181,7 +187,10 @@ class Consumer(Client):
     # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
     def _must_validate(self, partition: int) -> bool:
-        """Whether somebody leads in a newer epoch than what was read last, and was not asked yet (`SubscriptionState#maybeValidatePositionForCurrentLeader`)."""
+        """Whether somebody leads in a newer epoch than what was read last, and was not asked yet.
+
+        Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
+        """
         read = self._read_epochs.get(partition, NO_EPOCH)
         return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
 

@@ -225,7 +225,10 @@ class Producer(Client):
         return all(one.id > batch.id for one in (*others, *self.queues.get(partition, ())))
 
     def _begin_epoch(self, batch: ProducerBatch, error: str) -> None:
-        """What became of a batch is not known, so its numbers cannot be used again: a new epoch (`#bumpIdempotentEpochAndResetIdIfNeeded`)."""
+        """What became of a batch is not known, so its numbers cannot be used again: a new epoch.
+
+        Kafka: `#bumpIdempotentEpochAndResetIdIfNeeded`.
+        """
         partition = batch.tp.partition
         if batch.producer_epoch != self._epochs.get(partition, 0):
             return

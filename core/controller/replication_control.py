@@ -298,7 +298,10 @@ class ReplicationControl:
     # --- events of brokers -----------------------------------------------------------------------------------------
 
     def leave_isrs(self, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
-        """A broker leaves every ISR it is in, and its leaderships are elected anew (`#handleBrokerFenced`, `#handleBrokerUncleanShutdown`)."""
+        """A broker leaves every ISR it is in, and its leaderships are elected anew.
+
+        Kafka: `#handleBrokerFenced`, `#handleBrokerUncleanShutdown`.
+        """
 
         def acceptable(candidate: int) -> bool:
             return candidate != broker and self.is_active(candidate)
@@ -444,7 +447,10 @@ class ReplicationControl:
     # --- elections asked for ---------------------------------------------------------------------------------------
 
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
-        """`kafka-leader-election` for one partition or all (`#electLeaders`); returns each partition's error, not-needed ones only if asked by name."""
+        """`kafka-leader-election` for one partition or all; returns each partition's error, not-needed ones only if asked by name.
+
+        Kafka: `#electLeaders`.
+        """
         results = []
         for each in [tp] if tp is not None else list(self.partitions):
             error = self._elect_leader(each, election)
@@ -480,7 +486,10 @@ class ReplicationControl:
         return False
 
     def elect_unclean(self) -> bool:
-        """Bring leaderless partitions online where unclean election has been allowed meanwhile (`#maybeElectUncleanLeaders`); True if more is left."""
+        """Bring leaderless partitions online where unclean election has been allowed meanwhile; True if more is left.
+
+        Kafka: `#maybeElectUncleanLeaders`.
+        """
         elected = 0
         for tp in list(self.leaderless):
             if elected >= MAX_ELECTIONS:

@@ -1,4 +1,7 @@
-"""The settings of one topic's logs on one broker: when a segment is full, when the log is flushed, what is retained (Kafka: `LogConfig`)."""
+"""The settings of one topic's logs on one broker: when a segment is full, when the log is flushed, what is retained.
+
+Kafka: `LogConfig`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a leader knows of the idempotent producers of a partition (Kafka: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`).
+"""What a leader knows of the idempotent producers of a partition.
+
+Kafka: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`.
 
 Of each producer id it keeps the epoch and the last five batches, so that a retry of one of them is recognised by its sequence
 numbers and answered with the offsets of the first time, and anything else out of turn is refused. Followers check nothing:
@@ -131,7 +133,10 @@ class ProducerStateManager:
         entry.last_timestamp = batch.timestamp
 
     def bump_epoch(self, producer_id: int, epoch: int, timestamp: int) -> str:
-        """A control record with an epoch came (`ProducerAppendInfo#appendEndTxnMarker`): a higher one begins anew at sequence 0; the error."""
+        """A control record with an epoch came (`ProducerAppendInfo#appendEndTxnMarker`): a higher one begins anew at sequence 0.
+
+        The error.
+        """
         known = self.entries.get(producer_id)
         if known is not None and epoch < known.epoch:
             return errors.INVALID_PRODUCER_EPOCH

@@ -209,7 +209,10 @@ class ReplicaLog:
         return self.terms[bisect_right(self.starts, offset) - 1]
 
     def offset_for_timestamp(self, timestamp: int) -> int:
-        """The first offset, from the log start on, of a record that is not older than a time in µs; -1 if there is none (`UnifiedLog#fetchOffsetByTimestamp`)."""
+        """The first offset, from the log start on, of a record that is not older than a time in µs; -1 if there is none.
+
+        Kafka: `UnifiedLog#fetchOffsetByTimestamp`.
+        """
         for run in self.runs():
             found = run.term.first_since(run.start, run.end, timestamp)
             if found >= 0:
@@ -300,7 +303,10 @@ class ReplicaLog:
             self.epochs.truncate_from_start(offset)
 
     def open_at(self, log_start: int) -> None:
-        """The log is loaded by a new process: its log start is what the checkpoint says, at least the first segment's base (`LogLoader#load`)."""
+        """The log is loaded by a new process: its log start is what the checkpoint says, at least the first segment's base.
+
+        Kafka: `LogLoader#load`.
+        """
         self.log_start = max(self.first_offset, min(log_start, self.leo))
         if self.leo < log_start:
             self.truncate_fully_and_start_at(log_start)

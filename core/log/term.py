@@ -108,7 +108,10 @@ class Term:
         return [*map(Batch._make, self.written[first : last + 1])]
 
     def first_since(self, start: int, end: int, timestamp: int) -> int:
-        """The first offset in [start, end) of a record that is not older than a time, µs; -1 if there is none. A batch's records have its timestamp."""
+        """The first offset in [start, end) of a record that is not older than a time, µs.
+
+        -1 if there is none. A batch's records have its timestamp.
+        """
         written = self.written
         first = bisect_right(self.ends, start)
         if not self.stamped:

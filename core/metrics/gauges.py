@@ -49,7 +49,9 @@ def of_cluster(cluster: Cluster) -> list[Sample]:
 
 
 def delayed_fetches(broker: Broker) -> tuple[int, int]:
-    """How many fetches wait in a broker's purgatory, and at how many partitions in all (`DelayedOperationPurgatory#numDelayed`, `#watched`).
+    """How many fetches wait in a broker's purgatory, and at how many partitions in all.
+
+    Kafka: `DelayedOperationPurgatory#numDelayed`, `#watched`.
 
     A follower's fetch waits at every partition of its session, a consumer's at every one that it asks for. Kafka also counts a
     fetch that is over until its watchers are purged, of which at most 1,000 are left.
@@ -60,7 +62,9 @@ def delayed_fetches(broker: Broker) -> tuple[int, int]:
 
 
 def metadata_offsets(cluster: Cluster) -> tuple[int, int]:
-    """Offset of the last metadata record that the active controller has applied, and of the last one that is committed (`QuorumControllerMetrics`).
+    """Offset of the last metadata record that the active controller has applied, and of the last one that is committed.
+
+    Kafka: `QuorumControllerMetrics`.
 
     It applies what it writes before that is committed (`OffsetControlManager#handleScheduleAppend`); a write on its way counts as
     one record. Without an active controller both are of the voter that knows most to be committed.

@@ -152,7 +152,10 @@ class MetricsObserver:
         }
 
     def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
-        """Who is controller before any event says so: the one that does not fail, or the first broker that runs; a quorum elects its own."""
+        """Who is controller before any event says so: the one that does not fail, or the first broker that runs.
+
+        A quorum elects its own.
+        """
         if spec.controllers:
             return {}
         if not self._release.zookeeper or spec.control_plane is not ControlPlane.BY_RELEASE:
@@ -334,7 +337,10 @@ class MetricsObserver:
         self._offline[event.broker] = self._offline.get(event.broker, 0) + event.partitions
 
     def _offline_replica_found(self, now: int, event: Any) -> None:
-        """The next process counts those that it is told of; one that is reassigned away stays counted until it ends (`HostedPartition.Offline`)."""
+        """The next process counts those that it is told of; one that is reassigned away stays counted until it ends.
+
+        Kafka: `HostedPartition.Offline`.
+        """
         self._offline[event.broker] = self._offline.get(event.broker, 0) + 1
 
     def _producer_id_given(self, now: int, event: Any) -> None:

@@ -172,7 +172,10 @@ LATENCY: Final = 11
 
 
 def under_replicated(view: PartitionView) -> bool:
-    """Whether it counts in UnderReplicatedPartitions: it is led, and replicas just being added do not count (`Partition#isUnderReplicated`)."""
+    """Whether it counts in UnderReplicatedPartitions: it is led, and replicas just being added do not count.
+
+    Kafka: `Partition#isUnderReplicated`.
+    """
     return not view.offline and len(view.isr) < len(view.replicas) - len(view.adding)
 
 

@@ -1,4 +1,7 @@
-"""Elections that somebody asks for, and the balancing of leaders (Kafka: `processReplicaLeaderElection`, `checkAndTriggerAutoLeaderRebalance`)."""
+"""Elections that somebody asks for, and the balancing of leaders.
+
+Kafka: `processReplicaLeaderElection`, `checkAndTriggerAutoLeaderRebalance`.
+"""
 
 from __future__ import annotations
 

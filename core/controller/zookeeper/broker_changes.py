@@ -153,7 +153,10 @@ class BrokerChanges(ControllerPart):
             self.queue.put(self._replicas_offline, broker, response)
 
     def _replicas_offline(self, broker: int, response: LeaderAndIsrResponse) -> None:
-        """Replicas in failed directories leave the ISRs, what they led others lead (`#processLeaderAndIsrResponseReceived`, `#onReplicasBecomeOffline`)."""
+        """Replicas in failed directories leave the ISRs, what they led others lead.
+
+        Kafka: `#processLeaderAndIsrResponseReceived`, `#onReplicasBecomeOffline`.
+        """
         if broker not in self.context.live:
             self.queue.done()
             return

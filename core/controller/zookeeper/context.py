@@ -34,7 +34,10 @@ class ControllerContext:
             known.clear()
 
     def may_lead(self, tp: TopicPartition | None = None) -> dict[int, int]:
-        """Live brokers that are not shutting down, and whose replica of a partition is not in a failed log directory (`#isReplicaOnline`)."""
+        """Live brokers that are not shutting down, and whose replica of a partition is not in a failed log directory.
+
+        Kafka: `#isReplicaOnline`.
+        """
         usable = {broker: epoch for broker, epoch in self.live.items() if broker not in self.shutting_down}
         if tp is not None and self.offline:
             return {broker: epoch for broker, epoch in usable.items() if tp not in self.offline.get(broker, ())}

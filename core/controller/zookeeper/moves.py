@@ -74,7 +74,10 @@ class Moves(ControllerPart):
         self.queue.ask((GetData(state_path(tp)),), self._step_read, tp, begin, then, about)
 
     def _step_read(self, results: tuple[Result, ...], tp: TopicPartition, begin: bool, then: Then, about: tuple[Any, ...]) -> None:
-        """Phase A while the target is not in sync: all its replicas fetch. Phase B then: lead from the target, drop the rest (`#onPartitionReassignment`)."""
+        """Phase A while the target is not in sync: all its replicas fetch. Phase B then: lead from the target, drop the rest.
+
+        Kafka: `#onPartitionReassignment`.
+        """
         self.context.take_states(results, [tp])
         state, assignment = self.context.states.get(tp), self.context.assignments[tp]
         if state is None:

@@ -46,7 +46,10 @@ class PartitionStateMachine:
         self.requests = controller.requests
 
     def change(self, tps: list[TopicPartition], decide: Decide, reason: str, then: Then, *about: Any) -> None:
-        """Read the partitions' states, decide, write each with the next leader epoch, tell the brokers, go on (`#doElectLeaderForPartitions`)."""
+        """Read the partitions' states, decide, write each with the next leader epoch, tell the brokers, go on.
+
+        Kafka: `#doElectLeaderForPartitions`.
+        """
         if not tps:
             then(*about)
             return
@@ -100,7 +103,10 @@ class PartitionStateMachine:
     # --- elections -------------------------------------------------------------------------------------------------
 
     def online(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """The first live member of the ISR where nobody that lives leads; another replica if unclean election is allowed (`#offlinePartitionLeaderElection`)."""
+        """The first live member of the ISR where nobody that lives leads; another replica if unclean election is allowed.
+
+        Kafka: `#offlinePartitionLeaderElection`.
+        """
         live = self.context.may_lead(tp)
         if state.leader in live:
             return None
@@ -136,7 +142,10 @@ class PartitionStateMachine:
         return _decision(reassign_partition_leader_election(state.replicas, state.isr, live))
 
     def bring_online(self, reason: str, then: Then, *about: Any) -> None:
-        """Elect where nobody that lives leads, and begin with new partitions (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
+        """Elect where nobody that lives leads, and begin with new partitions.
+
+        Kafka: `PartitionStateMachine#triggerOnlinePartitionStateChange`.
+        """
         waiting = [tp for tp in self.context.states if self.context.lacks_leader(tp)]
         self.change(waiting, self.online, reason, self.begin_new, then, *about)
 

@@ -9,7 +9,10 @@ from core.units import format_duration
 
 
 class BrokerStopped(Event):
-    """A broker's process ended; `how`: killed, power-loss, shutdown, halted (by failed log directories), or exited (rather than cut its log)."""
+    """A broker's process ended.
+
+    `how`: killed, power-loss, shutdown, halted (by failed log directories), or exited (rather than cut its log).
+    """
 
     kind: ClassVar[str] = "broker-stopped"
     level: ClassVar[int] = NOTABLE

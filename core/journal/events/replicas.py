@@ -189,7 +189,10 @@ class EpochAnswered(Event):
 
 
 class Truncated(Event):
-    """A replica cut its log to `from_offset`; it reached to `to_offset`. `rule`: high-watermark, leader-epoch, diverging-epoch or out-of-range."""
+    """A replica cut its log to `from_offset`.
+
+    It reached to `to_offset`. `rule`: high-watermark, leader-epoch, diverging-epoch or out-of-range.
+    """
 
     kind: ClassVar[str] = "truncated"
     level: ClassVar[int] = NOTABLE
