@@ -213,6 +213,7 @@ def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keyframes as often as they are offered, a few steps apart."""
     monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
     monkeypatch.setattr(branches, "KEEP_SHARE_WHOLE", 1e9)
+    monkeypatch.setattr(branches, "KEEP_SHARE_MOST", 1e9)
     monkeypatch.setattr(branches, "KEEP_EVERY", 40)
 
 
