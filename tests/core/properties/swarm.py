@@ -173,11 +173,82 @@ def _late_orders(draw: random.Random, brokers: int) -> list[Step]:
     ]
 
 
+def _turns(draw: random.Random, brokers: int) -> list[Step]:
+    """Two replicas lead in turns, each while the other is down, and write what the other never has (S3)."""
+    one, other = draw.sample(range(1, brokers + 1), 2)
+    steps: list[Step] = [
+        (0, acts.Heal()),
+        *((0, acts.Start(broker)) for broker in range(1, brokers + 1)),
+        (0, acts.StopLoad("load0")),
+        (0, acts.StopLoad("sure0")),
+        (0, acts.Set("unclean.leader.election.enable", "true")),
+        (0, acts.Set("min.insync.replicas", "1")),
+        (20 * SECOND, acts.Produce("t0", draw.randint(1, 4), acks="1", producer="turn0")),
+        *((SECOND, acts.Kill(broker)) for broker in range(1, brokers + 1) if broker not in (one, other)),
+    ]
+    for stays, goes in [(other, one), (one, other)] * 2:
+        steps += [
+            (SECOND, acts.Kill(goes)),
+            (0, acts.Start(stays)),
+            (draw.randint(22, 26) * SECOND, acts.Produce("t0", draw.randint(1, 4), acks="1", producer="turn0")),
+        ]
+    return [*steps, (5 * SECOND, acts.Start(other)), (15 * SECOND, acts.Elect())]
+
+
+def _last_standing(draw: random.Random, brokers: int) -> list[Step]:
+    """Two of the ISR go in good order, one after the other, and the last one's machine loses what it had not flushed (S11)."""
+    first, second, last = draw.sample(range(1, brokers + 1), 3)
+    return [
+        (0, acts.Heal()),
+        *((0, acts.Start(broker)) for broker in range(1, brokers + 1)),
+        (20 * SECOND, acts.Produce("t0", draw.choice((30, 300)), producer="burst0")),
+        (SECOND, acts.Shutdown(first)),
+        (draw.randint(3, 14) * SECOND, acts.Shutdown(second)),
+        (draw.randint(10, 14) * SECOND, acts.PowerLoss(last, ((TopicPartition("t0", 0), draw.randint(0, 400)),))),
+        (draw.randint(0, 12) * SECOND, acts.Start(last)),
+        (draw.randint(8, 14) * SECOND, acts.Start(second)),
+        (draw.randint(0, 5) * SECOND, acts.Start(first)),
+    ]
+
+
+def _rejoined_empty(draw: random.Random, brokers: int) -> list[Step]:
+    """A follower catches up, is proposed for the ISR, and loses its disk; it is back, empty, when the proposal comes to the controller (S8)."""
+    leader, late, other = draw.sample(range(1, brokers + 1), 3)
+    lead, lat = broker_address(leader), broker_address(late)
+    return [
+        (0, acts.Heal()),
+        *((0, acts.Start(broker)) for broker in range(1, brokers + 1)),
+        (0, acts.StopLoad("load0")),
+        (0, acts.StopLoad("sure0")),
+        (20 * SECOND, acts.Elect()),
+        (SECOND, acts.Produce("t0", draw.choice((30, 300)), producer="burst0")),
+        (SECOND, acts.Kill(late)),
+        (draw.randint(10, 12) * SECOND, acts.Hold((lat, lead))),
+        (0, acts.Start(late)),
+        (7 * SECOND, acts.Cut((lat, CONTROLLER), one_way=True)),
+        (5 * SECOND, acts.Hold((lead, CONTROLLER))),
+        (0, acts.Release((lat, lead))),
+        (draw.choice((100, 300)) * US_PER_MS, acts.PowerLoss(late, ((TopicPartition("t0", 0), 0),))),
+        (0, acts.Heal((lat, CONTROLLER))),
+        (0, acts.Hold((lead, lat))),
+        (SECOND, acts.Start(late)),
+        (draw.choice((4_500, 5_000, 5_500)) * US_PER_MS, acts.Release((lead, CONTROLLER))),
+        (200 * US_PER_MS, acts.Kill(leader)),
+        (0, acts.Kill(other)),
+        (draw.randint(10, 14) * SECOND, acts.Release((lead, lat))),
+        (0, acts.Start(leader)),
+        (0, acts.Start(other)),
+    ]
+
+
 SHAPES: Final[dict[str, Callable[[random.Random, int], list[Step]]]] = {
     "zombie-follower": _zombie_follower,
     "slow-expansion": _slow_expansion,
     "late-orders": _late_orders,
     "early-join": _early_join,
+    "rejoined-empty": _rejoined_empty,
+    "turns": _turns,
+    "last-standing": _last_standing,
 }
 """Faults that only do harm in a row: a seed may have one of these at most, several times, with who and how long drawn."""
 
