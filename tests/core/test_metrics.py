@@ -146,7 +146,7 @@ def test_replicas_in_failed_directories_are_offline_until_the_broker_starts_with
 def test_a_busy_broker_has_less_idle_threads() -> None:
     cluster, observer = seen()
     cluster.do(acts.Load("t", rate=200_000, every=1_000, bytes=1_000))
-    cluster.run_until(30 * SECOND)
+    cluster.run_until(6 * SECOND)
     samples = observer.samples(cluster.now)
     name = "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent"
     assert value(samples, name, 1) < 0.9 < value(samples, name, 3) <= 1
