@@ -6,7 +6,8 @@ numbers at each of its replicas; who leads, who follows, sessions and settings s
 
 What may move, and what not, is decided by kind: whoever handles something else than `PLAIN` says so (`Journal.stirred`), and so does,
 at the spot, who in handling one of those changes something that no row holds: a role, an ISR, a log's runs, a session's
-partitions. The next keyframe is then a whole one. Tests hold what keyframes say against the whole state, after random lives.
+partitions. The next keyframe is then a whole one. Whoever moves a row tells which (`Journal.moves`). A test looks after every step at all
+that a keyframe would share, and finds of each line that tells of a change that it is needed.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ SPECS: Final[dict[str, Fields]] = {
         ("partition", "one"),
         ("replica", "one"),
     ),
-    "term": (("written", "grown"), *_plain("bytes", "stamped")),
+    "term": (("written", "grown"), ("_ends", "grown"), ("_totals", "grown"), *_plain("bytes", "stamped")),
     "account": (
         *_plain("accepted", "acked_count", "duplicated", "committed_end"),
         ("acked", "intervals"),

@@ -119,6 +119,24 @@ def test_a_future_that_was_left_is_still_there() -> None:
     assert whole(Cluster.restore(left)) == stood
 
 
+def test_what_was_found_out_in_a_future_that_was_left_is_forgotten() -> None:
+    """Where batches end is found out late: another future's batches end elsewhere."""
+    cluster = quick(1)
+    cluster.snapshot()
+    start = cluster.snapshot()
+    cluster.run_until(7 * SECOND)
+    assert start.whole is cluster.snapshot().whole
+    cluster.go_back(start)
+    cluster.do(acts.StopLoad("all"))
+    cluster.do(acts.StopLoad("sure"))
+    cluster.do(acts.Produce("t", 7))
+    cluster.run_until(9 * SECOND)
+    (term,) = {partition.term for broker in cluster.brokers.values() for partition in broker.partitions.values() if partition.is_leader}
+    assert term is not None
+    assert term.ends == [batch.base + batch.records for batch in term.batches]
+    assert term.totals[-1] == term.bytes == sum(batch.bytes for batch in term.batches)
+
+
 def test_what_a_view_finds_out_is_not_taken_for_the_past() -> None:
     """Looking at harm folds what is committed into the account; back at an earlier moment that is not known yet."""
     cluster = quick()
