@@ -122,7 +122,6 @@ class FetchManager:
         """One partition of a follower's fetch: what is read, then what the leader learns; and whether that is to be answered at once."""
         partition = self.partitions.get(entry.tp)
         if partition is None:
-            self.broker.journal.stirred = True
             return self.replicas.missing(entry.tp, entry.offset), True
         link(partition, entry)
         part = read_for_follower(partition, entry, request, budget)
@@ -133,7 +132,6 @@ class FetchManager:
         if part.error == errors.NONE and not ignored:
             update_follower_fetch_state(partition, entry, session, request.broker_epoch)
         if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
-            self.broker.journal.stirred = True
             return part, True
         return part, self.pushes_high_watermark and high_watermark_sent(partition, session.follower, part.high_watermark)
 

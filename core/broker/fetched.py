@@ -32,7 +32,6 @@ def take_partition(fetcher: Fetcher, part: FetchedPartition) -> None:
         _failed(fetcher, state, part)
     elif part.offset == state.partition.log.leo:
         if part.diverging_epoch != NO_EPOCH:
-            journal.stirred = True
             diverged(fetcher, state, part)
         else:
             _process(fetcher, state, part)
@@ -133,8 +132,9 @@ def complete_consumers(fetcher: Fetcher) -> None:
     """High watermarks moved, so consumers may be given more: once for all of an answer (`ReplicaFetcherThread#doWork`, KIP-392)."""
     journal = fetcher.broker.journal
     arrived = journal.cause
-    raised, fetcher.raised = fetcher.raised, {}
-    for consumer, cause in raised.items():
+    raised = [*fetcher.raised.items()]
+    fetcher.raised.clear()
+    for consumer, cause in raised:
         journal.cause = cause
         consumer.complete_if_enough()
     journal.cause = arrived

@@ -348,7 +348,6 @@ class Fetcher:
 
     def disconnected(self, error: str) -> None:
         """The connection to the leader broke: all partitions back off, the session begins anew."""
-        self.broker.journal.stirred = True
         self._be_heard()
         if not self.in_flight:
             self.full = True

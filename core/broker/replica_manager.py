@@ -221,6 +221,7 @@ class ReplicaManager:
 
     def missing(self, tp: TopicPartition, offset: int) -> FetchedPartition:
         """A fetch's part for a partition that is not served here."""
+        self.broker.journal.stirred = True
         return FetchedPartition(tp, self.missing_error(tp), offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)
 
     def delete_old_segments(self) -> None:

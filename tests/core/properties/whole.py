@@ -41,7 +41,11 @@ def whole(cluster: Cluster) -> list[Any]:
 
 def same(one: Cluster, other: Cluster) -> None:
     """Both hold the same; the first object that does not is told."""
-    mine, theirs = whole(one), whole(other)
+    assert_same(whole(one), whole(other))
+
+
+def assert_same(mine: list[Any], theirs: list[Any]) -> None:
+    """Both wholes are the same; the first object that is not is told."""
     for number, (a, b) in enumerate(zip(mine, theirs, strict=False)):
         assert a == b, f"object {number} of {len(mine)} differs"
     assert len(mine) == len(theirs)
