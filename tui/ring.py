@@ -101,8 +101,10 @@ class Ring:
     def upto(self, seq: int) -> Ring:
         """The ring as it was when that event was the last, or as much of it as is kept, at the same indices."""
         other = Ring(self._size)
-        other._floor = self.first
-        total = max(self._after(seq), other._floor)
+        total, other._floor = self._after(seq), self.first
+        if total <= other._floor:  # None is kept, and what still lies before the floor may have come later.
+            other._begin = other._floor
+            return other
         number = (total - self._begin) // STRETCH + len(self._full)
         other._begin = self._begin - (len(self._full) - number) * STRETCH
         other._full = deque(islice(self._full, number))
