@@ -42,6 +42,9 @@ CHARTED_EACH: Final = 5
 DRAWN_ROWS: Final = 12_000
 """Rows that charts are drawn from at most, for each kind of chart."""
 
+SMALL_EVENTS: Final = 20_000
+"""So many events, frequent ones and all, are aggregated sooner by interpreting plans than by generating and compiling code for them."""
+
 _INTERPRETED: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -352,7 +355,9 @@ def compute(loaded: Loaded, wanted: int | None, write: Write | None, charts: boo
         write: writes a table, given its name and its rows as a frame; None when nothing is written.
     """
     inputs = inputs_of(loaded.few, session_table(loaded.quick, loaded.logs))
-    computation = Computation(attrs.evolve(inputs, events=loaded.frames.events), wanted, write, progress)
+    if sum(log.events for log in loaded.logs) > SMALL_EVENTS:
+        inputs = attrs.evolve(inputs, events=loaded.frames.events)
+    computation = Computation(inputs, wanted, write, progress)
     progress(f"computing {len(SUMMARIES)} summaries …")
     tables = computation.tables()
     if not charts:

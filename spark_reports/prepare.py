@@ -12,10 +12,12 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from scenarios import catalogue
+from core import acts
+from core.release import CURRENT
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
-from scenarios.releases import release_named
-from scenarios.runner import Run
 from spark_reports import computing
 from spark_reports.archive import archive_of, spark_jars, stale
 from spark_reports.errors import ReportError
@@ -25,8 +27,8 @@ from spark_reports.spark import LOCAL_MASTER, MISSING, spark_session
 from spark_reports.staging import stage
 from spark_reports.stopping import Stopped, stoppable
 
-SCENARIO: Final = "d6-unclean-election-on"
-"""What is played: short, and most tables of its report have rows."""
+EVENTS: Final = computing.SMALL_EVENTS * 5 // 4
+"""Events of the session that is reported, more than are summarised in the way of small ones: the other way has more to load."""
 
 
 def prepare() -> Path:
@@ -61,19 +63,27 @@ def prepare() -> Path:
 
 def _report(scratch: Path, record: Path) -> None:
     """Report on a session that is played for it, in a Java that records."""
-    scenario = catalogue.load(SCENARIO)
-    release = release_named(scenario.releases[-1])
     path = scratch / "session.jsonl"
-    with LogWriter(path, make_header(scenario.spec, release, scenario.seed, scenario.name)) as writer:
-        run = Run(scenario, release, sink=writer)
-        run.run()
-        writer.close(run.cluster.now)
+    _play(path)
     log = open_log(path, path)
     with spark_session(settings=computing.spark_settings(LOCAL_MASTER), brief=True, record=record) as spark:
         staged = stage([log], [], scratch / "staged", *computing.needed(charts=False))
         left = [log] if not staged.logs else []
         loaded = computing.load(spark, left, staged, [], [], False, scratch, lambda _: None)
         computing.compute(loaded, 100, None, False, lambda _: None)
+
+
+def _play(path: Path) -> None:
+    """A session with load and a broker that is killed and started again and again, so that most tables have rows."""
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", partitions=3),))
+    with LogWriter(path, make_header(spec, CURRENT, 1, None)) as log:
+        cluster = Cluster(spec, CURRENT, seed=1, sink=log)
+        cluster.do(acts.Load("orders", rate=1000, every=SECOND // 50, producer="app"))
+        while cluster.journal.seq < EVENTS:
+            for act in (acts.Kill(2), acts.Start(2)):
+                cluster.run_until(cluster.now + 15 * SECOND)
+                cluster.do(act)
+        log.close(cluster.now)
 
 
 def main() -> int:
