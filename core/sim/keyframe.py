@@ -20,7 +20,7 @@ import types
 from collections.abc import Callable, Iterable
 from itertools import compress
 from operator import is_not
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from core.journal.recorder import Journal, Sink, nobody
 from core.sim import kinds
@@ -79,6 +79,10 @@ class Base:
         if not self._state_of:
             self._state_of = dict(zip(map(id, self.objects), self.states, strict=True))
         return self._state_of[id(each)]
+
+
+ROW: Final = 13
+"""What a partition's row weighs: some 2 kB, as so many objects' states."""
 
 
 class Keyframe:
@@ -213,13 +217,13 @@ def take(cluster: Cluster) -> Keyframe:
         for at in range(len(groups) - len(base.places)):
             group = groups[at]
             rows[at] = group.reader.take(group.objects, known, visit)
-        weight = at
+        weight = 3 * at
         for at in moved:
             group = groups[at]
             row = group.reader.take(group.objects, known, visit)
             if row != rows[at]:
                 rows[at] = row
-                weight += 4
+                weight += ROW
         states = walk.states()
     finally:
         known.difference_update(map(id, walk.objects))
@@ -227,7 +231,7 @@ def take(cluster: Cluster) -> Keyframe:
         known.update(stay)
     base.rows = rows
     listen(journal, base)
-    return Keyframe(journal, base, walk.objects, states, weight + len(states) + len(rows) // 16)
+    return Keyframe(journal, base, walk.objects, states, weight + len(states) + len(rows) // 4)
 
 
 @_collector_rests
