@@ -192,8 +192,12 @@ class Watch:
             if self.lossless:
                 self._differs(where, log, committed, min(log.high_watermark, committed.leo))
                 must(log.high_watermark <= committed.leo, f"{where}: high watermark {log.high_watermark} was never a leader's")
+        told = cluster.exposure.lacking.get(tp)
         if not self.lossless:
+            exposed = cluster.exposure.of(tp)
+            must(bool(told) == bool(exposed), f"{tp}: {exposed} are exposed, told was {told}")
             return
+        must(told is None, f"{tp}: {told} expose {cluster.exposure.of(tp)}")
         for member in (*registration.isr, *registration.elr):
             log = cluster.brokers[member].disk.logs.get(tp)
             leo = 0 if log is None else log.leo
@@ -232,6 +236,7 @@ class Watch:
                 must(
                     not self.equal or not log.differences(leader), f"{tp} on b{replica} differs from its leader: {log.differences(leader)}"
                 )
+            must(not self.equal or tp not in cluster.exposure.lacking, f"{tp}: {cluster.exposure.of(tp)} are still exposed")
         for client in cluster.clients.values():
             if isinstance(client, Producer):
                 waiting = sum(map(len, client.queues.values())) + len(client.in_flight)
