@@ -7,8 +7,10 @@ a time do no harm, and neither does one that is stopped: the archive appears who
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +32,11 @@ from spark_reports.stopping import Stopped, stoppable
 EVENTS: Final = computing.SMALL_EVENTS * 5 // 4
 """Events of the session that is reported, more than are summarised in the way of small ones: the other way has more to load."""
 
+HOUR: Final = 3600.0
+"""Seconds."""
+
+_MAKING: Final = ".making-"
+
 
 def prepare() -> Path:
     """Make the archive unless there is one; gives where it is.
@@ -47,7 +54,8 @@ def prepare() -> Path:
         return archive
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".making-", dir=archive.parent) as scratch:
+        _sweep_up(archive.parent)
+        with tempfile.TemporaryDirectory(prefix=_MAKING, dir=archive.parent) as scratch:
             made = Path(scratch) / archive.name
             _report(Path(scratch), made)
             if not made.exists():
@@ -59,6 +67,14 @@ def prepare() -> Path:
     except OSError as failure:
         raise ReportError(f"{archive.parent}: Java's archive cannot be written there: {failure.strerror or failure}") from failure
     return archive
+
+
+def _sweep_up(place: Path) -> None:
+    """Take away what was left by a process that was killed here; none works for an hour."""
+    for scratch in place.glob(f"{_MAKING}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - scratch.stat().st_mtime > HOUR:
+                shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _report(scratch: Path, record: Path) -> None:
@@ -88,7 +104,7 @@ def _play(path: Path) -> None:
 
 def main() -> int:
     """Make the archive; what keeps it from being made is told, and is no reason for anything else to fail."""
-    print("Preparing Java's archive of Spark's classes (half a minute, once) …", file=sys.stderr, flush=True)
+    print("Preparing Java's archive of Spark's classes (a minute, once) …", file=sys.stderr, flush=True)
     try:
         with stoppable():
             prepare()

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -136,6 +137,17 @@ def test_nothing_half_written_is_left(place: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(Stopped):
         preparing.prepare()
     assert list(place.iterdir()) == []
+
+
+def test_what_a_killed_one_left_goes_and_what_another_makes_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording(monkeypatch, lambda made: made.write_bytes(b"classes") and None)
+    left, at_work = place / ".making-left", place / ".making-now"
+    for scratch in (left, at_work):
+        scratch.mkdir(parents=True)
+        (scratch / "half").write_bytes(b"cl")
+    os.utime(left, (0, time.time() - preparing.HOUR - 60))
+    archive = preparing.prepare()
+    assert set(place.iterdir()) == {archive, at_work}
 
 
 def test_what_keeps_it_from_being_made_fails_nothing_else(
