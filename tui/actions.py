@@ -127,6 +127,15 @@ def _needs_broker(situation: Situation) -> str | None:
     return None if situation.broker is not None else "no broker is selected; choose one with ← and →"
 
 
+def _cannot_unregister(situation: Situation) -> str | None:
+    broker = situation.broker
+    if broker is None:
+        return _needs_broker(situation)
+    if effects.on_zookeeper(situation):
+        return "with ZooKeeper a broker's registration goes with its session; there is nothing to unregister"
+    return f"b{broker.id} is not registered" if broker.broker_epoch < 0 else None
+
+
 def _freeze(situation: Situation) -> tuple[Act, ...]:
     broker = situation.broker
     assert broker is not None
@@ -265,6 +274,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("slow-disk", ("Z",), "slow disk", "Each write of its disk takes time from now on, or no longer.", BROKER, _needs_broker, ask=drills.slow_disk),
     Action("log-dir", ("F",), "log directory", "A log directory fails, or a failed one is replaced.", BROKER, _needs_broker, ask=drills.directories),
     Action("move-replica", ("V",), "move replica", "Move the selected partition's replica to another log directory of its broker.", BROKER, drills.cannot_move, ask=drills.move_replica),
+    Action("unregister", ("A",), "unregister", "Have the controller forget the broker, as kafka-cluster unregister does: it leaves every ISR; what is assigned to it stays so.", BROKER, _cannot_unregister, build=lambda s: (acts.Unregister(_broker(s)),), effect=effects.unregistered),
     Action("cut", ("c",), "cut link", "Cut the link to another node, or heal it.", NETWORK, _needs_broker, ask=questions.cut, footer=9),
     Action("heal", ("h",), "heal all", "Heal every cut link.", NETWORK, _nothing_to_heal, build=_heal_all, effect=effects.healed, footer=19),
     Action("link", ("L",), "slow link", "Make a link to another node slow or lossy, or as it was.", NETWORK, _needs_broker, ask=drills.link_quality),

@@ -22,13 +22,19 @@ def _without(situation: Situation, broker: int) -> tuple[list[PartitionView], in
     return led, alone, under
 
 
+def on_zookeeper(situation: Situation) -> bool:
+    """Whether brokers are registered in ZooKeeper, and not with a controller of KRaft's."""
+    return situation.view.controller != CONTROLLER and not situation.view.voters
+
+
 def gone(situation: Situation) -> str:
     """What follows when the selected broker's process is gone without a word."""
     broker = situation.broker
     assert broker is not None
     led, alone, under = _without(situation, broker.id)
-    zookeeper = situation.view.controller != CONTROLLER and not situation.view.voters
-    timeout = int(situation.setting("zookeeper.session.timeout.ms" if zookeeper else "broker.session.timeout.ms", None)) / 1_000
+    timeout = (
+        int(situation.setting("zookeeper.session.timeout.ms" if on_zookeeper(situation) else "broker.session.timeout.ms", None)) / 1_000
+    )
     until = f"until its session expires (up to {timeout:g} s)"
     if led:
         said = f"b{broker.id} leads {_partitions(len(led))}: unserved {until}" + (", then others lead" if alone < len(led) else "")
@@ -55,6 +61,25 @@ def shut_down(situation: Situation) -> str:
     if alone:
         said += f"; {_partitions(alone)} {'has' if alone == 1 else 'have'} no other member of the ISR and {'goes' if alone == 1 else 'go'} offline"
     return said + (f"; acks=all refused by {_partitions(under)}" if under else "") + "."
+
+
+def unregistered(situation: Situation) -> str:
+    """What unregistering the selected broker does."""
+    broker = situation.broker
+    assert broker is not None
+    led, alone, under = _without(situation, broker.id)
+    said = f"The controller forgets b{broker.id}"
+    if any(broker.id in p.isr for p in situation.view.partitions):
+        said += ", which leaves every ISR"
+    if moved := len(led) - alone:
+        said += f"; {_partitions(moved)} {'gets another leader' if moved == 1 else 'get other leaders'}"
+    if alone:
+        said += f"; {_partitions(alone)} {'goes' if alone == 1 else 'go'} offline"
+    if under:
+        said += f"; acks=all refused by {_partitions(under)}"
+    if broker.replicas:
+        said += f"; {broker.replicas:,} {'replica stays' if broker.replicas == 1 else 'replicas stay'} assigned to it"
+    return said + "; it registers again only when its process is started anew."
 
 
 def started(situation: Situation) -> str:
