@@ -1,0 +1,41 @@
+"""Sessions of many events are aggregated by code that is generated for their plans, those of few without: the tables are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import acts
+from core.release import CURRENT
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.units import SECOND
+from scenarios.eventlog import LogWriter, make_header
+from spark_reports import computing
+from spark_reports.sessions import open_log
+from spark_reports.staging import stage
+
+pytestmark = pytest.mark.spark
+
+
+def test_the_tables_of_many_and_of_few_events_are_the_same(tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "session.jsonl"
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", partitions=2),))
+    with LogWriter(path, make_header(spec, CURRENT, 1, None)) as log:
+        cluster = Cluster(spec, CURRENT, seed=1, sink=log)
+        cluster.do(acts.Load("orders", rate=50, producer="app"))
+        for act in (acts.Kill(2), acts.Start(2)):
+            cluster.run_until(cluster.now + 15 * SECOND)
+            cluster.do(act)
+        log.close(cluster.now)
+    reports = []
+    for few in (0, cluster.journal.seq):
+        monkeypatch.setattr(computing, "SMALL_EVENTS", few)
+        staged = stage([open_log(path)], [], tmp_path / f"staged-{few}", *computing.needed(charts=False))
+        loaded = computing.load(spark, [], staged, [], [], False, tmp_path, lambda _: None)
+        assert loaded.quick is not spark
+        reports.append(computing.compute(loaded, None, None, False, lambda _: None))
+    assert reports[0] == reports[1]
+    assert all(len(table.rows) > 0 for table in reports[0].tables if table.name in ("elections", "records", "produce_latency", "lag"))
