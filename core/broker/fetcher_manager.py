@@ -132,4 +132,6 @@ def fetcher_id(tp: TopicPartition, fetchers: int) -> int:
     for char in tp.topic:
         code = (31 * code + ord(char)) & 0xFFFFFFFF
     code = (31 * code + tp.partition) & 0xFFFFFFFF
-    return (code if code < 2**31 else 2**32 - code) % fetchers
+    if code == 2**31:
+        return 0  # `Utils#abs` of the least int
+    return min(code, 2**32 - code) % fetchers

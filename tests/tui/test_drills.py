@@ -202,6 +202,30 @@ def test_what_follows_when_a_broker_goes_is_told_for_none_one_and_many() -> None
     assert of(3, one) == ("b3 leads nothing and is in no ISR: clients notice nothing.", "b3 ends.")
 
 
+def test_unregistering_tells_what_it_does_and_why_it_cannot_be_done() -> None:
+    unregister = BY_ID["unregister"]
+
+    def of(broker: int, *partitions: PartitionView) -> Situation:
+        view = view_of(*partitions)
+        return attrs.evolve(situation(fresh()), view=view, broker=view.broker(broker), partition=None)
+
+    one, again = partition(replica(1, 5, 5), replica(2, 5, 5)), "; it registers again only when its process is started anew."
+    assert effects.unregistered(of(1, one)).startswith(
+        "The controller forgets b1, which leaves every ISR; 1 partition gets another leader; acks=all refused by 1 partition"
+    )
+    assert effects.unregistered(of(1, partition(replica(1, 5, 5)))).startswith(
+        "The controller forgets b1, which leaves every ISR; 1 partition goes offline"
+    )
+    nothing = attrs.evolve(of(3, one), broker=attrs.evolve(of(3, one).view.broker(3), replicas=0))
+    assert effects.unregistered(nothing) == f"The controller forgets b3{again}"
+    assert unregister.refuse(situation(fresh())) is None
+    assert "b3 is not registered" in str(
+        unregister.refuse(attrs.evolve(nothing, broker=attrs.evolve(nothing.view.broker(3), broker_epoch=-1)))
+    )
+    zookeeper = attrs.evolve(nothing, view=attrs.evolve(nothing.view, controller="b1", voters=()))
+    assert "goes with its session" in str(unregister.refuse(zookeeper))
+
+
 def test_the_filters_are_those_of_kafka_topics() -> None:
     fine = partition(replica(1, 5, 5), replica(2, 5, 5), replica(3, 5, 5))
     low = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5), replica(3, 1, 1, in_isr=False)), tp=TopicPartition("a", 0))

@@ -231,6 +231,16 @@ def test_a_broker_in_full() -> None:
     assert "leads orders-1" in lines
 
 
+def test_a_broker_that_was_unregistered_has_no_epoch() -> None:
+    view = cluster().view()
+    assert "epoch 11" in text(paint_brokers(view, COLOUR, (120, 4), selected=1, focused=True, cards=True))
+    gone = attrs.evolve(view, brokers=tuple(attrs.evolve(broker, broker_epoch=-1) for broker in view.brokers))
+    lines = text(paint_brokers(gone, COLOUR, (120, 4), selected=1, focused=True, cards=True))
+    assert "not registered" in lines
+    assert "epoch -1" not in lines
+    assert "  not registered" in text(paint_broker(gone.broker(2), gone, COLOUR, 80))
+
+
 SCENARIO = ScenarioState(
     "loss",
     "What happens.",

@@ -14,7 +14,7 @@ from core.units import format_duration
 from core.view import BrokerState, BrokerView, ClusterView
 from tui.palette import Palette
 from tui.panels.lines import RIGHT, Lines
-from tui.panels.states import broker_state, short_state
+from tui.panels.states import broker_state, registration, short_state
 from tui.rows import Row, blank, clip, rule
 
 CARD: Final = 25
@@ -117,7 +117,7 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
         elif stale:
             third = [(f"metadata {behind} behind", paint.warn)]
         else:
-            third = [(f"epoch {broker.broker_epoch}" + (f"  rack {broker.rack}" if broker.rack else ""), paint.muted)]
+            third = [(registration(broker), paint.muted)]
         texts: list[list[tuple[str, Style]]] = [
             [(f"b{broker.id} ", paint.strong if chosen else paint.broker), (f"{glyph} ", style), (word, style)],
             [("leads ", paint.muted), (str(broker.leaders), paint.number), (f" of {broker.replicas} replicas", paint.muted)],

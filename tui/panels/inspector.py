@@ -15,7 +15,7 @@ from tui.palette import Palette
 from tui.panels.brokers import links_of
 from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
-from tui.panels.states import broker_state, partition_status, replica_marks
+from tui.panels.states import broker_state, partition_status, registration, replica_marks
 from tui.ring import sentence
 from tui.rows import Row, blank, rule, wrap
 
@@ -128,7 +128,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         Row()
         .add(f" b{b.id}  ", paint.broker)
         .add(f"{glyph} {word}", style)
-        .add(f"  broker epoch {b.broker_epoch}" + (f"  rack {b.rack}" if b.rack else ""), paint.muted)
+        .add(f"  {'broker ' if b.broker_epoch >= 0 else ''}{registration(b)}", paint.muted)
         .add(f"  log directory {', '.join(map(str, b.failed_dirs))} of {b.log_dirs} failed" if b.failed_dirs else "", paint.bad)
         .strip(width)
     ]

@@ -49,6 +49,12 @@ def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
     return IN_ISR, "running", paint.good
 
 
+def registration(broker: BrokerView) -> str:
+    """Its broker epoch, and its rack if it has one."""
+    epoch = f"epoch {broker.broker_epoch}" if broker.broker_epoch >= 0 else "not registered"
+    return epoch + (f"  rack {broker.rack}" if broker.rack else "")
+
+
 def short_state(broker: BrokerView) -> str:
     """A broker's state in at most eight characters."""
     match broker.state:

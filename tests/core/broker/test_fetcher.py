@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from core import errors
+from core.broker.fetcher_manager import fetcher_id
 from core.ids import TopicPartition
 from core.journal import events
 from core.log.replica_log import ReplicaLog, Stretch
@@ -404,3 +405,10 @@ def test_fol_21_the_lag_is_what_is_committed_and_not_there() -> None:
         lags.append(state.lag)
     assert lags == [5, 2, 0]
     assert [columns[-2:] for columns in follower.told(events.FetcherLags)] == [(4, 9), (8, 10)]
+
+
+def test_which_fetcher_follows_a_partition() -> None:
+    """`AbstractFetcherManager#getFetcherId`, with `String#hashCode`; `Utils#abs` of the least int is 0."""
+    assert [fetcher_id(TopicPartition("t", number), 3) for number in (0, 1, 2)] == [2, 0, 1]
+    assert fetcher_id(TopicPartition("t", 2**31 - 31 * ord("t")), 3) == 0
+    assert fetcher_id(TopicPartition("t", 2**31 - 31 * ord("t") + 1), 3) == (2**31 - 1) % 3
