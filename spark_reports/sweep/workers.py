@@ -5,12 +5,14 @@ A worker that is killed takes nothing with it: its chunks are done again by a fr
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import multiprocessing
 import signal
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import resource_tracker
 from typing import Final, Protocol
 
 from spark_reports.errors import ReportError
@@ -54,10 +56,24 @@ _grid: Grid | None = None
 
 
 def _begin(grid: Grid) -> None:
-    """A process of the pool starts: Ctrl-C is for the one who started the sweep."""
+    """A process of the pool starts."""
     global _grid
     _grid = grid
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes started in the block never hear Ctrl-C, from their first instruction on: it is for the one who started the sweep.
+
+    Here, a Ctrl-C that comes meanwhile is heard at the block's end.
+    """
+    # Its own start would unblock the signal.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _do(chunk: Chunk) -> Finished:
@@ -95,7 +111,9 @@ class Processes:
             while True:
                 for chunk in itertools.islice(chunks, self.parallel + 1 - len(under_way)):
                     undone.append(chunk)
-                    under_way[pool.submit(_do, chunk)] = chunk
+                    # Submitting starts a process where there are not enough.
+                    with _deaf_to_ctrl_c():
+                        under_way[pool.submit(_do, chunk)] = chunk
                 self.pids = list(pool._processes or ())
                 if not under_way:
                     return

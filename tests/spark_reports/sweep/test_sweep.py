@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -197,6 +199,33 @@ def test_wrong_words_are_one_message_and_exit_code_2(
     said = capsys.readouterr()
     assert told in said.err
     assert (said.out, said.err.count("\n")) == ("", 1)
+
+
+def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A terminal sends it to all its processes, also to those that are still importing their modules."""
+    workers = Processes(2)
+    told = 0
+    over = threading.Event()
+
+    def tell() -> None:
+        nonlocal told
+        while not over.wait(0.005):
+            for pid in workers.pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGINT)
+                    told += 1
+
+    teller = threading.Thread(target=tell)
+    teller.start()
+    try:
+        outcome, every = sweep_runs(grid, RUNS, workers, Store(tmp_path, grid))
+    finally:
+        over.set()
+        teller.join()
+    write_results(tmp_path, outcome, every)
+    assert told
+    assert capfd.readouterr().err == ""
+    assert same(alone, tmp_path)
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
