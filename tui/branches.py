@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from array import array
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -17,6 +16,7 @@ from core.sim import keyframe
 from core.sim.cluster import Cluster
 from core.spelled_out import SpelledOut
 from tui.course import ClusterLike, KeptCourse, Outlet, Played, Position, Tape
+from tui.ends import Ends
 from tui.ring import LEVEL
 
 if TYPE_CHECKING:
@@ -135,13 +135,12 @@ class Branch(SpelledOut):
 
 @attrs.frozen(repr=False)
 class Kept(SpelledOut):
-    """A course that is kept, and where it stands in its session: the `acts` before it, and the first `written` of `ends`."""
+    """A course that is kept, and where it stands in its session: the `acts` before it, and where its steps ended."""
 
     position: Position
     acts: tuple[Played, ...]
     course: KeptCourse
-    ends: array[int]
-    written: int
+    ends: Ends
     acted: tuple[int, int]
 
     def leads_to(self, acts: Sequence[Played]) -> bool:
@@ -189,7 +188,7 @@ class Keeper:
         if course is None:
             self._off = True
             return
-        kept = Kept(tape.position, tuple(tape.acts[: tape.done]), course, tape.ends, len(tape.ends), tape.acted)
+        kept = Kept(tape.position, tuple(tape.acts[: tape.done]), course, tape.ends.first(len(tape.ends)), tape.acted)
         if not self.kept or tape.steps >= self.kept[-1].position.steps:
             self.kept.append(kept)
         else:
@@ -247,5 +246,5 @@ def _steps(kept: Kept) -> int:
 def bring_back(kept: Kept, acts: Sequence[Played], outlet: Outlet, at_hand: ClusterLike | None = None) -> Tape:
     """A tape that stands where a keyframe was taken; the cluster at hand moves there if it was taken of that."""
     tape = Tape(kept.course.bring_back(outlet, at_hand if isinstance(at_hand, Cluster) else None), outlet, acts)
-    tape.resume(kept.position, kept.ends[: kept.written], kept.acted)
+    tape.resume(kept.position, kept.ends.first(len(kept.ends)), kept.acted)
     return tape

@@ -7,8 +7,6 @@ repeats that session byte for byte.
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,11 +15,13 @@ import attrs
 from core.acts import Act
 from core.ids import TopicPartition
 from core.journal.events import EventTuple
+from core.journal.recorder import nobody
 from core.settings import Settings
 from core.sim.cluster import Cluster
 from core.sim.keyframe import Keyframe
 from core.spelled_out import SpelledOut
 from core.view import ClusterView
+from tui.ends import Ends
 
 if TYPE_CHECKING:
     from core.detail import Harm, PartitionDetail
@@ -180,7 +180,7 @@ class Tape:
         self.acts = list(acts)
         self.steps = 0
         self.done = 0
-        self.ends = array("q", [outlet.seq] if outlet.seq else [])
+        self.ends = Ends(outlet.seq)
         self._acted = (0, 0)  # virtual time and steps at the last act, the script's included
 
     @property
@@ -225,6 +225,27 @@ class Tape:
             if self.outlet.acts != acts:
                 self._acted = (self.cluster.now, self.steps)
         return True
+
+    def go_again(self, steps: int, seq: int, time_us: int, known: Ends) -> bool:
+        """Go as many steps that were gone before; fewer to where the event `seq` is recorded, or none is due up to a time.
+
+        A free course tells of no event meanwhile. `known`: where steps ended, up to there at least. False when nothing happened.
+        """
+        cluster, course = self.cluster, self.course
+        if self.done < len(self.acts):
+            steps = min(steps, self.acts[self.done].steps - self.steps)
+        if steps <= 0 or not isinstance(course, FreeCourse) or not isinstance(cluster, Cluster):
+            return self.step()
+        journal = cluster.journal
+        journal.sink, sink = nobody, journal.sink
+        try:
+            done = cluster.go_on(steps, seq, time_us)
+        finally:
+            journal.sink = sink
+        self.steps += done
+        self.outlet.seq = journal.seq
+        self.ends = known.upto(journal.seq)
+        return done > 0
 
     def advance_to(self, time_us: int) -> None:
         """Let everything happen that is due up to and including that time."""
@@ -293,10 +314,10 @@ class Tape:
             self.ends.append(self.outlet.seq)
         return seq
 
-    def resume(self, position: Position, ends: array[int], acted: tuple[int, int]) -> None:
+    def resume(self, position: Position, ends: Ends, acted: tuple[int, int]) -> None:
         """Stand where a kept cluster was put aside."""
         self.steps, self.done, self.outlet.seq = position.steps, position.acts, position.seq
-        self.ends, self._acted = array("q", ends), acted
+        self.ends, self._acted = ends, acted
 
     @property
     def acted(self) -> tuple[int, int]:
@@ -305,5 +326,4 @@ class Tape:
 
     def end_before(self, seq: int) -> int:
         """The last event of what happened just before the step that recorded that event; 0 when nothing did."""
-        index = bisect_left(self.ends, seq)
-        return self.ends[index - 1] if index > 0 else 0
+        return self.ends.before(seq)

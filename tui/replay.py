@@ -14,9 +14,11 @@ import attrs
 
 from core.journal.events import EventTuple
 from core.sim.cluster import Cluster
+from core.sim.scheduler import END
 from core.spelled_out import SpelledOut
 from tui.branches import Keeper, Kept, bring_back
 from tui.course import ClusterLike, Outlet, Played, Position, Start, Tape
+from tui.ends import Ends
 from tui.ring import Rings
 from tui.watching import Watch
 
@@ -26,17 +28,18 @@ _LOOK_AT_THE_CLOCK: Final = 64
 NEAR: Final = 1_000
 """Steps, or events, that are gone at once."""
 
-OBJECTS_A_STEP: Final = 8
+OBJECTS_A_STEP: Final = 4
 """Objects that are made anew of a keyframe in the time of a step, or of an event."""
 
 
 @attrs.frozen(repr=False)
 class Known(SpelledOut):
-    """The events of a branch that are still in memory, and how far they reach: its acts, and the place of its last moment."""
+    """The events of a branch that are still in memory, and how far they reach: its acts, the place of its last moment, where steps ended."""
 
     rings: Rings
     acts: Sequence[Played]
     place: tuple[int, int, int]
+    ends: Ends | None = None
 
 
 @attrs.frozen(repr=False)
@@ -56,6 +59,14 @@ class Goal(SpelledOut):
             return tape.outlet.seq >= self.seq
         due = tape.next_due()
         return due is None or due > self.time
+
+    def is_known(self, known: Known) -> bool:
+        """Whether the events up to there are among those that are known."""
+        if self.position is not None:
+            return self.position.place <= known.place
+        if self.seq >= 0:
+            return known.ends is not None and self.seq <= known.ends.last
+        return self.time < known.place[2]
 
     def progress(self, tape: Tape) -> float:
         """How much of the way from the start is done, 0 to 1."""
@@ -97,6 +108,7 @@ class Replay:
     Attributes:
         goal: where to.
         tape, rings: what the session gets when it has arrived.
+        again: the events on the way are known: nobody has to be told of them again.
         on_the_spot: it moves the cluster that was at hand.
         found: with a `watch`, the last moment at which what it watches for came.
         fresh: events that the log does not have.
@@ -134,16 +146,21 @@ class Replay:
         self._fresh_after = fresh_after
         outlet = Outlet(self._take)
         self.on_the_spot = False
+        self.again = False
         kept = goal.nearest(keeper, acts, known) if watch is None else None
         if kept is None:
             self.rings = Rings()
             self.tape = Tape(start(outlet), outlet, acts)
         else:
-            self.rings = known.rings.upto(kept.position.seq)
+            self._known = known
+            self.again = list(acts) == list(known.acts) and goal.is_known(known) and known.rings.reach(kept.position.seq + 1)
+            self.rings = known.rings if self.again else known.rings.upto(kept.position.seq)
             self.on_the_spot = isinstance(at_hand, Cluster) and goal.is_near(kept, keeper, known) and kept.course.keyframe.is_of(at_hand)
             self.tape = bring_back(kept, acts, outlet, at_hand if self.on_the_spot else None)
 
     def _take(self, event: EventTuple) -> None:
+        if self.again:
+            return
         self.rings.take(event)
         if self._watch is not None:
             self._watch.see(event)
@@ -159,6 +176,8 @@ class Replay:
         """Go on for so much wall time, on the spot to the end; True when it has arrived."""
         end = math.inf if self.on_the_spot else time.perf_counter() + seconds
         tape, goal = self.tape, self.goal
+        if self.again:
+            return self._work_again(end)
         count = 0
         while not goal.reached(tape):
             if self._watch is not None:
@@ -170,11 +189,34 @@ class Replay:
                 self._keeper.offer(tape, seen=False)
                 if time.perf_counter() > end:
                     return False
+        self._arrive()
+        return True
+
+    def _work_again(self, end: float) -> bool:
+        """Likewise where all events are known."""
+        tape, goal, known = self.tape, self.goal, self._known
+        ends = known.ends
+        assert ends is not None
+        last = END if goal.position is None else goal.position.steps
+        seq, until = goal.seq if goal.seq >= 0 else END, goal.time if goal.time >= 0 else END
+        look = tape.steps + _LOOK_AT_THE_CLOCK
+        while not goal.reached(tape) and tape.go_again(min(look, last) - tape.steps, seq, until, ends):
+            if tape.steps >= look:
+                look = tape.steps + _LOOK_AT_THE_CLOCK
+                self._keeper.offer(tape, seen=False)
+                if time.perf_counter() > end:
+                    return False
+        self._arrive()
+        self.rings = known.rings.upto(tape.outlet.seq)
+        return True
+
+    def _arrive(self) -> None:
+        """The last step is gone: the clock goes on to the moment that was meant."""
+        tape, goal = self.tape, self.goal
         if goal.position is not None:
             tape.move_clock(goal.position.time)
         elif goal.time >= 0:
             tape.move_clock(goal.time)
-        return True
 
     def _look(self) -> None:
         assert self._watch is not None

@@ -158,6 +158,10 @@ class Rings:
         self._last[partition] = refused[1]
         return before is None or refused[1] - before > SERIES
 
+    def reach(self, seq: int) -> bool:
+        """Whether all events after that one that ever were in a ring still are."""
+        return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
+
     def upto(self, seq: int) -> Rings:
         """The rings as they were when that event was the last."""
         other = Rings()

@@ -78,7 +78,8 @@ class Session(Motion):
 
     def _know(self) -> Known:
         """The events up to here."""
-        return Known(self.rings, self.course.acts, self.course.position.place)
+        tape = self.course
+        return Known(self.rings, tape.acts, tape.position.place, tape.ends.first(len(tape.ends)))
 
     def _take(self, event: EventTuple) -> None:
         level = self.rings.take(event)
@@ -271,7 +272,7 @@ class Session(Motion):
         if branch is not self.branch:
             self._cut_log(self._parting(branch))
             self.branch, self._lived = branch, branch.end
-            self._known = Known(replay.rings, replay.tape.acts, replay.tape.position.place)
+            self._known = Known(replay.rings, replay.tape.acts, replay.tape.position.place, replay.tape.ends.first(len(replay.tape.ends)))
         self.course, self.rings = replay.tape, replay.rings
         self.course.outlet.to = self._take
         for event in replay.fresh:

@@ -146,6 +146,19 @@ class Cluster:
         self._handle(self.scheduler.pop())
         return True
 
+    def go_on(self, steps: int, seq: int, time: int) -> int:
+        """Handle so many of the next scheduled things; fewer if the event `seq` is recorded before, or none more is due up to `time`.
+
+        Returns how many.
+        """
+        journal, scheduler = self.journal, self.scheduler
+        entries = scheduler.entries
+        done = 0
+        while done < steps and journal.seq < seq and entries and entries[0][0] <= time:
+            self._handle(scheduler.pop())
+            done += 1
+        return done
+
     def run_until(self, time: int) -> None:
         """Handle everything due up to and including a time; `now` is that time afterwards.
 

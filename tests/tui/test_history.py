@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core import acts
 from core.errors import ActRefused, KafkaError
-from core.journal.events import DETAIL
+from core.journal.events import DETAIL, NORMAL, NOTABLE
 from core.release import CURRENT, Release
 from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
 from core.units import SECOND
@@ -25,10 +25,13 @@ from scenarios.language.script import load_script, read_script
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from scenarios.runner import Run
+from tests.core.properties.whole import same
 from tests.tui.fake_cluster import FakeCluster
 from tui import branches
+from tui.branches import Keeper
 from tui.cli import main
 from tui.course import Position
+from tui.ends import Ends
 from tui.panels.scenario import ScenarioState
 from tui.replay import Goal, Replay
 from tui.scenario_course import KeptRun, ScenarioCourse, scenario_state
@@ -253,6 +256,55 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> N
         session.go_to_end()
         arrive(session)
         assert (session.course.position, events(session)) == (end, whole)
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize("seed", range(3))
+def test_events_that_are_known_need_not_be_told_again(seed: int) -> None:
+    """Goals of all kinds, from a keyframe without a word and from the start with every event: the same session at the end of it."""
+    dice = random.Random(seed)
+    session = stage_of().session
+    session.do(acts.Load("orders", 40))
+    for _ in stroll(session, dice, stops=12, least=60):
+        pass
+    known = session._known
+    end = session.course.position
+    for _ in range(3):
+        there = dice.randint(end.seq // 3, end.seq)
+        by_time = dice.choice(session.branch.deeds[1:])[1] + dice.randint(0, 9)
+        step = dice.choice(session.keeper.kept).position
+        for goal in (Goal("event", seq=there), Goal("time", time=min(by_time, end.time - 1)), Goal("moment", position=step)):
+            quick, told = (Replay(session.start, known.acts, goal, keeper, known) for keeper in (session.keeper, Keeper()))
+            assert quick.again
+            assert not told.again
+            assert quick.work(60)
+            assert told.work(60)
+            assert quick.tape.position == told.tape.position
+            assert quick.tape.outlet.seq == told.tape.outlet.seq
+            assert quick.tape.acted == told.tape.acted
+            same(quick.tape.cluster, told.tape.cluster)
+            for level in (DETAIL, NORMAL, NOTABLE):
+                assert quick.rings.of(level).since(0) == told.rings.of(level).since(0)
+            for seq in range(1, quick.tape.outlet.seq + 1, 7):
+                assert quick.tape.end_before(seq) == told.tape.end_before(seq)
+            assert len(quick.tape.ends) == len(told.tape.ends)
+            for replay in (quick, told):
+                replay.tape.advance_to(replay.tape.cluster.now + SECOND // 4)
+            same(quick.tape.cluster, told.tape.cluster)
+
+
+def test_moments_of_one_course_share_where_its_steps_ended() -> None:
+    ends = Ends()
+    for seq in (2, 3, 7):
+        ends.append(seq)
+    back, again = ends.upto(6), ends.upto(6)
+    assert (len(back), back.last, back.before(7), back.before(3), back.before(2)) == (2, 3, 3, 2, 0)
+    back.append(7)
+    again.append(5)
+    back.append(9)
+    assert [ends.before(seq) for seq in (9, 10)] == [7, 7]
+    assert [back.before(seq) for seq in (9, 10)] == [7, 9]
+    assert [again.before(seq) for seq in (5, 6)] == [3, 5]
 
 
 @pytest.mark.usefixtures("kept_often")
