@@ -126,8 +126,17 @@ class Rival:
         """The frozen state."""
         return self.tape.cluster.view()
 
-    def compare(self, rings: Rings) -> Parted | None:
-        """Look for the first event that differs, as far as both have come and both still have their events in memory."""
+    def lived_upto(self, now: int) -> int | None:
+        """Where a branch ends, µs, if it was not lived as far as that; None while it has more to tell."""
+        return self._end if 0 <= self._end < now else None
+
+    def compare(self, rings: Rings, *, settled: bool = False) -> Parted | None:
+        """Look for the first event that differs, as far as both have come and both still have their events in memory.
+
+        Args:
+            rings: the session's events.
+            settled: whether both have done all there is to do up to one moment: then an event that only one of them has differs, too.
+        """
         if self.parted is not None:
             return self.parted
         mine, theirs = rings.of(DETAIL), self.rings.of(DETAIL)
@@ -140,4 +149,7 @@ class Rival:
                 self.parted = Parted(here[0], here, there)
                 break
         self._checked = at
+        if self.parted is None and settled and mine.total != theirs.total and at >= max(mine.first, theirs.first):
+            here, there = mine.at(at) if mine.total > at else None, theirs.at(at) if theirs.total > at else None
+            return Parted((here or there)[0], here, there)  # type: ignore[index]
         return self.parted

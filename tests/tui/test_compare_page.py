@@ -37,6 +37,8 @@ def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
     while tape.stepwise and tape.step():
         catch_up(rival, stage.session)
         assert rival.tape.steps <= tape.steps
+        parted = rival.compare(stage.session.rings, settled=True)
+        assert (parted is None) == (rival.view().exposed == stage.session.view().exposed == 0 == rival.view().lost)
     catch_up(rival, stage.session)
     assert (stage.session.view().lost, rival.view().lost) == (0, 1)
     parted = rival.compare(stage.session.rings)
@@ -111,7 +113,28 @@ def test_differences_stand_first_and_are_marked() -> None:
     assert "[1,2] HW 10 LEO 10/10" in row
     assert "[1] HW 10 LEO 10/8 lost 3" in row
     assert "a note" in "\n".join(text)
-    assert "Every event so far is the same." in "\n".join(text)
+    assert "Every event that both have had is the same." in "\n".join(text)
+
+
+def test_what_only_one_run_has_had_is_where_they_part() -> None:
+    stage = set_stage(None)
+    session = stage.session
+    session.course.advance_to(SECOND)
+    main = Rival("main", stage.under(RELEASES["4.1"]), acts=tuple(session.course.acts), end=SECOND)
+    session.do(acts.Kill(2))
+    catch_up(main, session)
+    assert main.compare(session.rings) is None
+    parted = main.compare(session.rings, settled=True)
+    assert parted is not None
+    assert parted.there is None
+    assert parted.here is not None
+    assert parted.here[3] == "act"
+    view = session.view()
+    below = "\n".join(line.text for line in paint_compare(view, main.view(), ("here", "main"), parted, (), COLOUR, (100, 24), 0)[0])
+    assert "kill b2" in below
+    assert "main            nothing more by now" in below
+    assert main.lived_upto(SECOND) is None
+    assert main.lived_upto(2 * SECOND) == SECOND
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

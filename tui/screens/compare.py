@@ -100,12 +100,13 @@ def paint_compare(
             out.append(_line(f" {name}", left, right, label, half, paint, width, one != two))
     below: list[Strip] = [rule("Where they part", "", width, paint.title, paint.faint, paint.muted)]
     if parted is None:
-        below.append(Row().add(" Every event so far is the same.", paint.good).strip(width))
+        words = " Every event that both have had is the same." if different else " Every event so far is the same."
+        below.append(Row().add(words, paint.good).strip(width))
     for name, event in () if parted is None else ((names[0], parted.here), (names[1], parted.there)):
-        if event is not None:
-            for number, line in enumerate(wrap(f"{format_clock(event[1])} #{event[0]} {sentence(event)}", max(10, width - 18))):
-                row = Row().add(f" {clip(name, 14):<15} " if number == 0 else " " * 17, paint.strong)
-                below.append(row.join(coloured(line, paint, paint.text)).strip(width))
+        words = "nothing more by now" if event is None else f"{format_clock(event[1])} #{event[0]} {sentence(event)}"
+        for number, line in enumerate(wrap(words, max(10, width - 18))):
+            row = Row().add(f" {clip(name, 14):<15} " if number == 0 else " " * 17, paint.strong)
+            below.append(row.join(coloured(line, paint, paint.muted if event is None else paint.text)).strip(width))
     for words in notes:
         for line in wrap(words, width - 2):
             below.append(Row().add(f" {line}", paint.muted).strip(width))
@@ -185,7 +186,12 @@ class ComparePage(Page):
         if not self._arrived:
             notes.insert(0, f"It is catching up: {format_clock(rival.now)} of {format_clock(board.view.now)}.")
         names = (self._here(), rival.words)
-        parted = rival.compare(session.rings)
+        now, due = board.view.now, tape.next_due()
+        ended = rival.lived_upto(now)
+        if ended is not None:
+            notes.insert(0, f"{rival.words} was lived up to {format_clock(ended)} only.")
+        settled = self._arrived and ended is None and (tape.stepwise or due is None or due > now)
+        parted = rival.compare(session.rings, settled=settled)
         size = (width, height)
         painted, _ = paint_compare(board.view, rival.view(), names, parted, notes, paint, size, self.top)
         if not self._arrived:
