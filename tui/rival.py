@@ -150,6 +150,7 @@ class Rival:
                 break
         self._checked = at
         if self.parted is None and settled and mine.total != theirs.total and at >= max(mine.first, theirs.first):
-            here, there = mine.at(at) if mine.total > at else None, theirs.at(at) if theirs.total > at else None
-            return Parted((here or there)[0], here, there)  # type: ignore[index]
+            longer = mine if mine.total > at else theirs
+            more = longer.at(at)
+            return Parted(more[0], more if longer is mine else None, more if longer is theirs else None)
         return self.parted
