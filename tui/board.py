@@ -351,7 +351,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         )
         self.events.update()
         if layout.inspector is not None and self._is_due(0):
-            title, content, note = self._selected_in_full(layout.inspector.width)
+            title, content, note = self._selected_in_full(layout.inspector.width, layout.inspector.height - 1)
             self.inspector.update(title, content, note)
         if state is not None:
             self.expected.update(state)

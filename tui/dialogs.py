@@ -20,6 +20,7 @@ from tui.actions import ACTIONS, MOVES
 from tui.keymap import Keymap, written
 from tui.palette import Palette
 from tui.panels.states import LEGEND
+from tui.panels.timeline import LOOKS, WORDS
 from tui.rows import wrap
 from tui.situation import Option, Question
 
@@ -303,5 +304,8 @@ class Help(Dialog[None]):
             text.append(f"  {keys:<16}", paint.key).append(f"{what}\n", paint.text)
         text.append("\nGlyphs\n", paint.title_focused)
         text.append("  " + LEGEND.replace("  ", "\n  ") + "\n", paint.text)
+        text.append("\nMarks on the timeline\n", paint.title_focused)
+        for sort, (glyph, role) in LOOKS.items():
+            text.append(f"  {glyph} ", getattr(paint, role)).append(f"{WORDS[sort]}\n", paint.text)
         text.append(f"\n{self.extra}", paint.muted)
         return text

@@ -248,7 +248,7 @@ def create_topic(situation: Situation) -> Question:
             act = acts.CreateTopic(name, partitions, factor)
             options.append(
                 (
-                    f"{partitions} partitions, replication factor {factor}",
+                    f"{partitions} partition{'s' if partitions > 1 else ''}, replication factor {factor}",
                     (act,),
                     "one copy: a broker down means offline" if factor == 1 else "",
                     None,

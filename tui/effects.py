@@ -106,7 +106,11 @@ def isolated(situation: Situation) -> str:
     """What isolating the selected broker does."""
     broker = situation.broker
     assert broker is not None
+    if broker.state is BrokerState.STOPPED:
+        return f"b{broker.id} has no process; started again it reaches nobody until the links heal."
     led, _, _ = _without(situation, broker.id)
+    if not led:
+        return f"b{broker.id} runs on alone; it leads nothing, and leaves the ISRs it is in."
     return f"b{broker.id} runs on and goes on leading {_partitions(len(led))} in its own eyes; the others elect without it."
 
 

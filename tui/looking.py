@@ -25,8 +25,8 @@ _LEVELS: Final = (NOTABLE, NORMAL, DETAIL)
 class Looking(MainScreen):
     """The part of the main screen that looks closer."""
 
-    def _selected_in_full(self, width: int) -> tuple[str, list[Strip], str]:
-        """Headline, lines and note of what is selected in the panel that has the keys."""
+    def _selected_in_full(self, width: int, rows: int = 0) -> tuple[str, list[Strip], str]:
+        """Headline, lines and note of what is selected in the panel that has the keys; `rows`: how many lines will be shown, 0 for all."""
         situation = self.situation()
         if self._layout_now is not None and self._layout_now.size is SizeClass.WIDE and not self._layout_now.scenario:
             return self._everything_in_full(situation, width)
@@ -39,7 +39,7 @@ class Looking(MainScreen):
         if situation.focus == "brokers" and situation.broker is not None:
             return f"Broker b{situation.broker.id}", paint_broker(situation.broker, self.view, self.paint, width), ""
         if situation.partition is not None:
-            return "Partition", paint_partition(situation.partition, self.view, self.paint, width), ""
+            return "Partition", paint_partition(situation.partition, self.view, self.paint, width, rows), ""
         return "Nothing selected", [], ""
 
     def _everything_in_full(self, situation: Situation, width: int) -> tuple[str, list[Strip], str]:

@@ -46,6 +46,7 @@ class Metric(SpelledOut):
         bad, warn: whether a value is one that gets somebody out of bed, or one to look at.
         dear: whether it looks at every replica each time; then a large cluster has no history of it.
         lab: whether it is the laboratory's own and no MBean of Kafka's.
+        unit: of its values, where that is not partitions, brokers or records, which its name says.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Metric(SpelledOut):
     warn: Callable[[float], bool] = lambda value: False
     dear: bool = False
     lab: bool = False
+    unit: str = ""
 
     @property
     def short(self) -> str:
@@ -206,8 +208,8 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric(_TOPICS + "FailedProduceRequestsPerSec", "Produce requests that were refused.", counts=True, warn=_some),
     Metric(_TOPICS + "MessagesInPerSec", "Records that leaders appended.", lambda v: _controller(v, v.accepted), counts=True, flow=True),
-    Metric(_TOPICS + "BytesInPerSec", "Bytes that leaders appended.", counts=True, flow=True),
-    Metric(_TOPICS + "ReplicationBytesInPerSec", "Bytes that followers copied.", counts=True, flow=True),
+    Metric(_TOPICS + "BytesInPerSec", "Bytes that leaders appended.", counts=True, flow=True, unit=" B"),
+    Metric(_TOPICS + "ReplicationBytesInPerSec", "Bytes that followers copied.", counts=True, flow=True, unit=" B"),
     Metric(
         _MANAGER + "ReassigningPartitions", "Led partitions that are on their way to other replicas.",
         lambda v: _census(v).led["reassigning"],
@@ -221,7 +223,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "kafka.producer:type=producer-metrics,name=request-latency-max",
         "Milliseconds that the slowest producer's last acknowledged batch took, retries included.",
         lambda v: _controller(v, max((p.last_latency_us for p in v.producers), default=0) / 1_000), fold="max",
-        warn=lambda value: value >= 1_000,
+        warn=lambda value: value >= 1_000, unit=" ms",
     ),
     Metric("records acknowledged", "Records that producers were told are in.", lambda v: _controller(v, v.acked), counts=True, flow=True, lab=True),
     Metric(

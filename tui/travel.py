@@ -270,7 +270,7 @@ class Travel(MainScreen):
                 self._show_diff(words, view)
 
         self.app.push_screen(
-            dialogs.Ask(Question("Compare with", "What differs between then and this moment.", options), self.paint), chosen
+            dialogs.Ask(Question("Difference from", "What differs between then and this moment.", options), self.paint), chosen
         )
 
     def _diff_with_any(self) -> None:
@@ -291,7 +291,7 @@ class Travel(MainScreen):
             self.session.look_at(self._moment_of(text), seen)
             self.refresh_view()
 
-        self._ask_moment("Compare with", wrong, look)
+        self._ask_moment("Difference from", wrong, look)
 
     def _show_diff(self, words: str, view: ClusterView) -> None:
         lines = paint_diff(view, self.view, words, self.paint, self.room)

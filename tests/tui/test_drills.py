@@ -177,6 +177,16 @@ def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
     assert effects.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
 
 
+def test_isolating_says_what_it_does_to_a_leader_a_follower_and_to_one_without_a_process() -> None:
+    stage = fresh()
+    now = situation(stage)
+    assert now.broker is not None
+    assert "goes on leading" in effects.isolated(now)
+    assert "leads nothing" in effects.isolated(attrs.evolve(now, view=view_of(attrs.evolve(partition(replica(2, 5, 5)), leader=2))))
+    dead = attrs.evolve(now, broker=attrs.evolve(now.broker, state=BrokerState.STOPPED))
+    assert effects.isolated(dead) == "b1 has no process; started again it reaches nobody until the links heal."
+
+
 def test_what_follows_when_a_broker_goes_is_told_for_none_one_and_many() -> None:
     def of(broker: int, *partitions: PartitionView) -> tuple[str, str]:
         view = view_of(*partitions)

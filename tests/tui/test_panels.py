@@ -281,6 +281,23 @@ def test_the_account_shouts_what_is_lost() -> None:
     assert "unclean elections 1" in lines
 
 
+def test_where_not_all_has_room_what_is_wrong_has_it_first() -> None:
+    p = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False)), min_isr=1)
+    under = attrs.evolve(view_of(p), acked=1_000, accepted=1_000)
+    line = text(paint_account(under, COLOUR, (66, 1), headline=False))
+    assert "acked 1,000 of 1,000 │ lost 0 │ offline 0 │ under-replicated 1" in line
+    assert "under min" not in line
+    assert "under min ISR 0 │ under-replicated 1" in text(paint_account(under, COLOUR, (100, 1), headline=False))
+
+
+def test_a_table_without_room_for_every_replica_is_left_out() -> None:
+    p = partition(replica(1, 5, 5), replica(2, 5, 5))
+    assert len(text(paint_partition(p, view_of(p), COLOUR, 100, 5)).splitlines()) == 7
+    short = text(paint_partition(p, view_of(p), COLOUR, 100, 4))
+    assert "caught up" not in short
+    assert "ISR [1,2] of [1,2]" in short
+
+
 def test_the_account_counts_as_kafka_topics_does() -> None:
     under = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False), status=PartitionStatus.UNDER_MIN_ISR)
     off = attrs.evolve(under, tp=TopicPartition("orders", 1), leader=-1, status=PartitionStatus.OFFLINE)

@@ -6,11 +6,11 @@ import pytest
 from textual.widgets import Input
 
 from core.release import Release
-from core.settings import SETTINGS, Settings
+from core.settings import MAX_LONG, SETTINGS, Settings
 from core.units import SECOND
 from tests.tui.test_app import done, playing, said, screen_text
 from tui.palette import COLOUR
-from tui.screens.settings import Place, consequences, edit_question, gather, paint_settings
+from tui.screens.settings import Place, consequences, edit_question, gather, in_words, paint_settings
 from tui.target import set_stage
 
 
@@ -150,3 +150,12 @@ async def test_the_filter_by_its_key() -> None:
         assert board.page is not None, "the filter goes first"
         await pilot.press("escape")
         assert board.page is None
+
+
+def test_milliseconds_and_bytes_are_told_as_people_say_them() -> None:
+    assert in_words("log.retention.ms", 604_800_000) == "7 days"
+    assert in_words("replica.lag.time.max.ms", 30_000) == "30 s"
+    assert in_words("segment.bytes", 1_073_741_824) == "1 GiB"
+    assert in_words("message.max.bytes", 1_048_588) == "some 1 MiB"
+    assert in_words("leader.replication.throttled.rate", 2_097_152) == "2 MiB/s"
+    assert [in_words(name, value) for name, value in (("flush.ms", MAX_LONG), ("retention.ms", -1), ("num.io.threads", 8_000))] == [""] * 3

@@ -51,7 +51,7 @@ def test_the_weightiest_shows_where_two_fall_together_and_lanes_keep_them_apart(
     assert "◆" in lanes[1]
     assert "▼" in lanes[2]
     assert "✖" in lanes[4]
-    assert [line.split()[0] for line in lanes[1:]] == ["faults", "ISR", "leaders", "harm"]
+    assert [line.split()[0] for line in lanes[1:]] == ["done", "ISR", "leaders", "harm"]
 
 
 def test_marks_are_taken_in_once_and_anew_on_another_scale() -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
 from rich.style import Style
 from textual.strip import Strip
 
+from core.spelled_out import SpelledOut
 from core.units import format_duration
 from core.view import ClusterView, PartitionStatus
 from tui.lasting import lasting
@@ -12,19 +17,26 @@ from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Row, blank, rule, short_number
 
-Item = list[tuple[str, Style]]
+ALWAYS: Final = 2
+"""Items that have room before all others: records acknowledged, and records lost."""
+
+Parts = list[tuple[str, Style]]
+
+
+@attrs.frozen(repr=False)
+class Item(SpelledOut):
+    """One thing that the account says; `wrong`: it should not be so."""
+
+    parts: Parts
+    wrong: bool = False
 
 
 def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Everything the account says, most important first."""
     offline, under_min, under_replicated = lasting(view, "tally", lambda: _tally(view))
-    items: list[Item] = [
-        [
-            ("acked ", paint.muted),
-            (short_number(view.acked), paint.number),
-            (" of ", paint.muted),
-            (short_number(view.accepted), paint.number),
-        ],
+    acked, of = short_number(view.acked), short_number(view.accepted)
+    items = [
+        Item([("acked ", paint.muted), (acked, paint.number), (" of ", paint.muted), (of, paint.number)]),
         _alarm("lost", view.lost, paint, loud=True),
         _alarm("offline", offline, paint),
         _alarm("under min ISR", under_min, paint),
@@ -35,14 +47,8 @@ def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     if view.diverged:
         items.append(_alarm("diverged", view.diverged, paint, loud=True))
     items += client_items(view, paint)
-    items.append(
-        [
-            ("ISR shrinks ", paint.muted),
-            (str(view.isr_shrinks), paint.number),
-            (" expands ", paint.muted),
-            (str(view.isr_expands), paint.number),
-        ]
-    )
+    shrinks, expands = str(view.isr_shrinks), str(view.isr_expands)
+    items.append(Item([("ISR shrinks ", paint.muted), (shrinks, paint.number), (" expands ", paint.muted), (expands, paint.number)]))
     return items
 
 
@@ -58,70 +64,83 @@ def client_items(view: ClusterView, paint: Palette) -> list[Item]:
     """A line of text per client."""
     items: list[Item] = []
     if not view.producers:
-        items.append(
-            [
-                ("nobody produces: ", paint.muted),
-                ("l", paint.key),
-                (" starts a load, ", paint.muted),
-                ("p", paint.key),
-                (" a burst", paint.muted),
-            ]
-        )
+        nobody, starts, burst = ("nobody produces: ", paint.muted), (" starts a load, ", paint.muted), (" a burst", paint.muted)
+        items.append(Item([nobody, ("l", paint.key), starts, ("p", paint.key), burst]))
     for producer in view.producers:
         acks = "all" if producer.acks < 0 else str(producer.acks)
-        item: Item = [(f"{producer.name} ", paint.broker), ("→ ", paint.muted), (producer.topic, paint.partition)]
+        parts: Parts = [(f"{producer.name} ", paint.broker), ("→ ", paint.muted), (producer.topic, paint.partition)]
         if producer.rate:
-            item.append((f" {producer.rate:,}/s", paint.number))
-        item += [(" acks=", paint.muted), (acks, paint.number)]
+            parts.append((f" {producer.rate:,}/s", paint.number))
+        parts += [(" acks=", paint.muted), (acks, paint.number)]
         if producer.last_latency_us > 0:
-            item += [(" ", paint.muted), (format_duration(producer.last_latency_us // 100 * 100), paint.number)]
+            parts += [(" ", paint.muted), (format_duration(producer.last_latency_us // 100 * 100), paint.number)]
         if producer.in_flight:
-            item += [(" waiting ", paint.muted), (short_number(producer.in_flight), paint.number)]
+            parts += [(" waiting ", paint.muted), (short_number(producer.in_flight), paint.number)]
         if producer.failed:
-            item += [(" failed ", paint.muted), (short_number(producer.failed), paint.bad)]
+            parts += [(" failed ", paint.muted), (short_number(producer.failed), paint.bad)]
         if producer.retries:
-            item += [(" retries ", paint.muted), (short_number(producer.retries), paint.warn)]
-        items.append(item)
+            parts += [(" retries ", paint.muted), (short_number(producer.retries), paint.warn)]
+        items.append(Item(parts, wrong=producer.failed > 0))
     for consumer in view.consumers:
-        items.append(
-            [
-                (f"{consumer.name} ", paint.broker),
-                ("← ", paint.muted),
-                (consumer.topic, paint.partition),
-                (" read ", paint.muted),
-                (short_number(consumer.read), paint.number),
-            ]
-        )
+        who = [(f"{consumer.name} ", paint.broker), ("← ", paint.muted), (consumer.topic, paint.partition)]
+        items.append(Item([*who, (" read ", paint.muted), (short_number(consumer.read), paint.number)]))
     return items
 
 
 def _alarm(label: str, number: int, paint: Palette, loud: bool = False) -> Item:
     """A count that should be zero."""
     if not number:
-        return [(f"{label} ", paint.muted), ("0", paint.number)]
+        return Item([(f"{label} ", paint.muted), ("0", paint.number)])
     if loud:
-        return [(f" {label.upper()} {number:,} ", paint.alarm)]
-    return [(f"{label} ", paint.warn), (f"{number:,}", paint.bad)]
+        return Item([(f" {label.upper()} {number:,} ", paint.alarm)], wrong=True)
+    return Item([(f"{label} ", paint.warn), (f"{number:,}", paint.bad)], wrong=True)
+
+
+def _length(item: Item) -> int:
+    return sum(len(text) for text, _ in item.parts)
+
+
+def _rows_of(lengths: Sequence[int], width: int) -> list[int]:
+    """The line on which each of some items stands, flowing."""
+    rows: list[int] = []
+    at, used = 0, 1
+    for length in lengths:
+        if used > 1 and used + 3 + length > width - 1:
+            at, used = at + 1, 1
+        used += length + (3 if used > 1 else 0)
+        rows.append(at)
+    return rows
+
+
+def _with_room(items: list[Item], width: int, height: int) -> list[Item]:
+    """The items that are shown, in their order: where not all have room, what is wrong has it before what is well."""
+    lengths = [_length(item) for item in items]
+    if _rows_of(lengths, width)[-1] < height:
+        return items
+    shown: list[int] = []
+    for number in sorted(range(len(items)), key=lambda n: (n >= ALWAYS and not items[n].wrong, n)):
+        wanted = sorted([*shown, number])
+        if _rows_of([lengths[n] for n in wanted], width)[-1] < height:
+            shown = wanted
+    return [items[number] for number in shown]
 
 
 def paint_account(view: ClusterView, paint: Palette, size: tuple[int, int], *, headline: bool) -> list[Strip]:
-    """The items, flowing over the lines there are; what has no room is left out, the least important last."""
+    """The items, flowing over the lines there are; what has no room is left out, the least important first."""
     width, height = size
     lines: list[Strip] = []
     if headline:
         lines.append(rule("Records and health", "", width, paint.title, paint.faint, paint.muted))
-    row = Row().add(" ", paint.text)
-    rows: list[Row] = []
-    for item in account_items(view, paint):
-        length = sum(len(text) for text, _ in item)
-        if row.width > 1:
-            if row.width + 3 + length > width - 1:
-                rows.append(row)
-                row = Row().add(" ", paint.text)
-            else:
-                row.add(" │ ", paint.faint)
-        row.join(item)
-    rows.append(row)
+    row, on = Row().add(" ", paint.text), 0
+    rows = [row]
+    shown = _with_room(account_items(view, paint), width, height - len(lines))
+    for item, at in zip(shown, _rows_of([_length(item) for item in shown], width), strict=True):
+        if at != on:
+            row, on = Row().add(" ", paint.text), at
+            rows.append(row)
+        elif row.width > 1:
+            row.add(" │ ", paint.faint)
+        row.join(item.parts)
     lines += [row.strip(width) for row in rows]
     while len(lines) < height:
         lines.append(blank(width))

@@ -21,7 +21,7 @@ from core.view import ClusterView, PartitionView, ReplicaView
 from tui.palette import Palette
 from tui.panels.bars import Window, bar
 from tui.panels.lines import RIGHT, Lines
-from tui.panels.states import COMMITTED, LEGEND, MISSING, PENDING, broker_state, partition_status, replica_marks, short_state
+from tui.panels.states import COMMITTED, LEGENDS, MISSING, PENDING, broker_state, partition_status, replica_marks, short_state
 from tui.rows import Part, Row, blank, clip, fit, rule
 
 LEAST_CELL: Final = 15
@@ -178,7 +178,7 @@ class GridPainter:
         rest = len(order) - len(shown)
         more = f"{top + 1}–{top + len(shown)} of {len(order)}" if rest else f"{len(order)}"
         title = f"Partitions {more}"
-        right = note or (LEGEND if width >= 110 else "")
+        right = note or next((legend for legend in LEGENDS if len(title) + len(legend) + 6 <= width), "")
         lines = [rule(title, right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
         if height >= 2:
             lines.append(self._head(view, columns, width, broker))

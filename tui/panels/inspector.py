@@ -47,8 +47,8 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
     return f"HW held at {leader.hw} by b{p.held_by}{seen}: {records}."
 
 
-def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: int) -> list[Strip]:
-    """A partition: where it stands, why its HW is where it is, and every replica."""
+def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: int, rows: int = 0) -> list[Strip]:
+    """A partition: where it stands, why its HW is where it is, and every replica; these are left out where `rows` lines cannot hold all."""
     glyph, word, style = partition_status(p, paint)
     lines = [
         Row()
@@ -61,12 +61,14 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
     ]
     for line in wrap(held_back(p, view), width - 2):
         lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+    before = len(lines)
     digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
     head = "LEO".rjust(digits) + "  " + "HW".rjust(digits) + "  " + "lag".rjust(7) + "  caught up  epochs@start"
     lines.append(Row().add(" " * 6 + head, paint.muted).strip(width))
     end = next((copy.leo for copy in p.copies if copy.broker == p.leader), max((copy.leo for copy in p.copies), default=0))
-    for copy in p.copies:
-        lines.append(_replica(p, copy, paint, digits, end, width))
+    lines += [_replica(p, copy, paint, digits, end, width) for copy in p.copies]
+    if 0 < rows < len(lines):
+        del lines[before:]
     second = Row().add(" ISR ", paint.muted).add(ids(p.isr), paint.text).add(" of ", paint.muted).add(ids(p.replicas), paint.text)
     second.add(f"  min {p.min_isr}", paint.muted)
     if p.elr or p.last_known_elr:
@@ -96,7 +98,7 @@ def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, digits: int, e
     if copy.broker == p.leader:
         ago = "leads"
     elif copy.caught_up_us < 0:
-        ago = "?"
+        ago = "never"
     elif copy.caught_up_us < 1_000_000:
         ago = "now"
     else:

@@ -37,7 +37,7 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
     lines.append(row.strip(width))
     row = Row().add(" ", paint.text)
     for item in account_items(view, paint)[:3]:
-        row.join(item).add("  ", paint.text)
+        row.join(item.parts).add("  ", paint.text)
     lines.append(row.strip(width))
     if last is not None:
         for line in wrap(sentence(last), max(1, width - 2)):

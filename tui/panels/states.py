@@ -32,6 +32,13 @@ MISSING: Final = "·"
 LEGEND: Final = f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} yet in ISR)  {COMMITTED}{COMMITTED} committed {PENDING}{PENDING} not yet {MISSING}{MISSING} missing"
 """What the grid's glyphs mean."""
 
+LEGENDS: Final = (
+    LEGEND,
+    f"{LEADER} leader {IN_ISR} ISR {OUT} out {DOWN} down {COMMITTED} committed {PENDING} not yet {MISSING} missing",
+    f"{LEADER} leader {IN_ISR} ISR {OUT} out {DOWN} down {COMMITTED} committed",
+)
+"""The same in fewer words, for less room."""
+
 
 def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
     """Glyph, word and style of a broker: what its process does and whether the controller has fenced it."""

@@ -1,7 +1,7 @@
 """The timeline: the whole branch from left to right, a mark for every notable thing that happened, by kind. A click goes there.
 
-Below each other, as there is room: what people broke or changed, with bookmarks; what became of the ISR; who was elected; what
-went wrong. The span grows in steps of 1, 2 and 5, so that marks stay where they are while time goes on.
+Below each other, as there is room: what people broke or changed, with bookmarks; what became of the ISR, and who was fenced out of
+it; who was elected; what went wrong. The span grows in steps of 1, 2 and 5, so that marks stay where they are while time goes on.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ KINDS_OF: Final[Mapping[str, str]] = {
     "act": "act",
     "broker-stopped": "fault",
     "broker-paused": "fault",
-    "broker-fenced": "fault",
-    "broker-unregistered": "fault",
-    "session-expired": "fault",
-    "broker-left": "fault",
+    "broker-fenced": "fenced",
+    "broker-unregistered": "fenced",
+    "session-expired": "fenced",
+    "broker-left": "fenced",
     "controller-stopped": "fault",
     "controller-paused": "fault",
     "controller-resigned": "fault",
@@ -67,15 +67,18 @@ LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "election": ("★", "leader"),
     "shrink": ("▼", "warn"),
     "expand": ("▲", "good"),
+    "fenced": ("○", "warn"),
     "fault": ("✕", "bad"),
     "act": ("▸", "you"),
 }
 """Glyph and style role of each sort, the weightiest first: where two fall on one cell that one shows."""
 
 WORDS: Final[Mapping[str, str]] = {
-    "bookmark": "bookmark", "loss": "loss", "error": "error", "truncation": "truncated", "election": "election",
-    "shrink": "ISR shrinks", "expand": "ISR grows", "fault": "fault", "act": "act",
+    "bookmark": "a bookmark", "loss": "records lost, or logs diverged", "error": "records exposed, refused or duplicated; a partition offline",
+    "truncation": "a log truncated", "election": "a leader or controller elected", "shrink": "an ISR shrank", "expand": "an ISR grew",
+    "fenced": "a broker fenced, or gone from the controller", "fault": "something stopped, paused or cut", "act": "something done by hand",
 }  # fmt: skip
+"""What a mark of each sort says, for the help screen."""
 
 _RANK: Final = {sort: number for number, sort in enumerate(LOOKS)}
 
@@ -83,8 +86,8 @@ LANES: Final[Mapping[int, tuple[tuple[str, frozenset[str]], ...]]] = {
     1: (("", frozenset(LOOKS)),),
     2: (("done", frozenset({"bookmark", "fault", "act"})), ("came", frozenset(LOOKS) - {"bookmark", "fault", "act"})),
     4: (
-        ("faults", frozenset({"bookmark", "fault", "act"})),
-        ("ISR", frozenset({"shrink", "expand"})),
+        ("done", frozenset({"bookmark", "fault", "act"})),
+        ("ISR", frozenset({"shrink", "expand", "fenced"})),
         ("leaders", frozenset({"election"})),
         ("harm", frozenset({"loss", "error", "truncation"})),
     ),

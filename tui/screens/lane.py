@@ -16,6 +16,7 @@ from tui.lanes import CLIENTS, Lane, Step
 from tui.palette import Palette
 from tui.panels.events import glyph_of
 from tui.panels.inspector import paint_event_detail
+from tui.panels.states import replica_marks
 from tui.ring import LEVEL
 from tui.rows import Row, blank, clip, rule
 from tui.screens.page import Page
@@ -202,7 +203,7 @@ class LanePage(Page):
     def _marks(self, lane: Lane) -> dict[str, str]:
         view = self.board.view
         p = view.partition(lane.tp)
-        return {broker_address(c.broker): "★" if c.broker == p.leader else "●" if c.in_isr else "○" for c in p.copies}
+        return {broker_address(c.broker): replica_marks(p, c, self.paint)[0].strip()[0] for c in p.copies}
 
     def _place(self, steps: list[Step]) -> int:
         """Index of the selected step; the last one while it follows."""

@@ -138,7 +138,8 @@ def paint_metrics(
         style: Style = {0: paint.bad, 1: paint.warn, 2: paint.number}[line.grade]
         samples = rates(line.times, line.samples) if line.metric.counts else list(line.samples)
         curve = sparkline(line.times, samples, 0, end, cells, low=line.metric.fold == "min")
-        now, by = (f"{number(line.rate)}/s", line.rates) if line.metric.flow else (number(line.now), line.brokers)
+        unit = line.metric.unit
+        now, by = (f"{number(line.rate)}{unit}/s", line.rates) if line.metric.flow else (number(line.now) + unit, line.brokers)
         table.append(
             [
                 marks[line.grade],

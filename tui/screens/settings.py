@@ -14,6 +14,7 @@ from core.view import ClusterView
 from tui.palette import Palette
 from tui.rows import Row, blank, rule, wrap
 from tui.screens.filtered import FilteredPage, has_words
+from tui.screens.partition import size_word
 from tui.situation import Option, Question
 from tui.tables import Cell, Column, paint_table
 
@@ -39,6 +40,8 @@ class Known:
     default: str
     origin: str
     exists: bool
+    words: str = ""
+    """The value as people say it, where that is easier to read than milliseconds or bytes."""
 
     @property
     def changed(self) -> bool:
@@ -54,13 +57,15 @@ def gather(settings: Settings, place: Place, wanted: str = "") -> list[Known]:
             continue
         topic = place.topic if setting.scope == "topic" else None
         broker = place.broker if setting.scope != "controller" else None
+        value = settings.get(setting.name, broker=broker, topic=topic)
         found.append(
             Known(
                 setting,
-                said(settings.get(setting.name, broker=broker, topic=topic)),
+                said(value),
                 said(setting.default_in(place.release)),
                 settings.origin(setting.name, broker=broker, topic=topic),
                 setting.exists_in(place.release),
+                in_words(setting.name, value),
             )
         )
     return sorted(found, key=lambda known: (not known.exists, not known.changed, not known.setting.dynamic, known.setting.name))
@@ -76,6 +81,20 @@ def said(value: Value) -> str:
         if value == MAX_INT:
             return "Integer.MAX_VALUE"
     return render_value(value)
+
+
+def in_words(name: str, value: Value) -> str:
+    """Milliseconds as `7 days`, bytes as `1 GiB`; empty where the number itself is as easy to read."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1_000 or value in (MAX_INT, MAX_LONG):
+        return ""
+    if name.endswith(".ms"):
+        for unit, word in ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute")):
+            if value % unit == 0:
+                return f"{value // unit:,} {word}{'s' if value > unit else ''}"
+        return f"{value / 1_000:g} s"
+    if name.endswith((".bytes", ".rate")):
+        return ("some " if value % 1024 else "") + size_word(value) + ("/s" if name.endswith(".rate") else "")
+    return ""
 
 
 def consequences(known: Known, view: ClusterView, settings: Settings) -> list[str]:
@@ -166,6 +185,8 @@ def _about(known: Known, place: Place, view: ClusterView, settings: Settings, pa
     setting = known.setting
     out = [rule(setting.name, "", width, paint.title, paint.faint, paint.muted)]
     lines = [(setting.meaning, paint.text)]
+    if known.words:
+        lines.append((f"{known.value} is {known.words}", paint.text))
     lines += [(each, paint.strong) for each in consequences(known, view, settings)]
     span = f" from {said(setting.least)} to {said(setting.most)}" if setting.type in ("int", "long") else ""
     older = "".join(f", up to {upto} {said(value)}" for upto, value in setting.older_defaults)
