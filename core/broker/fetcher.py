@@ -102,9 +102,14 @@ class Fetcher:
         self.maybe_send()
 
     def next_epoch(self, tp: TopicPartition, leader_epoch: int) -> None:
-        """Fetch on from the same leader in its next epoch, without truncating."""
+        """Fetch on from the same leader in its next epoch, without truncating.
+
+        Where fetches name no epoch, what is under way is still to be taken.
+        """
         self._be_heard()
         state = self.states[tp]
+        if not self.broker.release.fetch_epoch_fencing and state.sent_epoch == state.leader_epoch:
+            state.sent_epoch = leader_epoch
         state.leader_epoch = leader_epoch
         state.checked = state.steady = False
         self.changed(tp)

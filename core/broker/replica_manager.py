@@ -99,13 +99,12 @@ class ReplicaManager:
             self.fetcher_manager.remove(tp)
             make_leader(partition, registration)
             return
-        before = partition.leader
+        goes_on = self._goes_on(partition, registration)
         new_epoch = make_follower(partition, registration)
         if broker.want_shutdown and (registration.leader == NO_LEADER or broker.id not in registration.isr):
             self.fetcher_manager.remove(tp)  # in controlled shutdown it catches up no more (`ReplicaManager#applyLocalFollowersDelta`)
         elif new_epoch:
-            same = registration.leader == before != NO_LEADER
-            if same and not broker.release.truncate_on_epoch_change and self.fetcher_manager.follow_on(tp, registration.leader_epoch):
+            if goes_on and self.fetcher_manager.follow_on(tp, registration.leader_epoch):
                 return
             self.fetcher_manager.remove(tp)
             self.fetcher_manager.forget_failure(tp)
@@ -118,8 +117,9 @@ class ReplicaManager:
         """A ZooKeeper controller's LeaderAndIsr (`ReplicaManager#becomeLeaderOrFollower`), its epoch checked: three parts.
 
         First each partition is looked up or created, and roles of a leader epoch that is not newer are ignored. Then those
-        to lead stop fetching and lead. Then those to follow stop fetching, and fetch from their new leader if it lives; a
-        dead leader still leaves a log, and a broker that shuts down fetches no more.
+        to lead stop fetching and lead. Then those to follow stop fetching, and fetch from their new leader. Where that does
+        not live, or there is none, the log is there, and the broker stays what it was, be it leader (`#makeFollowers`). A
+        broker that shuts down fetches no more.
 
         Returns (partition, error) for each.
         """
@@ -145,18 +145,40 @@ class ReplicaManager:
         for partition, registration, cause in to_lead:
             journal.cause = cause or arrived
             make_leader(partition, registration)
+        anew: list[tuple[Partition, PartitionRegistration, int]] = []
         for partition, registration, cause in to_follow:
             journal.cause = cause or arrived
+            tp = partition.tp
+            if registration.leader not in live:
+                journal.emit(
+                    events.LeaderUnavailable.kind,
+                    broker.id, tp.topic, tp.partition, registration.leader, registration.leader_epoch, partition.leader, partition.leader_epoch,
+                )  # fmt: skip
+                continue
+            goes_on = self._goes_on(partition, registration)
             make_follower(partition, registration)
-            self.fetcher_manager.remove(partition.tp)
-            self.fetcher_manager.forget_failure(partition.tp)
-        for partition, registration, cause in to_follow:
-            if registration.leader in live and broker.state is not BrokerState.STOPPING:
+            if goes_on and self.fetcher_manager.follow_on(tp, registration.leader_epoch):
+                continue
+            self.fetcher_manager.remove(tp)
+            self.fetcher_manager.forget_failure(tp)
+            anew.append((partition, registration, cause))
+        for partition, registration, cause in anew:
+            if broker.state is not BrokerState.STOPPING:
                 journal.cause = cause or arrived
                 self.fetcher_manager.add(partition, registration.leader, registration.leader_epoch)
         journal.cause = arrived
         self.fetcher_manager.shut_down_idle_fetchers()
         return tuple(answers.items())
+
+    def _goes_on(self, partition: Partition, registration: PartitionRegistration) -> bool:
+        """Whether a follower fetches on in a new epoch of the leader it has, and cuts nothing (`Partition#makeFollower` before KAFKA-7164).
+
+        In 2.0 only in the very next epoch: then it has missed no other leadership.
+        """
+        release = self.broker.release
+        if release.truncate_on_epoch_change or registration.leader != partition.leader or registration.leader == NO_LEADER:
+            return False
+        return not release.truncate_on_missed_epoch or registration.leader_epoch <= partition.leader_epoch + 1
 
     def _hosted(self, tp: TopicPartition) -> Partition | None:
         """The partition, created with its log if it is not there; None if its log directory is offline."""

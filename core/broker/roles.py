@@ -55,7 +55,8 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
         if follower not in partition.isr:
             entry.session.dirty[tp] = entry  # each of its fetches may bring it back
     if new_epoch:
-        _fetches_must_look(partition)
+        if broker.release.fetch_epoch_fencing or not was_leader:
+            _fetches_must_look(partition)
         journal = broker.journal
         before = journal.cause
         journal.cause = journal.emit(
@@ -131,7 +132,7 @@ def mark_offline(partition: Partition) -> None:
 
 
 def _fetches_must_look(partition: Partition) -> None:
-    """Parked fetches of a former leadership are answered, and find out by their epoch."""
+    """Parked fetches of a former leadership are answered, and find out by their epoch, or by who leads."""
     for entry in list(partition.sessions.values()):
         entry.session.dirty[partition.tp] = entry
         partition.broker.complete_fetch(entry.session)

@@ -49,6 +49,7 @@ _GLYPHS: Final = {
     "broker-left": ("○", "bad"),
     "controller-request-refused": ("✕", "warn"),
     "leader-and-isr-ignored": ("✕", "muted"),
+    "leader-unavailable": ("✕", "muted"),
     "isr-changes-published": ("◇", "text"),
     "isr-shrink-by-count": ("▽", "warn"),
     "shutdown-begun": ("◌", "warn"),

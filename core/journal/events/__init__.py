@@ -97,6 +97,7 @@ from core.journal.events.zookeeper import (
     ControllerRequestRefused,
     IsrChangesPublished,
     LeaderAndIsrIgnored,
+    LeaderUnavailable,
     ReplicasOffline,
     SessionExpired,
 )
@@ -159,6 +160,7 @@ __all__ = [
     "IsrShrinkProposed",
     "IsrShrunk",
     "LeaderAndIsrIgnored",
+    "LeaderUnavailable",
     "LeaderElected",
     "LinkChanged",
     "LinkCut",
@@ -221,7 +223,8 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsSafe,
     ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,
     ControllerStarted, ControllerPaused, ControllerResumed,
-    SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, ReplicasOffline, IsrChangesPublished,
+    SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, LeaderUnavailable, ReplicasOffline,
+    IsrChangesPublished,
 )  # fmt: skip
 """Every kind, from what people did to the durability account."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.journal.events.base import NOTABLE, Event
+from core.journal.events.base import NOTABLE, Event, leader_name, name_of
 from core.units import format_duration
 
 
@@ -87,6 +87,32 @@ class LeaderAndIsrIgnored(Event):
         return (
             f"b{self.broker} ignores LeaderAndIsr for {self.topic}-{self.partition}: leader epoch {self.leader_epoch}, "
             f"and it is in {self.known_epoch} already"
+        )
+
+
+class LeaderUnavailable(Event):
+    """A broker was told to follow a leader that does not live, or nobody: it stays what it was (`old_leader`, `old_epoch`; -1: nothing)."""
+
+    kind: ClassVar[str] = "leader-unavailable"
+    source: ClassVar[str] = "ReplicaManager#makeFollowers"
+    broker: int
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    old_leader: int
+    old_epoch: int
+
+    def sentence(self) -> str:
+        whom = "nobody leads" if self.leader < 0 else f"b{self.leader} does not live"
+        if self.old_leader == self.broker:
+            stays = f"stays leader in epoch {self.old_epoch}, as it believes"
+        elif self.old_leader < 0:
+            stays = "has the log, and follows nobody"
+        else:
+            stays = f"stays with {leader_name(self.old_leader)} in epoch {self.old_epoch}"
+        return (
+            f"b{self.broker} cannot become follower of {name_of(self.topic, self.partition)} in epoch {self.leader_epoch}: {whom}; it {stays}"
         )
 
 

@@ -250,6 +250,54 @@ def test_d3_a_dead_leader_still_leaves_a_log_and_no_fetcher() -> None:
     assert {fetcher.leader for fetcher in broker.fetcher_manager.fetchers.values()} == {0}
 
 
+def test_d3_a_broker_stays_what_it_was_when_its_new_leader_does_not_live() -> None:
+    """`ReplicaManager#makeFollowers` changes a partition's state only where the leader is available, in every release with ZooKeeper."""
+    bench = Bench((0, 1))
+    bench.do(acts.Produce("t", 5))
+    leader, follower = bench.broker(0), bench.broker(1)
+    nobody = PartitionRegistration((0, 1), (0,), NO_LEADER, 3, 3)
+    for broker in (leader, follower):
+        broker.handle(LeaderAndIsrRequest(0, 1, ((TP, nobody, 0),), (0, 1)), "b0")
+    assert (leader.partitions[TP].is_leader, leader.partitions[TP].leader_epoch) == (True, 0)
+    assert (follower.partitions[TP].leader, follower.partitions[TP].leader_epoch) == (0, 0)
+    assert follower.fetcher_manager.fetch_state(TP) == "fetching"
+    assert [event[4:] for event in bench.kinds("leader-unavailable")] == [(0, "t", 0, -1, 3, 0, 0), (1, "t", 0, -1, 3, 0, 0)]
+    bench.do(acts.Produce("t", 5))
+    assert bench.partition.copy_on(1).leo == 10
+
+
+@pytest.mark.parametrize(
+    ("release", "missed", "cut"),
+    [("0.9", 1, 0), ("0.10.2", 1, 0), ("0.10.2", 2, 0), ("1.1", 2, 0), ("2.0", 1, 0), ("2.0", 2, 1), ("2.1", 1, 1), ("2.8", 1, 1)],
+)
+def test_s5_a_follower_truncates_anew_under_the_leader_it_has_only_since_kafka_7164(release: str, missed: int, cut: int) -> None:
+    """`Partition#makeFollower` at the tags: to 1.1 never, in 2.0.1 after a missed epoch, then in every one."""
+    bench = Bench((0, 1), release=release)
+    bench.do(acts.Produce("t", 5))
+    broker = bench.broker(1)
+    fetcher = broker.partitions[TP].fetcher
+    assert fetcher is not None
+    state = fetcher.states[TP]
+    again = PartitionRegistration((0, 1), (0, 1), 0, missed, missed)
+    broker.handle(LeaderAndIsrRequest(0, 1, ((TP, again, 0),), (0, 1)), "b0")
+    assert broker.partitions[TP].leader_epoch == missed
+    fetcher = broker.partitions[TP].fetcher
+    assert fetcher is not None
+    assert (fetcher.states[TP] is not state) == bool(cut)
+    assert fetcher.states[TP].leader_epoch == missed
+
+
+def test_a_follower_keeps_its_tail_when_another_leaves_the_isr_before_0_11() -> None:
+    """The controller raises the leader epoch, but the leader is who it was: nothing is cut to a high watermark that is a round trip old."""
+    bench = Bench((0, 1, 2), brokers=3, release="0.10.2")
+    bench.do(acts.Load("t", 100, producer="p"), 5 * SECOND)
+    bench.do(acts.Kill(2), SESSION_OVER)
+    assert bench.partition.leader_epoch == 1
+    assert bench.kinds("became-follower")[-1][4:] [:5] == (1, "t", 0, 0, 1)
+    assert not bench.kinds("truncated")
+    assert bench.partition.copy_on(1).leo >= 1_000
+
+
 def test_a_broker_cannot_register_while_its_former_session_lives() -> None:
     bench = Bench((0, 1), release="2.7")
     bench.do(acts.Kill(1), SECOND)
