@@ -61,6 +61,8 @@ class Release(SpelledOut):
         halts_on_truncation: a broker whose log is longer than its leader's ends rather than cut it, unless unclean election is allowed
             (to 1.1, KAFKA-2015).
         halved_isr_check: `isr-expiration` runs every half of replica.lag.time.max.ms, before every whole (0.10.2).
+        caught_up_as_of_last_fetch: a follower whose fetch reaches the LEO that the leader had at the fetch before was caught up then
+            (KAFKA-4485, 0.10.2); before, only a fetch from the very end counts, so that one may fall out that is never far behind.
         expand_needs_epoch_start: a replica joins the ISR only at or past the start offset of the leader's epoch
             (KAFKA-7128, 2.0).
         shrink_spares_equal_leo: a follower whose LEO equals the leader's is never removed (KAFKA-7152, 2.1).
@@ -115,6 +117,7 @@ class Release(SpelledOut):
     hw_completes_fetch: bool
     halts_on_truncation: bool
     halved_isr_check: bool
+    caught_up_as_of_last_fetch: bool
     expand_needs_epoch_start: bool
     shrink_spares_equal_leo: bool
     fetch_epoch_fencing: bool
@@ -252,6 +255,7 @@ def _profile(order: int, name: str) -> Release:
         hw_completes_fetch=since("2.4") and not since("2.7"),
         halts_on_truncation=not since("2.0"),
         halved_isr_check=since("0.10.2"),
+        caught_up_as_of_last_fetch=since("0.10.2"),
         expand_needs_epoch_start=since("2.0"),
         shrink_spares_equal_leo=since("2.1"),
         fetch_epoch_fencing=since("2.1"),

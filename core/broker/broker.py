@@ -478,10 +478,10 @@ class Broker(Node):
         """(leader, leader epoch) of a topic's partitions, as far as this broker's metadata reach."""
         return self.metadata.leaders(topic, self.metadata_offset)
 
-    def known_broker_epoch(self, broker: int) -> int:
-        """A broker's epoch as far as this broker's metadata reach; -1 unknown."""
+    def alive_broker_epoch(self, broker: int) -> int:
+        """The epoch of a broker that is not fenced, as far as this broker's metadata reach, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
-        return -1 if registration is None else registration.epoch
+        return -1 if registration is None or registration.fenced else registration.epoch
 
     def is_alive(self, broker: int) -> bool:
         """Whether a broker lives, as far as this broker's metadata reach (`MetadataCache#hasAliveBroker`)."""

@@ -101,11 +101,14 @@ class FetchManager:
                 self._arm_expiry(session)
 
     def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
-        """Whether a fetch comes from a former process of its broker, as far as this broker knows (KIP-903)."""
+        """Whether a fetch comes from a former process of a broker that lives, as far as this broker knows.
+
+        Kafka: `Replica#updateFetchStateOrThrow`, KIP-903.
+        """
         broker = self.broker
         if not broker.release.broker_epoch_in_isr or request.broker_epoch == -1:
             return False
-        return broker.known_broker_epoch(request.follower) > request.broker_epoch
+        return broker.alive_broker_epoch(request.follower) > request.broker_epoch
 
     def _leave(self, partition: Partition, session: FetchSession) -> bool:
         """A partition leaves a session; False if it was in another of that follower."""
@@ -116,6 +119,14 @@ class FetchManager:
         del partition.sessions[session.follower]
         return True
 
+    def _read_and_fence(self, partition: Partition, entry: SessionPartition, request: FetchRequest, budget: int) -> FetchedPartition:
+        """What a fetch that arrives gets: an error, if the leader would learn of the follower from a former process of it."""
+        part = read_for_follower(partition, entry, request, budget)
+        if part.error == errors.NONE and part.diverging_epoch == NO_EPOCH and self.broker_epoch_is_stale(request):
+            self.broker.journal.stirred = True
+            return part._replace(error=errors.NOT_LEADER_OR_FOLLOWER, records=())
+        return part
+
     def look_at_partition(
         self, session: FetchSession, entry: SessionPartition, request: FetchRequest, budget: int
     ) -> tuple[FetchedPartition, bool]:
@@ -124,7 +135,7 @@ class FetchManager:
         if partition is None:
             return self.replicas.missing(entry.tp, entry.offset), True
         link(partition, entry)
-        part = read_for_follower(partition, entry, request, budget)
+        part = self._read_and_fence(partition, entry, request, budget)
         release = self.broker.release
         ignored = part.diverging_epoch != NO_EPOCH and release.ignores_diverging_fetch
         if not release.fetch_epoch_fencing and release.hw_same_epoch and entry.leader_epoch != partition.leader_epoch:
@@ -211,7 +222,7 @@ class FetchManager:
             if partition is None or follower in partition.isr or not quota.is_throttled(tp, reassigned=bool(partition.adding)):
                 through.append(entry)
             elif request is not None:
-                part = read_for_follower(partition, entry, request, 0)
+                part = self._read_and_fence(partition, entry, request, 0)
                 if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
                     through.append(entry)
                 else:
@@ -229,12 +240,7 @@ class FetchManager:
             request = request._replace(max_records=max_records)
         looked_at: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []
         budget = request.max_bytes
-        general = (
-            request.max_records != 0
-            or self.broker.leader_quota is not None
-            or self.pushes_high_watermark
-            or self.broker_epoch_is_stale(request)
-        )
+        general = request.max_records != 0 or self.broker.leader_quota is not None or self.pushes_high_watermark
         entries = self.within_quota(session, None)
         self.broker.journal.moves(entries)
         for entry in entries:

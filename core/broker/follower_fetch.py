@@ -36,8 +36,6 @@ def read_for_follower(partition: Partition, entry: SessionPartition, request: Fe
         if replica is None:
             named = partition.broker.release.fetch_epoch_fencing and asked.leader_epoch != NO_EPOCH
             error = errors.UNKNOWN_LEADER_EPOCH if named else errors.NOT_LEADER_OR_FOLLOWER
-        elif partition.broker.fetch_manager.broker_epoch_is_stale(request):
-            error = errors.NOT_LEADER_OR_FOLLOWER
     diverging = diverging_end = -1
     if error == errors.NONE:
         if partition.broker.release.truncation >= Truncation.ON_FETCH and asked.last_fetched_epoch != NO_EPOCH:
@@ -68,7 +66,8 @@ def update_follower_fetch_state(partition: Partition, entry: SessionPartition, s
     asked, log, journal = entry, partition.log, partition.broker.journal
     replica.settle()
     old = replica.leo
-    replica.update_fetch_state(asked.offset, log.log_start, journal.now, log.leo, broker_epoch)
+    as_of_last_fetch = partition.broker.release.caught_up_as_of_last_fetch
+    replica.update_fetch_state(asked.offset, log.log_start, journal.now, log.leo, broker_epoch, as_of_last_fetch=as_of_last_fetch)
     arrived = journal.cause
     if asked.offset != old:
         journal.cause = asked.cause or arrived

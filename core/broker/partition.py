@@ -61,7 +61,8 @@ class Partition:
         may_be_behind: it was, and since then nobody has looked whether the high watermark can rise.
         sessions: its entries in followers' fetch sessions, by follower.
         steady_epoch: the leader epoch that this broker leads in, as long as every follower is in the maximal ISR and nothing holds
-            the high watermark but their LEOs; otherwise NEVER_STEADY (`core.broker.steady`).
+            the high watermark but their LEOs, in releases that go by the LEO of the last fetch or by no such time;
+            otherwise NEVER_STEADY (`core.broker.steady`).
         delayed: acks=all writes that wait, in order of offset.
         producers: of a leader that idempotent producers write to: their state, made from the log when it is first needed.
         consumers: who else waits for the high watermark (ordered set).
@@ -162,6 +163,7 @@ class Partition:
             self.is_leader
             and len(self.maximal_isr) == len(self.remotes) + 1
             and release.request_time_leo
+            and (release.caught_up_as_of_last_fetch or release.counts_lag)
             and not (release.strict_min_isr and self.under_min_isr)
             and not self.may_be_behind
         )
@@ -171,9 +173,15 @@ class Partition:
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
     def is_replica_isr_eligible(self, replica: Replica) -> bool:
-        """May this follower join (`Partition#isReplicaIsrEligible`): not fenced, not shutting down, no stale broker epoch."""
-        if not self.broker.release.isr_eligibility:
+        """May this follower join (`Partition#isReplicaIsrEligible`): not fenced, not shutting down, no stale broker epoch.
+
+        Nor one whose broker epoch this leader has not heard yet, by a fetch.
+        """
+        release = self.broker.release
+        if not release.isr_eligibility:
             return True
+        if release.broker_epoch_in_isr and replica.leo < 0:
+            return False
         return self.broker.is_isr_eligible(replica.broker, replica.broker_epoch)
 
     def maybe_expand_isr(self, replica: Replica) -> None:

@@ -66,11 +66,16 @@ class Replica:
         seen = max(self.last_fetch_time, self.last_caught_up_time)
         return max(seen, session.fetched_at()) if session is not None else seen
 
-    def update_fetch_state(self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int) -> None:
-        """A fetch arrived (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read."""
+    def update_fetch_state(
+        self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int, *, as_of_last_fetch: bool = True
+    ) -> None:
+        """A fetch arrived (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read.
+
+        With `as_of_last_fetch` one that reaches what the leader had at the fetch before shows that the follower was caught up then.
+        """
         if fetch_offset >= leader_leo:
             self.last_caught_up_time = max(self.last_caught_up_time, now)
-        elif fetch_offset >= self.last_fetch_leader_leo:
+        elif as_of_last_fetch and fetch_offset >= self.last_fetch_leader_leo:
             self.last_caught_up_time = max(self.last_caught_up_time, self.last_fetch_time)
         self.leo = fetch_offset
         self.log_start = log_start

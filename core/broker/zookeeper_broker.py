@@ -326,7 +326,7 @@ class ZooKeeperBroker(Broker):
         known = self.leaders.get(topic, {})
         return tuple(known.get(number, (NO_LEADER, -1)) for number in range(max(known, default=-1) + 1))
 
-    def known_broker_epoch(self, broker: int) -> int:
+    def alive_broker_epoch(self, broker: int) -> int:
         """A ZooKeeper controller tells no broker epochs of others."""
         return -1
 

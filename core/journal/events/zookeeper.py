@@ -111,9 +111,7 @@ class LeaderUnavailable(Event):
             stays = "has the log, and follows nobody"
         else:
             stays = f"stays with {leader_name(self.old_leader)} in epoch {self.old_epoch}"
-        return (
-            f"b{self.broker} cannot become follower of {name_of(self.topic, self.partition)} in epoch {self.leader_epoch}: {whom}; it {stays}"
-        )
+        return f"b{self.broker} cannot become follower of {name_of(self.topic, self.partition)} in epoch {self.leader_epoch}: {whom}; it {stays}"
 
 
 class ReplicasOffline(Event):

@@ -6,6 +6,8 @@ import pytest
 
 from core import errors
 from core.broker.replica import NEVER, Replica
+from core.ids import broker_address
+from core.journal import events
 from core.release import RELEASES
 from core.units import US_PER_MS
 from tests.core.node_bench import BrokerBench
@@ -87,6 +89,72 @@ def test_rep_11_stale_broker_epoch_is_fenced_and_leaves_no_trace() -> None:
     assert (remote.leo, remote.log_start, remote.last_fetch_time, remote.broker_epoch) == (-1, -1, NEVER, -1)
     assert bench.fetch(2, 5, broker_epoch=-1).error == errors.NONE, "a fetch without a broker epoch is always accepted"
     assert remote.leo == 5
+
+
+def test_rep_11_a_fenced_broker_has_no_epoch_that_could_be_newer() -> None:
+    """`KRaftMetadataCache#getAliveBrokerEpoch` leaves fenced brokers out: until it is unfenced, its former process's fetch counts."""
+    bench = BrokerBench()
+    bench.partition_is((1, 2), (1, 2))
+    bench.produce(10)
+    old = bench.epochs[2]
+    bench.register(2, fenced=True)
+    assert bench.fetch(2, 5, broker_epoch=old).error == errors.NONE
+    bench.register(2, anew=False)
+    assert bench.fetch(2, 6, broker_epoch=old).error == errors.NOT_LEADER_OR_FOLLOWER
+    assert (bench.remote(2).leo, bench.remote(2).broker_epoch) == (5, old)
+
+
+def test_rep_11_what_is_read_comes_before_the_stale_broker_epoch() -> None:
+    """The state is updated after the read (`Partition#fetchRecords`): an error of that, or a diverging epoch, is the answer."""
+    bench = BrokerBench()
+    bench.partition_is((1, 2), (1, 2))
+    bench.produce(10)
+    old = bench.epochs[2]
+    bench.register(2)
+    assert bench.fetch(2, 11, broker_epoch=old).error == errors.OFFSET_OUT_OF_RANGE
+    part = bench.fetch(2, 12, last_epoch=5, broker_epoch=old)
+    assert (part.error, part.diverging_epoch, part.diverging_end) == (errors.NONE, 5, 10)
+    assert bench.remote(2).leo == -1
+
+
+def test_rep_11_a_waiting_fetch_is_read_anew_but_not_fenced_anew() -> None:
+    """`DelayedFetch#onComplete` reads without updating the follower's state, so no broker epoch is looked at."""
+    bench = BrokerBench()
+    bench.partition_is((1, 2), (1, 2))
+    bench.broker.handle(bench.fetch_request(2, 0, max_wait_ms=500), broker_address(2))
+    bench.register(2)
+    bench.produce(10)
+    answer = bench.answered(2)
+    assert answer is not None
+    assert [(part.error, [stretch.end for stretch in part.records]) for part in answer.parts()] == [(errors.NONE, [10])]
+
+
+def test_1_2_a_follower_that_has_not_fetched_from_this_leader_is_not_eligible() -> None:
+    """`Partition#isBrokerEpochIsrEligible` asks for a stored broker epoch: back within the lag time, it does not hold the high watermark yet."""
+    bench = BrokerBench()
+    bench.partition_is((1, 2, 3), (1, 2, 3))
+    bench.produce(10)
+    bench.register(3, fenced=True)
+    bench.partition_is((1, 2, 3), (1, 2), partition_epoch=2)
+    bench.register(3, anew=False)
+    bench.fetch(2, 10)
+    assert bench.log.high_watermark == 10
+
+
+def test_before_kafka_4485_only_a_fetch_from_the_end_counts() -> None:
+    """A follower that is always one batch behind is caught up as of its last fetch, since 0.10.2; in 0.9 it leaves the ISR."""
+    found = {}
+    for release in ("0.9", "0.10.2"):
+        bench = BrokerBench(RELEASES[release], settings={"replica.lag.time.max.ms": 10_000})
+        bench.partition_is((1, 2), (1, 2))
+        bench.produce(10)
+        for second in range(1, 25):
+            bench.fetch(2, 10 * second - 10)
+            bench.produce(10)
+            bench.wait(1_000)
+            bench.broker.check_isr()
+        found[release] = bool(bench.told(events.IsrShrinkProposed))
+    assert found == {"0.9": True, "0.10.2": False}
 
 
 def test_rep_11_before_kip_903_a_stale_broker_epoch_is_accepted() -> None:

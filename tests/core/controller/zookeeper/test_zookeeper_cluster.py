@@ -293,7 +293,7 @@ def test_a_follower_keeps_its_tail_when_another_leaves_the_isr_before_0_11() -> 
     bench.do(acts.Load("t", 100, producer="p"), 5 * SECOND)
     bench.do(acts.Kill(2), SESSION_OVER)
     assert bench.partition.leader_epoch == 1
-    assert bench.kinds("became-follower")[-1][4:] [:5] == (1, "t", 0, 0, 1)
+    assert bench.kinds("became-follower")[-1][4:][:5] == (1, "t", 0, 0, 1)
     assert not bench.kinds("truncated")
     assert bench.partition.copy_on(1).leo >= 1_000
 
