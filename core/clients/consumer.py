@@ -211,12 +211,12 @@ class Consumer(Client):
             position, read = self.positions[number], self._read_epochs[number]
             if error != errors.NONE:
                 self._back_off(number)
-            elif end < 0:
+            elif end < 0 or epoch < 0:
                 self._ask_offset(number, errors.OFFSET_OUT_OF_RANGE)
             else:
                 self._validated[number] = self.epoch_of(number)
-                if end < position or epoch < read:
-                    self.positions[number] = min(position, end)
+                if end < position:
+                    self.positions[number] = end
                     self._read_epochs[number] = epoch
                     self.journal.emit(
                         events.ConsumerTruncated.kind, self.name, self.topic, number, position, self.positions[number], read, epoch
@@ -261,6 +261,7 @@ class Consumer(Client):
             self._back_off(number)
             return
         old = self.positions[number]
+        self._read_epochs.pop(number, None)  # where it was reset to there is nothing to validate (`OffsetFetcherUtils#resetPositionIfNeeded`)
         if by_time and response.found != NO_OFFSET:
             self.positions[number] = response.found
         else:

@@ -8,9 +8,13 @@ from core import acts, errors
 from core.clients.consumer import Consumer
 from core.ids import NO_LEADER, TopicPartition
 from core.journal import events
+from core.log.replica_log import Stretch
+from core.log.term import Term
 from core.messages import (
     ConsumerFetchRequest,
     ConsumerFetchResponse,
+    EpochsRequest,
+    EpochsResponse,
     FetchedPartition,
     MetadataRequest,
     MetadataResponse,
@@ -216,6 +220,42 @@ def test_a_follower_s_errors_send_back_or_wait(error: str, goes_back: bool) -> N
     bench.consumer.handle(ConsumerFetchResponse(asked.correlation, (part,)), "b2")
     bench.run(100)
     assert [len(bench.sent(ConsumerFetchRequest, node)) for node in ("b1", "b2")] == ([1, 0] if goes_back else [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("epoch", "end", "position"),
+    [
+        pytest.param(2, 25, 20, id="not-cut"),
+        pytest.param(2, 15, 15, id="cut"),
+        pytest.param(1, 15, 15, id="cut-and-an-older-epoch"),
+        pytest.param(1, 25, 20, id="an-older-epoch-that-goes-on-past-the-position"),
+    ],
+)
+def test_kip_320_only_an_end_below_the_position_tells_of_a_truncation(epoch: int, end: int, position: int) -> None:
+    """`SubscriptionState#maybeCompleteValidation` compares offsets, not epochs."""
+    bench = ConsumerBench("earliest")
+    bench.consumer.validates = True
+    bench.fetches()
+    part = FetchedPartition(TP, errors.NONE, 0, (Stretch(0, 20, Term(2, 1), 2_000),), 20, 0, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
+    asked = bench.one_sent(EpochsRequest, "b1")
+    assert asked.partitions == ((TP, 3, 2),)
+    bench.consumer.handle(EpochsResponse(asked.correlation, 0, ((TP, errors.NONE, epoch, end),)), "b1")
+    assert bench.fetches() == (position, 3)
+    assert len(bench.told(events.ConsumerTruncated)) == (position != 20)
+
+
+@pytest.mark.parametrize(("epoch", "end"), [(-1, -1), (-1, 25), (2, -1)])
+def test_kip_320_an_answer_without_epoch_or_end_resets(epoch: int, end: int) -> None:
+    bench = ConsumerBench("earliest")
+    bench.consumer.validates = True
+    bench.fetches()
+    part = FetchedPartition(TP, errors.NONE, 0, (Stretch(0, 20, Term(2, 1), 2_000),), 20, 0, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
+    asked = bench.one_sent(EpochsRequest, "b1")
+    bench.consumer.handle(EpochsResponse(asked.correlation, 0, ((TP, errors.NONE, epoch, end),)), "b1")
+    bench.offsets(errors.NONE, 4, 9)
+    assert bench.fetches() == (4, 3)
 
 
 def test_where_to_read_is_asked_anew_after_metadata_max_age() -> None:
