@@ -92,6 +92,7 @@ class Release(SpelledOut):
             late (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker elected through ZooKeeper (before 3.3 here); otherwise the KRaft quorum's.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself and the controller hears of it later (before 2.7, KIP-497).
+        publishes_isr_changes: and it does hear, through /isr_change_notification (KAFKA-1367, 0.9); before, only of partitions that move.
         validates_positions: a consumer that hears of a new leader asks where the epoch of what it read last ends, and goes back there if that
             is below its position (KIP-320's consumer, 2.3).
         finds_by_time: ListOffsets finds the first record of a time (KIP-79, 0.10.1); before, it knew when segments were written.
@@ -142,6 +143,7 @@ class Release(SpelledOut):
     counts_lag: bool
     zookeeper: bool
     leader_writes_isr: bool
+    publishes_isr_changes: bool
     validates_positions: bool
     finds_by_time: bool
     reads_from_followers: bool
@@ -280,6 +282,7 @@ def _profile(order: int, name: str) -> Release:
         counts_lag=not since("0.9"),
         zookeeper=not since("3.3"),
         leader_writes_isr=not since("2.7"),
+        publishes_isr_changes=since("0.9"),
         validates_positions=since("2.4"),
         finds_by_time=since("0.10.2"),
         reads_from_followers=since("2.4"),

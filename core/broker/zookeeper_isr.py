@@ -1,4 +1,4 @@
-"""How a leader changes the ISR before 2.7: it writes ZooKeeper itself, and the controller hears of it later (C5).
+"""How a leader changes the ISR before 2.7: it writes ZooKeeper itself, and the controller hears of it later (C5), before 0.9 not at all.
 
 The write counts only if nobody has changed the partition's znode since (its version is the partition epoch). Changed
 partitions are collected and published in a sequential znode when they have rested, or waited long enough.
@@ -95,6 +95,8 @@ class ZooKeeperIsrManager:
         registration = PartitionRegistration(partition.replicas, item.isr, broker.id, item.leader_epoch, result.version)
         alter_partition_succeeded(partition, item, registration)
         journal.cause = before
+        if not broker.release.publishes_isr_changes:
+            return
         self.changes[item.tp] = None
         self.last_change = journal.now
         if broker.by_hand:

@@ -32,7 +32,7 @@ class IsrChanges(ControllerPart):
     def _isr_changes_known(self, results: tuple[Result, ...], tps: list[TopicPartition]) -> None:
         self.context.take_states(results[: len(tps)], tps)
         self.requests.update_metadata(tps)
-        self.controller.moves.resume(self.queue.done)
+        self.queue.done()
 
     def alter_partition_asked(self, request: AlterPartitionRequest, sender: str) -> None:
         """A leader's proposals; who is not the controller says so."""

@@ -201,8 +201,11 @@ class KafkaController:
                 paths.PREFERRED_ELECTION: self.elections.asked,
                 paths.REASSIGNMENT: self.moves.asked,
             }.get(path)
+            moving = paths.partition_of(path)
             if handler is not None:
                 self.queue.put(handler)
+            elif moving is not None:
+                self.queue.put(self.moves.state_written, moving)
             elif path.startswith(f"{paths.TOPICS}/"):
                 self.queue.put(self._partitions_modified, path.rpartition("/")[2])
 

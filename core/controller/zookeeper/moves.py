@@ -70,8 +70,17 @@ class Moves(ControllerPart):
         else:
             then()
 
+    def state_written(self, tp: TopicPartition) -> None:
+        """The state of a partition that moves was written, by its leader perhaps (`#processPartitionReassignmentIsrChange`)."""
+        assignment = self.context.assignments[tp]
+        if assignment.adding or assignment.removing:
+            self._step_move(tp, False, self.queue.done)
+        else:
+            self.queue.done()
+
     def _step_move(self, tp: TopicPartition, begin: bool, then: Then, *about: Any) -> None:
-        self.queue.ask((GetData(state_path(tp)),), self._step_read, tp, begin, then, about)
+        watch = self.broker.release.leader_writes_isr
+        self.queue.ask((GetData(state_path(tp), watch=watch),), self._step_read, tp, begin, then, about)
 
     def _step_read(self, results: tuple[Result, ...], tp: TopicPartition, begin: bool, then: Then, about: tuple[Any, ...]) -> None:
         """Phase A while the target is not in sync: all its replicas fetch. Phase B then: lead from the target, drop the rest.

@@ -57,6 +57,23 @@ def test_3_10_the_lists_keep_their_order(
     assert reassign_to(original, target) == (replicas, adding, removing)
 
 
+@pytest.mark.parametrize(("release", "published"), [("0.8.2", False), ("2.4", True), ("2.7", False)])
+def test_3_10_a_move_is_complete_as_soon_as_its_target_is_in_sync(release: str, published: bool) -> None:
+    """The controller watches the state of what moves; it does not wait until the leader publishes, 5 s later, or (before 0.9) never."""
+    told: list[tuple] = []
+    run = cluster(release, told)
+    run.do(acts.Produce("moving", 10))
+    run.run_until(SECOND)
+    run.do(acts.Reassign(MOVING, (2, 4)))
+    run.run_until(20 * SECOND)
+    assert run.partition_view(MOVING).replicas == (2, 4)
+    changes = [event for event in told if event[3] == events.PartitionChanged.kind and event[4] == "moving"]
+    in_sync = next(event for event in changes if 4 in event[10])
+    done = next(event for event in changes if event[9] == (2, 4) and not event[14])
+    assert done[1] - in_sync[1] < SECOND
+    assert any(event[3] == events.IsrChangesPublished.kind for event in told) == published
+
+
 def test_3_6_alter_isr_of_a_former_registration_is_refused_as_a_whole() -> None:
     told: list[tuple] = []
     run = cluster("2.7", told)
