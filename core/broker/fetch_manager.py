@@ -123,7 +123,6 @@ class FetchManager:
         """What a fetch that arrives gets: an error, if the leader would learn of the follower from a former process of it."""
         part = read_for_follower(partition, entry, request, budget)
         if part.error == errors.NONE and part.diverging_epoch == NO_EPOCH and self.broker_epoch_is_stale(request):
-            self.broker.journal.stirred = True
             return part._replace(error=errors.NOT_LEADER_OR_FOLLOWER, records=())
         return part
 
