@@ -70,8 +70,8 @@ class Release(SpelledOut):
         truncation_epoch_fencing: questions for truncation points and log bounds carry the leader epoch and are fenced by it (KIP-320, 2.1).
         hw_same_epoch: only fetches of the leader's own epoch count for the high watermark and the ISR; fenced fetches make sure of
             that, this is the rule by itself (KIP-320, 2.1).
-        truncate_on_epoch_change: a follower truncates anew in every leader epoch, also under the leader it had (KAFKA-7164, 2.1).
-        truncate_on_missed_epoch: or at least where it has missed an epoch in between (KAFKA-7164 as it was repaired in 2.0.1).
+        truncate_on_epoch_change: a follower that has missed an epoch truncates anew, also under the leader it had (KAFKA-7164, here from 2.0).
+        truncate_in_next_epoch: so it does in the very next epoch: in every one (KAFKA-7164 as it was repaired in 2.1).
         isr_eligibility: fenced and shutting-down brokers may not join an ISR (KIP-841, 3.3).
         broker_epoch_in_isr: an ISR change names broker epochs, stale ones are refused (KIP-903, 3.5).
         alter_partition_v2: AlterPartition names topics by id and has error codes of its own (its version 2, 3.3).
@@ -125,7 +125,7 @@ class Release(SpelledOut):
     truncation_epoch_fencing: bool
     hw_same_epoch: bool
     truncate_on_epoch_change: bool
-    truncate_on_missed_epoch: bool
+    truncate_in_next_epoch: bool
     isr_eligibility: bool
     broker_epoch_in_isr: bool
     alter_partition_v2: bool
@@ -263,8 +263,8 @@ def _profile(order: int, name: str) -> Release:
         fetch_epoch_fencing=since("2.1"),
         truncation_epoch_fencing=since("2.1"),
         hw_same_epoch=since("2.1"),
-        truncate_on_epoch_change=since("2.1"),
-        truncate_on_missed_epoch=since("2.0") and not since("2.1"),
+        truncate_on_epoch_change=since("2.0"),
+        truncate_in_next_epoch=since("2.1"),
         isr_eligibility=since("3.3"),
         broker_epoch_in_isr=since("3.6"),
         alter_partition_v2=since("3.3"),

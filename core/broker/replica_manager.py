@@ -176,9 +176,11 @@ class ReplicaManager:
         In 2.0 only in the very next epoch: then it has missed no other leadership.
         """
         release = self.broker.release
-        if release.truncate_on_epoch_change or registration.leader != partition.leader or registration.leader == NO_LEADER:
+        if registration.leader != partition.leader or registration.leader == NO_LEADER:
             return False
-        return not release.truncate_on_missed_epoch or registration.leader_epoch <= partition.leader_epoch + 1
+        if not release.truncate_on_epoch_change:
+            return True
+        return not release.truncate_in_next_epoch and registration.leader_epoch <= partition.leader_epoch + 1
 
     def _hosted(self, tp: TopicPartition) -> Partition | None:
         """The partition, created with its log if it is not there; None if its log directory is offline."""
