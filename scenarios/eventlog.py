@@ -25,6 +25,7 @@ from scenarios.errors import InputError, LogError, ScriptError, did_you_mean
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
 from scenarios.logfile import is_packed_name, open_log_file, packer
 from scenarios.releases import release_named
+from scenarios.stopping import whole
 
 FORMAT: Final = "event-log"
 """What the header's `isrlab` says."""
@@ -105,6 +106,7 @@ class LogWriter:
 
     The file is created at once with its header. Events are kept in memory and written by a thread of their own at least
     once a second, and at `close`, which also writes the end line. A name that ends in `.zst` packs it: a frame each time.
+    `Stopped` may be raised by each call, but leaves no hole between events.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
@@ -137,10 +139,11 @@ class LogWriter:
         events = self._events
         events.append(event)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._flush_regularly, name="event log", daemon=True)
-            self._thread.start()
+            with whole():
+                self._thread = threading.Thread(target=self._flush_regularly, name="event log", daemon=True)
+                self._thread.start()
         elif len(events) >= ENCODED_AT_ONCE:
-            with self._lock:
+            with whole(), self._lock:
                 self._encode_events()
             if self._waiting > MAX_BUFFERED:
                 self.flush()
@@ -157,7 +160,7 @@ class LogWriter:
 
     def flush(self) -> None:
         """Write out what has been taken so far."""
-        with self._lock:
+        with whole(), self._lock:
             self._encode_events()
             if not self._waiting or self.failed is not None:
                 return
@@ -234,12 +237,13 @@ class LogWriter:
         if self._file.closed:
             return
         self._closing.set()
-        if self._thread is not None:
-            self._thread.join()
-        self.flush()
-        if self.failed is None:
-            self._put(self._encode(End(True, self._last_time if now is None else now, self._count)) + b"\n", 1)
-        self._file.close()
+        with whole():
+            if self._thread is not None:
+                self._thread.join()
+            self.flush()
+            if self.failed is None:
+                self._put(self._encode(End(True, self._last_time if now is None else now, self._count)) + b"\n", 1)
+            self._file.close()
         if self.failed is not None:
             raise InputError(f"{self.path}: cannot be written: {self.failed.strerror or self.failed}")
 

@@ -17,12 +17,12 @@ import attrs
 
 from spark_reports.errors import ReportError
 from spark_reports.frames import Dataset, Frames, inputs_of, read_frames, session_table
+from spark_reports.pools import pool_of
 from spark_reports.render.result import Report, Result
 from spark_reports.schema import BULK, DATASET_HEADER, DATASET_TAIL, LINE, SESSION_SHOWN
 from spark_reports.sessions import Log, dataset_log, explain_bad_line, name_sessions, session_name
 from spark_reports.spark import is_local
 from spark_reports.staging import Mark, Staged
-from spark_reports.stopping import pool_of
 from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
 from spark_reports.summaries.summary import Inputs, Prepared, Summary
 from spark_reports.summaries.unavailability import UNAVAILABILITY

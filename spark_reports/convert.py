@@ -25,13 +25,13 @@ from core.journal.events import EVENTS
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader, encode_event
 from scenarios.logfile import is_packed, is_packed_name, open_log_file, packer
+from scenarios.stopping import stoppable
 from spark_reports.errors import ReportError
 from spark_reports.frames import read_dataset
 from spark_reports.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION, event_columns, event_schema
 from spark_reports.sessions import find_logs, glob_free, session_name, unpacked
 from spark_reports.spark import LOCAL_MASTER, spark_session
 from spark_reports.staging import arrow_schema, blocks, escaped, has_arrow, parsed
-from spark_reports.stopping import stoppable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -20,6 +20,7 @@ from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
+from scenarios.stopping import Stopped, stoppable
 from spark_reports import computing
 from spark_reports.archive import archive_of, spark_jars, stale
 from spark_reports.errors import ReportError
@@ -27,7 +28,6 @@ from spark_reports.jvm import find_java
 from spark_reports.sessions import open_log
 from spark_reports.spark import LOCAL_MASTER, MISSING, spark_session
 from spark_reports.staging import stage
-from spark_reports.stopping import Stopped, stoppable
 
 EVENTS: Final = computing.SMALL_EVENTS * 5 // 4
 """Events of the session that is reported, more than are summarised in the way of small ones: the other way has more to load."""

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
+from spark_reports.pools import pool_of
 from spark_reports.render import as_csv, comparison
 from spark_reports.render import as_json as json_document
 from spark_reports.render.progress import Progress
 from spark_reports.render.result import Report, Result
 from spark_reports.sessions import Found, Log, find_logs, is_elsewhere, name_sessions, open_log, path_here, unpacked
 from spark_reports.spark import LOCAL_MASTER, is_local, read_conf, spark_session
-from spark_reports.stopping import pool_of, stoppable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -132,8 +133,9 @@ def _summarise(
     complain: Say,
 ) -> tuple[Report | None, int]:
     """Every table of the usable logs, with what the charts are drawn from if asked, and how many logs turned out unusable."""
-    from spark_reports import computing
-    from spark_reports.staging import stage
+    with whole():
+        from spark_reports import computing
+        from spark_reports.staging import stage
 
     size = sum(Path(log.readable).stat().st_size for log in logs)
     progress("starting Spark …")

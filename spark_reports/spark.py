@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from scenarios.errors import did_you_mean
+from scenarios.stopping import held, whole
 from spark_reports.archive import BRIEF, archive_of, spark_jars, to_make, to_use
 from spark_reports.errors import ReportError
 from spark_reports.jvm import Java, find_java, java_home
-from spark_reports.stopping import held
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -148,12 +148,13 @@ def spark_session(
             yield connected
         return
     try:
-        import pyspark
-        from py4j.protocol import Py4JError
-        from pyspark import SparkConf, SparkContext
-        from pyspark.errors import PySparkException
-        from pyspark.java_gateway import launch_gateway
-        from pyspark.sql import SparkSession
+        with whole():
+            import pyspark
+            from py4j.protocol import Py4JError
+            from pyspark import SparkConf, SparkContext
+            from pyspark.errors import PySparkException
+            from pyspark.java_gateway import launch_gateway
+            from pyspark.sql import SparkSession
     except ImportError as missing:
         raise ReportError(MISSING) from missing
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -252,8 +253,9 @@ def _check_master(master: str) -> None:
 def _connect_session(master: str, settings: dict[str, str]) -> Iterator[SparkSession]:
     """A session on a Spark Connect server; the server goes on when it ends."""
     try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql.connect.session import SparkSession as ConnectSession
+        with whole():
+            from pyspark.errors import PySparkException
+            from pyspark.sql.connect.session import SparkSession as ConnectSession
     except ImportError as missing:
         raise ReportError(
             f"--master {master} needs Spark Connect's client, of which {missing.name or missing} is missing; "

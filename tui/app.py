@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
-import signal
 from typing import Any, ClassVar
 
 from textual import events
@@ -23,6 +23,7 @@ from tui.dialogs import Closer, TypedAhead
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
 from tui.garbage import SETTLE_SECONDS
+from tui.leaving import Leaving, leaving
 from tui.palette import PALETTES, palette_of, theme_of
 from tui.target import Stage, set_stage
 
@@ -90,6 +91,8 @@ class Playground(App[int]):
             if no_color is not None:
                 os.environ["NO_COLOR"] = no_color
         self.stage = stage
+        self.leaving: Leaving | None = None
+        """Who asks for it to be left, beside its keys."""
         self.display_as = display
         self._open_board(self.DEFAULT_MODE)
         self.few_colours = self.console.color_system == "256"
@@ -178,12 +181,15 @@ class Playground(App[int]):
         return empty
 
     def on_mount(self) -> None:
-        """Take SIGTERM and a lost terminal as a wish to leave in good order."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self.exit, 128 + number)
+        """The terminal is taken: from here on it can be left."""
+        if self.leaving is not None:
+            self.leaving.told_to(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.set_timer(SETTLE_SECONDS, self._settle)
+
+    def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
+        """Leave with that exit code when what is under way is done; nothing when it is left already."""
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self.exit, code)
 
     def _settle(self) -> None:
         """The first screen stands."""
@@ -215,9 +221,11 @@ def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B
         stage = set_stage(target, own_process=True)
     except (KafkaError, ValueError) as wrong:
         raise InputError(f"{target.title or 'the cluster'}: {wrong}") from None
-    app = Playground(stage, display)
-    try:
-        code = app.run(mouse=not display.slow_link)
-    finally:
-        app._end_stage()
+    with leaving() as wish:
+        app = Playground(stage, display)
+        app.leaving = wish
+        try:
+            code = app.run(mouse=not display.slow_link)
+        finally:
+            app._end_stage()
     return app.return_code or 0 if code is None else code

@@ -81,7 +81,3 @@ class Version(argparse.Action):
         from core import is_compiled
 
         parser.exit(message=f"isrlab {VERSION}, engine {'compiled' if is_compiled() else 'in pure Python'}\n")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TYPE_CHECKING, Any, Final
 
 from spark_reports.errors import ReportError
-from spark_reports.stopping import pool_of
+from spark_reports.pools import pool_of
 from spark_reports.sweep.grid import Grid
 from spark_reports.sweep.runs import Chunk, Finished, as_row, from_row, run_chunk
 

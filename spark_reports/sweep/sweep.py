@@ -20,8 +20,8 @@ import attrs
 
 from core.units import format_duration
 from scenarios.errors import InputError, did_you_mean
+from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
-from spark_reports.stopping import stoppable
 from spark_reports.sweep import outcome as outcomes
 from spark_reports.sweep import runs as run_rows
 from spark_reports.sweep.grid import Cell, Grid
@@ -168,8 +168,9 @@ def _workers(master: str | None, conf: Sequence[str], processes: int | None, say
             raise ReportError("--processes runs without Spark; leave out --master and --conf")
         yield Processes(processes) if processes else Here()
         return
-    from spark_reports.spark import read_conf, shipped, spark_session
-    from spark_reports.sweep.on_spark import OnSpark
+    with whole():
+        from spark_reports.spark import read_conf, shipped, spark_session
+        from spark_reports.sweep.on_spark import OnSpark
 
     settings = read_conf(conf)
     say("starting Spark …")

@@ -167,13 +167,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="isrlab-bench-") as scratch:
         log, dataset = Path(scratch) / "session.jsonl", Path(scratch) / "parquet"
         events = write_session(log, arguments.events)
-        rows = [("convert to Parquet", *measured("-m", "tui.cli", "log", "convert", "-q", str(log), "-o", str(dataset))[:3])]
+        rows = [("convert to Parquet", *measured("-m", "tui", "log", "convert", "-q", str(log), "-o", str(dataset))[:3])]
         size = sum(part.stat().st_size for part in dataset.rglob("*.parquet"))
         commands = (
             ("Spark session, PySpark's own", ("-c", PLAIN)),
             ("Spark session, ours", ("-c", OURS)),
-            ("report from Parquet", ("-m", "tui.cli", "report", "-q", "--json", str(dataset))),
-            ("report from JSON Lines", ("-m", "tui.cli", "report", "-q", "--json", str(log))),
+            ("report from Parquet", ("-m", "tui", "report", "-q", "--json", str(dataset))),
+            ("report from JSON Lines", ("-m", "tui", "report", "-q", "--json", str(log))),
             ("DuckDB, same aggregations", ("-c", DUCK, str(Path(__file__).resolve()), str(dataset))),
         )
         runs = [[measured(*command) for _, command in commands] for _ in range(arguments.rounds)]

@@ -160,7 +160,7 @@ def test_describe_of_a_log_is_describe_of_the_scenario(tmp_path: Path, capsys: p
 
 def isrlab(*arguments: str, **options: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tui.cli", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        [sys.executable, "-m", "tui", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
     )  # type: ignore[call-overload]
 
 
@@ -200,6 +200,28 @@ def test_a_signal_leaves_a_whole_log(number: signal.Signals, code: int, tmp_path
     count = len(list(reader))
     assert reader.end is not None
     assert reader.end.events == count > 100
+
+
+CTRL_C_DURING_AN_IMPORT = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == meant:
+            os.kill(os.getpid(), signal.SIGINT)
+
+meant, sys.argv[1:] = sys.argv[1], ["run", "e1-data-loss"]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Finder())
+from tui.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["tui.cli", "scenarios.results"])
+def test_ctrl_c_before_anything_has_begun_ends_it_without_a_word(module: str) -> None:
+    done = subprocess.run([sys.executable, "-c", CTRL_C_DURING_AN_IMPORT, module], cwd=ROOT, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 
 def test_run_never_imports_what_is_heavy() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import pytest
 from core.journal.events import EVENTS, KINDS, column_types
 from core.release import CURRENT
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from scenarios import eventlog
 from scenarios.errors import InputError, LogError
-from scenarios.eventlog import LogReader, LogWriter, make_header, read_events
+from scenarios.eventlog import ENCODED_AT_ONCE, FLUSH_SECONDS, LogReader, LogWriter, make_header, read_events
 from scenarios.eventlog_doc import DOCUMENT, document
 from scenarios.language.readings import LATENCY
+from scenarios.stopping import Stopped, stoppable
 from tui.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -197,23 +200,61 @@ time.sleep(60)
 """
 
 
-def test_a_killed_process_loses_at_most_a_second(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
+def killed_when_idle(path: Path) -> tuple[LogReader, list[tuple[Any, ...]], str]:
+    """The log of a process that wrote 2,000 events, did nothing until they were in its file, and was killed; with what is told of it."""
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(ROOT)], cwd=ROOT, stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b"written\n"
-        time.sleep(1.2)
+        deadline = time.monotonic() + 60
+        while len(read_events(path, report=lambda _: None)[1]) < 2_000:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
-        assert process.wait(10) == -signal.SIGKILL
+        assert process.wait(60) == -signal.SIGKILL
     finally:
         process.kill()
         process.wait()
+        process.stdout.close()
     said: list[str] = []
     reader, events = read_events(path, report=said.append)
+    return reader, events, said[0]
+
+
+def test_a_killed_process_loses_at_most_a_second(tmp_path: Path) -> None:
+    reader, events, said = killed_when_idle(tmp_path / "s.jsonl")
     assert len(events) == 2_000
     assert reader.end is None
-    assert "killed" in said[0]
+    assert "killed" in said
+    assert FLUSH_SECONDS <= 1
+
+
+def test_a_signal_leaves_no_hole_between_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes at the worst of times: events were taken from where they wait, and are no lines yet."""
+    path = tmp_path / "s.jsonl"
+    monkeypatch.setattr(eventlog, "FLUSH_SECONDS", 600)
+    taken: list[int] = []
+
+    def write_until_stopped() -> None:
+        with LogWriter(path, HEADER) as writer:
+            encode = writer._encode_lines
+
+            def told_meanwhile(events: Sequence[Any]) -> bytes:
+                os.kill(os.getpid(), signal.SIGTERM)
+                return encode(events)
+
+            monkeypatch.setattr(writer, "_encode_lines", told_meanwhile)
+            for seq in range(1, 10 * ENCODED_AT_ONCE):
+                taken.append(seq)
+                writer((seq, seq, 0, "broker-paused", 1))
+
+    with pytest.raises(Stopped), stoppable():
+        write_until_stopped()
+    reader, events = read_events(path)
+    assert [event[0] for event in events] == taken
+    assert ENCODED_AT_ONCE <= len(taken) < 9 * ENCODED_AT_ONCE
+    assert reader.end is not None
+    assert reader.end.events == len(taken)
 
 
 def test_flush_brings_everything_to_the_file(tmp_path: Path) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +10,7 @@ from scenarios.errors import InputError
 from scenarios.eventlog import LogReader, LogWriter, read_events
 from scenarios.logcheck import check_log
 from scenarios.logfile import open_log_file
-from tests.scenarios.test_eventlog import HEADER, ROOT, WRITER, samples
+from tests.scenarios.test_eventlog import HEADER, killed_when_idle, samples
 from tui.cli import main
 
 
@@ -58,21 +54,9 @@ def test_commands_take_a_packed_log(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_killed_process_loses_at_most_a_second(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl.zst"
-    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(ROOT)], cwd=ROOT, stdout=subprocess.PIPE)
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"written\n"
-        time.sleep(1.2)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait(10) == -signal.SIGKILL
-    finally:
-        process.kill()
-        process.wait()
-    said: list[str] = []
-    _, events = read_events(path, report=said.append)
+    _, events, said = killed_when_idle(tmp_path / "s.jsonl.zst")
     assert len(events) == 2_000
-    assert "killed" in said[0]
+    assert "killed" in said
 
 
 def test_cut_off_anywhere_what_is_whole_is_read(tmp_path: Path) -> None:

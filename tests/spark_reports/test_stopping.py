@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_reports.stopping import SIGNALS, Stopped, held, pool_of, stoppable
+from scenarios.stopping import SIGNALS, Stopped, held, stoppable, whole
+from spark_reports.pools import pool_of
 from tests.spark_reports.logs import event, write_log
 from tests.spark_reports.sweep.grids import TEXT
 
@@ -39,7 +40,7 @@ def stopped(tmp_path: Path, number: int, ready: Callable[[str], bool], *argument
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(scratch), MARK: str(tmp_path)}
     with said.open("wb") as err:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tui.cli", *arguments],
+            [sys.executable, "-m", "tui", *arguments],
             cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err,
         )  # fmt: skip
     deadline = time.monotonic() + 120
@@ -122,6 +123,25 @@ def test_a_held_signal_comes_when_the_block_is_done_whatever_the_block_did_to_ha
     with pytest.raises(Stopped), stoppable():
         _begin_with_a_signal(done)
     assert done == ["begun"]
+
+
+def _whole_in_whole_with_a_signal(done: list[str]) -> None:
+    try:
+        with whole():
+            with whole():
+                os.kill(os.getpid(), signal.SIGTERM)
+            done.append("whole")
+    finally:
+        with whole():
+            done.append("put in order")
+        done.append("and on")
+
+
+def test_what_is_to_be_done_wholly_is_and_the_signal_is_raised_once() -> None:
+    done: list[str] = []
+    with pytest.raises(Stopped), stoppable():
+        _whole_in_whole_with_a_signal(done)
+    assert done == ["whole", "put in order", "and on"]
 
 
 def test_an_ignored_signal_stays_ignored() -> None:

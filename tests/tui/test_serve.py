@@ -30,7 +30,7 @@ async def served(*arguments: str) -> AsyncIterator[tuple[int, asyncio.subprocess
     """A server of the command line, once it listens."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tui.cli", "serve", "--port", str(port), *arguments, cwd=ROOT, stderr=asyncio.subprocess.PIPE
+        sys.executable, "-m", "tui", "serve", "--port", str(port), *arguments, cwd=ROOT, stderr=asyncio.subprocess.PIPE
     )
     assert process.stderr is not None
     told = (await asyncio.wait_for(process.stderr.readline(), 30)).decode()

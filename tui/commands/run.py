@@ -6,9 +6,8 @@ import argparse
 import contextlib
 import gc
 import os
-import signal
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from tui.commands.console import FAILED, HELD, write_text
 from tui.commands.options import add_run_options, release_of, seed_of
@@ -38,6 +37,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from scenarios import catalogue, results
         from scenarios.errors import InputError
         from scenarios.language.script import releases_of
+        from scenarios.stopping import stoppable
 
     wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
     seed = seed_of(arguments.seed)
@@ -53,7 +53,7 @@ def _run(arguments: argparse.Namespace) -> int:
     logs = _log_paths(arguments.log, runs)
     done: list[Result] = []
     compared: list[Comparison] = []
-    with ending_on_sigterm():
+    with stoppable():
         if len(wanted) > 1:
             for number, scenario in enumerate(scenarios):
                 compared.append(_compare(scenario, releases_of(scenario, wanted), seed, logs[number * len(wanted) :], quiet=arguments.json))
@@ -145,21 +145,3 @@ def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list
             f"--log: one file for {len(runs)} runs ({names}{' …' if len(runs) > 4 else ''}); name one scenario and a --release, or a directory ending in '/'"
         )
     return [wanted]
-
-
-@contextlib.contextmanager
-def ending_on_sigterm() -> Iterator[None]:
-    """SIGTERM ends the process in good order, so that a log gets its last lines."""
-
-    def end(number: int, _frame: Any) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    try:
-        before = signal.signal(signal.SIGTERM, end)
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

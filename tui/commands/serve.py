@@ -65,7 +65,7 @@ def _loopback(host: str) -> bool:
 
 def _command(arguments: argparse.Namespace) -> str:
     """The command that plays in one tab."""
-    words = [sys.executable, "-m", "tui.cli", "play"]
+    words = [sys.executable, "-m", "tui", "play"]
     for option in ("release", "seed", "at", "fps", "palette", "keys"):
         if getattr(arguments, option) is not None:
             words += [f"--{option}", getattr(arguments, option)]

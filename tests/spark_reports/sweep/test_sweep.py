@@ -159,7 +159,7 @@ def test_losing_seeds_are_there_as_scenarios_that_hold(alone: Path) -> None:
 def isrlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command line in a fresh interpreter."""
     return subprocess.run(
-        [sys.executable, "-m", "tui.cli", *arguments],
+        [sys.executable, "-m", "tui", *arguments],
         cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 
@@ -231,8 +231,10 @@ def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capf
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     (tmp_path / "g.yaml").write_text(TEXT)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tui.cli", "sweep", "g.yaml", "--runs", "500", "--processes", "2", "-o", "out"],
+        [sys.executable, "-m", "tui", "sweep", "g.yaml", "--runs", "500", "--processes", "2", "-o", "out"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # Tests in the background ignore it, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not list((tmp_path / "out").glob("chunks/*.jsonl")):

@@ -1,7 +1,8 @@
 """How a command ends that is told to: Ctrl-C, `kill` and a terminal that is closed unwind it, so that what it started and wrote goes with it.
 
-Python ends at once on SIGTERM and SIGHUP, and scratch directories, workers and Spark's Java would stay behind. Here each of the three
-signals becomes an exception, the first one only: those that come while things are put in order change nothing.
+A signal ends a process at once, and scratch directories, workers and Spark's Java would stay behind. Here each of the three signals
+becomes an exception, the first one only: those that come while things are put in order change nothing. An exception may come
+anywhere, also where it would leave half of something: there `whole` keeps it until all is done.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Final
 
@@ -34,14 +34,21 @@ class _Signals:
     """Raises on the first signal, or keeps it until it may be raised."""
 
     def __init__(self) -> None:
-        self.held = False
+        self.blocks = 0
+        """Blocks that are to be done first, one in the other."""
         self.came: int | None = None
+        self.raised = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         if self.came is None:
             self.came = number
-            if not self.held:
-                raise Stopped(number)
+        self.tell()
+
+    def tell(self) -> None:
+        """Raise what has come, once and when it may be."""
+        if self.came is not None and not self.raised and not self.blocks:
+            self.raised = True
+            raise Stopped(self.came)
 
 
 _signals: _Signals | None = None
@@ -71,31 +78,33 @@ def stoppable() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def held() -> Iterator[None]:
-    """A signal that comes in the block is raised at its end; signal handlers that the block sets are undone."""
+def whole() -> Iterator[None]:
+    """A signal that comes in the block is raised at its end: the block is done wholly or not at all, imports for example.
+
+    Only what runs in the main thread is interrupted; in another one, and outside of `stoppable`, this does nothing.
+    """
     signals = _signals
-    if signals is None:
+    if signals is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    signals.held = True
+    signals.blocks += 1
     try:
         yield
     finally:
-        signals.held = False
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if signals.came is not None:
-            raise Stopped(signals.came)
+        signals.blocks -= 1
+        signals.tell()
 
 
 @contextlib.contextmanager
-def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads; when the block fails, what waits is given up and what runs is not waited for."""
-    pool = ThreadPoolExecutor(threads)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
+def held() -> Iterator[None]:
+    """As `whole`; and signal handlers that the block sets are undone."""
+    if _signals is None:
+        yield
+        return
+    with whole():
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
