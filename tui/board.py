@@ -39,7 +39,7 @@ from tui.panels.inspector import Inspector
 from tui.panels.lines import Lines, gathered
 from tui.panels.minimal import Minimal
 from tui.panels.scenario import ScenarioPanel
-from tui.panels.timeline import Timeline
+from tui.panels.timeline import HEADED, Timeline
 from tui.screen import MainScreen
 from tui.screens.page import PagePanel
 from tui.selecting import Selecting
@@ -331,7 +331,8 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         )
         if self._is_due(2):
             self._hints = hints(self.situation(), moving=session.moving)
-        self.footer.update(self._hints, self._note)
+        marked = self._mark_told() if layout.timeline is not None and layout.timeline.height < HEADED else ""
+        self.footer.update(self._hints, self._note or (Note(marked) if marked else None))
         if layout.size is SizeClass.MINIMAL:
             ring = session.rings.of(NOTABLE)
             self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, self._broker)

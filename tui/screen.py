@@ -15,6 +15,7 @@ from tui.layout import Layout
 from tui.palette import Palette
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
+from tui.panels.footer import Note
 from tui.panels.grid import Grid
 from tui.panels.scenario import ScenarioState
 from tui.replay import Goal
@@ -60,6 +61,7 @@ class MainScreen(Screen[None]):
     _which: str
     _layout_now: Layout | None
     _before_full: float
+    _note: Note | None
 
     @property
     def chosen(self) -> TopicPartition | None:

@@ -20,6 +20,7 @@ class Selecting(MainScreen):
         if self.page is not None and self.page.move(key):
             pass
         elif self.timeline.has_focus and key in ("left", "right"):
+            self._note = None  # the footer tells the mark where the timeline has no headline
             self.timeline.move(1 if key == "right" else -1, self.view.seq)
         elif key in ("left", "right"):
             self._move_broker(1 if key == "right" else -1)

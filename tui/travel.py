@@ -180,12 +180,15 @@ class Travel(MainScreen):
         by_events = self.stage.pace is Pace.BY_HAND  # its steps take no time
         here = [mark for mark in session.bookmarks if mark.branch == branch.name]
         marks = [(mark.position.seq if by_events else mark.position.time, mark.note) for mark in here]
-        chosen = self.timeline.mark
-        told = (
-            "" if chosen is None else f"{format_clock(chosen.time)} #{chosen.seq} {session.tell(chosen.seq) or chosen.kind}  ⏎ goes there"
-        )
         now, end = (self.view.seq, session.end.seq) if by_events else (self.view.now, session.end.time)
-        self.timeline.update(branch.marks, marks, now, end, told, by_events=by_events)
+        self.timeline.update(branch.marks, marks, now, end, self._mark_told(), by_events=by_events)
+
+    def _mark_told(self) -> str:
+        """What the mark says that is chosen on the timeline."""
+        chosen = self.timeline.mark if self.timeline.has_focus else None
+        if chosen is None:
+            return ""
+        return f"{format_clock(chosen.time)} #{chosen.seq} {self.session.tell(chosen.seq) or chosen.kind}  ⏎ goes there"
 
     def _go_to_mark(self) -> None:
         mark = self.timeline.mark

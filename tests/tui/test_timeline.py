@@ -67,8 +67,27 @@ def test_marks_are_taken_in_once_and_anew_on_another_scale() -> None:
     assert [n for n, here in enumerate(buckets.sorts) if here] == [30]
 
 
-async def test_keys_choose_a_mark_and_enter_goes_there() -> None:
-    async with playing(until=2 * SECOND) as (app, board, pilot):
+def test_the_chosen_mark_is_where_the_cursor_is() -> None:
+    marks = [KILL, SHRINK]
+    buckets = Buckets()
+    size = (110, 3)
+    left, cells = axis_of(size)
+    buckets.take(marks, cells, 20 * SECOND)
+    for chosen in (*marks, None):
+        time = 15 * SECOND if chosen is None else chosen.time
+        lines = paint_timeline(buckets, [], 15 * SECOND, 15 * SECOND, COLOUR, size, focused=True, told="", chosen=chosen)
+        under = {
+            at
+            for line in lines
+            for at, cell in enumerate(cell for part in line for cell in [part.style] * part.cell_length)
+            if cell is not None and cell.bgcolor == COLOUR.cursor.bgcolor
+        }
+        assert under == {left + time * cells // (20 * SECOND)}
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) -> None:
+    async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
         await pilot.press("k", "N")
         while board.session.moving:
             await pilot.pause(0.05)
@@ -79,7 +98,7 @@ async def test_keys_choose_a_mark_and_enter_goes_there() -> None:
             await pilot.press("left")
             if board.timeline.mark == kill:
                 break
-        assert "kill b1" in screen_text(app)
+        assert "kill b1  ⏎ goes there" in screen_text(app)
         await pilot.press("enter")
         while board.session.moving:
             await pilot.pause(0.05)

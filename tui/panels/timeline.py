@@ -100,6 +100,10 @@ LEAST_EVENTS: Final = 20
 """The least span of an axis of events."""
 
 
+HEADED: Final = 3
+"""Lines from which on there is a headline, in which the chosen mark is told; with fewer the footer tells it."""
+
+
 def height_for(height: int) -> int:
     """Lines the timeline takes of a screen of that height: its axis, and its lanes."""
     return 1 if height < 36 else 3 if height < 50 else 5
@@ -161,6 +165,7 @@ def paint_timeline(
     *,
     focused: bool,
     told: str,
+    chosen: Mark | None = None,
 ) -> list[Strip]:
     """The strip's lines.
 
@@ -170,20 +175,24 @@ def paint_timeline(
         now, end: where one is, and how far the branch was lived; like the bookmarks' times µs, or events where the buckets go by these.
         paint, size, focused: as for every panel.
         told: what the selected mark says; empty when none is.
+        chosen: the selected mark.
     """
     width, height = size
     left, cells = axis_of(size)
     span = buckets.span
-    lanes = LANES[4 if height >= 5 else 2 if height >= 3 else 1]
+    lanes = LANES[4 if height >= 5 else 2 if height >= HEADED else 1]
     at = min(cells - 1, now * cells // span) if cells > 0 else 0
     lived = min(cells - 1, end * cells // span) if cells > 0 else 0
+    under = at
+    if chosen is not None and cells > 0:
+        under = min(cells - 1, (chosen.seq if buckets.by_events else chosen.time) * cells // span)
     noted = {min(cells - 1, time * cells // span) for time, _ in bookmarks} if cells > 0 else set()
     lines: list[Strip] = []
-    if height >= 3:
+    if height >= HEADED:
         lines.append(_axis(span, cells, left, buckets.by_events, paint, width, focused, told))
     for name, sorts in lanes:
         here_is = f" #{now:,}" if buckets.by_events else f" {format_clock(now)}"
-        row = Row().add(f" {name}".ljust(left) if height >= 3 else (here_is if not told else " ").ljust(left), paint.muted)
+        row = Row().add(f" {name}".ljust(left) if height >= HEADED else here_is.ljust(left), paint.muted)
         marked = {cell for cell in buckets.used if cell < cells and not sorts.isdisjoint(buckets.sorts[cell])} | {at}
         if "bookmark" in sorts:
             marked |= noted
@@ -199,11 +208,11 @@ def paint_timeline(
                 style: Style = getattr(paint, role) if cell <= at else paint.faint
             else:
                 glyph, style = "│", paint.key
-            if cell == at and focused:
+            if cell == under and focused and (chosen is None or KINDS_OF.get(chosen.kind) in here):
                 style = style + paint.cursor
             row.add(glyph, style)
         _line(row, begin, cells, lived, paint)
-        row.add((f" #{span:,}" if buckets.by_events else f" {format_clock(span)}") if height < 3 else " ", paint.faint)
+        row.add((f" #{span:,}" if buckets.by_events else f" {format_clock(span)}") if height < HEADED else " ", paint.faint)
         lines.append(row.strip(width))
     while len(lines) < height:
         lines.append(blank(width))
@@ -219,8 +228,8 @@ def _line(row: Row, begin: int, end: int, lived: int, paint: Palette) -> None:
 def axis_of(size: tuple[int, int]) -> tuple[int, int]:
     """Cells before the axis, and of the axis itself."""
     width, height = size
-    left = 10 if height >= 3 else 11
-    return left, max(1, width - left - (1 if height >= 3 else 11))
+    left = 10 if height >= HEADED else 11
+    return left, max(1, width - left - (1 if height >= HEADED else 11))
 
 
 @lru_cache(maxsize=8)
@@ -290,13 +299,13 @@ class Timeline(Lines, can_focus=True):
         _, cells = axis_of(size)
         span = span_for(max(end, now), by_events)
         self.buckets.take(marks, cells, span, by_events)
-        clock = "" if size[1] >= 3 else str(now) if by_events else format_clock(now)
+        clock = "" if size[1] >= HEADED else str(now) if by_events else format_clock(now)
         scale = (now * cells // span, end * cells // span, self.buckets.span, len(marks), self.buckets.sorts is self._sorts)
-        painted = (size, scale, tuple(bookmarks), clock, told, self.has_focus, id(self.paint))
+        painted = (size, scale, tuple(bookmarks), clock, told, self.chosen, self.has_focus, id(self.paint))
         if painted == self._painted:
             return
         self._painted, self._sorts = painted, self.buckets.sorts
-        self.show(paint_timeline(self.buckets, bookmarks, now, end, self.paint, size, focused=self.has_focus, told=told))
+        self.show(paint_timeline(self.buckets, bookmarks, now, end, self.paint, size, focused=self.has_focus, told=told, chosen=self.mark))
 
     def on_click(self, event: events.Click) -> None:
         """Go to the mark under the mouse, or to that time."""
@@ -305,8 +314,8 @@ class Timeline(Lines, can_focus=True):
         if not 0 <= cell < cells or not self.buckets.span:
             return
         here = self.buckets.sorts[cell] if cell < len(self.buckets.sorts) else {}
-        lanes = LANES[4 if self.box.height >= 5 else 2 if self.box.height >= 3 else 1]
-        lane = event.y - 1 if self.box.height >= 3 else 0
+        lanes = LANES[4 if self.box.height >= 5 else 2 if self.box.height >= HEADED else 1]
+        lane = event.y - 1 if self.box.height >= HEADED else 0
         wanted = lanes[lane][1] if 0 <= lane < len(lanes) else frozenset(LOOKS)
         sorts = [sort for sort in here if sort in wanted]
         if sorts:

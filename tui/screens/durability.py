@@ -70,7 +70,7 @@ def paint_durability(
     exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
     note = f"{lost:,} lost, {exposed:,} exposed" if entries else "nothing lost, nothing exposed"
     out = [rule("Durability account", note, width, paint.title_focused, paint.faint, paint.bad if entries else paint.good)]
-    head = Row().add(" accepted ", paint.muted).add(f"{view.accepted:,}", paint.number).add("  acknowledged ", paint.muted)
+    head = Row().add(" accepted ", paint.muted).add(f"{view.accepted:,}", paint.number).add("  acked ", paint.muted)
     head.add(f"{view.acked:,}", paint.number).add("  lost ", paint.muted).add(f"{view.lost:,}", paint.bad if view.lost else paint.number)
     head.add("  exposed ", paint.muted).add(f"{view.exposed:,}", paint.warn if view.exposed else paint.number)
     head.add("  duplicated ", paint.muted).add(f"{view.duplicated:,}", paint.warn if view.duplicated else paint.number)
