@@ -153,6 +153,13 @@ def clip(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + (ELLIPSIS if width > 0 else "")
 
 
+def clip_name(name: str, width: int) -> str:
+    """A partition's name cut to a width; what goes is the end of its topic's name, never its number."""
+    topic, dash, number = name.rpartition("-")
+    room = width - len(dash) - len(number)
+    return clip(topic, room) + dash + number if topic and room >= 4 else clip(name, width)
+
+
 def fit(text: str, width: int) -> str:
     """The text cut or padded to exactly that width."""
     return set_cell_size(clip(text, width), width)

@@ -13,7 +13,8 @@ from textual.widgets import OptionList
 
 from core import acts
 from core.journal.events import DETAIL, NORMAL, NOTABLE
-from core.release import Release
+from core.release import CURRENT, Release
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.units import SECOND
 from core.view import BrokerState
 from scenarios import catalogue
@@ -400,6 +401,16 @@ def test_the_same_picture_for_the_same_arguments(tmp_path: Path) -> None:
     assert one.read_text() == two.read_text()
     assert "http" not in re.sub(r'xmlns[^"]*"[^"]*"', "", one.read_text())
     assert main([str(one), "--scenario", "no-such-scenario"]) == 2
+
+
+async def test_a_click_selects_the_broker_that_stands_there_when_the_first_have_scrolled_away() -> None:
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(1, 31)), topics=(TopicSpec("t"),))
+    async with playing(PlayTarget(None, spec, CURRENT, title="thirty"), size=(80, 24)) as (app, board, pilot):
+        await pilot.press("left")
+        assert board.chosen_broker == 30
+        first = screen_text(app).splitlines()[2].split()
+        await pilot.click("#brokers", offset=(4, 1))
+        assert first[1] == f"b{board.chosen_broker}" != "b1"
 
 
 async def test_the_right_button_asks_what_to_do_with_what_is_under_it() -> None:

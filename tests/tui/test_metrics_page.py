@@ -103,7 +103,7 @@ def test_a_flow_is_told_by_its_rates_in_every_column() -> None:
     flow = BY_SHORT["BytesInPerSec"]
     line = Line(flow, 9_000.0, {1: 4_000.0, 2: 5_000.0}, [0, SECOND], [0.0, 9_000.0], 2, 70.0, {1: 30.0, 2: 40.0})
     row, *about = [strip.text for strip in paint_metrics([line], [1, 2], SECOND, COLOUR, (120, 20), 0)[2:]]
-    assert row.split()[1:6] == ["BytesInPerSec", "70", "B/s", "30", "40"]
+    assert row.split()[2:7] == ["BytesInPerSec", "70", "B/s", "30", "40"]
     assert "Count 9,000; the curve is its rate, now 70 a second; by broker: b1 4,000 b2 5,000" in "\n".join(about)
 
 

@@ -91,7 +91,10 @@ def test_brokers_fit_however_many_there_are(count: int, width: int) -> None:
     lines = paint_brokers(cluster(spec).view(), COLOUR, (width, height), selected=count - 1, focused=True, cards=True)
     assert len(lines) == height
     assert all(len(strip.text) == width for strip in lines)
-    assert f"b{count - 1}" in text(lines), "the selected broker is always shown"
+    shown = text(lines)
+    assert f"b{count - 1}" in shown, "the selected broker is always shown"
+    assert "controller" in shown
+    assert (f"–{count} shown" in shown) == any(f"b{i} " not in shown for i in range(count))
 
 
 def test_every_kind_of_event_has_a_glyph() -> None:

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from tui.filters import to_ascii
 from tui.palette import COLOUR
 from tui.panels.states import LEGEND
-from tui.rows import Line, Row, clip, fit, rule, short_number, wrap
+from tui.rows import Line, Row, clip, clip_name, fit, rule, short_number, wrap
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Mn", "Me", "Cf", "Zl", "Zp")), max_size=60)
 
@@ -81,3 +81,10 @@ def test_what_differs_in_the_legend_differs_in_ascii() -> None:
     glyphs = "★☆●○⊗✕▆▂·"
     assert len(set(to_ascii(glyphs))) == len(glyphs)
     assert "committed" in to_ascii(LEGEND)
+
+
+def test_a_name_is_cut_before_its_partition() -> None:
+    assert clip_name("__consumer_offsets-12", 14) == "__consumer…-12"
+    assert clip_name("orders-0", 8) == "orders-0"
+    assert clip_name("some-long-topic-7", 12) == "some-long…-7"
+    assert clip_name("orders-123", 5) == "orde…"

@@ -68,7 +68,7 @@ def test_the_default_of_what_somebody_set_is_told_where_there_is_little_room_too
         assert " default " in lines[1]
         assert {len(line) for line in lines} == {width}
     first = [line.text for line in paint_settings(known, place, view, settings, COLOUR, (width, 21), 0, "")][2]
-    assert first.split()[:3] == ["replica.lag.time.max.ms", "10000", "30000"]
+    assert first.split()[:4] == ["►", "replica.lag.time.max.ms", "10000", "30000"]
 
 
 def test_what_a_change_would_do_now_in_numbers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from rich.style import Style
@@ -87,8 +88,15 @@ def paint_brokers(
     width, height = size
     up = sum(1 for b in view.brokers if b.state is BrokerState.RUNNING and not b.fenced)
     title = f"Brokers {up} of {len(view.brokers)} up"
-    lines = [rule(title, note, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
     each = card_width(len(view.brokers), width) if cards and height >= 4 else 0
+    if not each:
+        _, first, end = _chips_shown([b.id for b in view.brokers], width, height - 1, selected)
+        if first or end < len(view.brokers):
+            title += f", {first + 1}–{min(end, len(view.brokers))} shown"
+        if end <= len(view.brokers):  # no room for the controller's chip
+            name, glyph, word, _ = controller_words(view, paint)
+            note = f"{name} {glyph} {word} · {note}"
+    lines = [rule(title, note, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
     if each:
         lines += _cards(view, paint, width, each, selected, focused, heartbeats)
     else:
@@ -157,19 +165,25 @@ def _chip(broker: BrokerView, paint: Palette, chosen: bool, each: int, cut: bool
     return row
 
 
-def _chips(view: ClusterView, paint: Palette, width: int, height: int, selected: int | None, focused: bool) -> list[Strip]:
-    per_line = max(1, min(width // CHIP, len(view.brokers) + 1))
-    each = width // per_line
-    brokers = list(view.brokers)
+def _chips_shown(brokers: Sequence[int], width: int, height: int, selected: int | None) -> tuple[int, int, int]:
+    """Chips in a line, the first broker that is shown, and where those shown end; the controller's chip stands behind the last broker's."""
+    count = len(brokers)
+    per_line = max(1, min(width // CHIP, count + 1))
     room = per_line * height
-    at = next((n for n, b in enumerate(brokers) if b.id == selected), 0)
-    skip = max(0, min(at // per_line - height + 1, -(-len(brokers) // per_line))) * per_line if len(brokers) > room else 0
+    at = brokers.index(selected) if selected in brokers else 0
+    first = max(0, at // per_line - height + 1) * per_line if count > room else 0
+    return per_line, first, min(first + room, count + 1)
+
+
+def _chips(view: ClusterView, paint: Palette, width: int, height: int, selected: int | None, focused: bool) -> list[Strip]:
+    per_line, first, end = _chips_shown([b.id for b in view.brokers], width, height, selected)
+    each = width // per_line
     lines = []
     cut_nodes = {node for link in view.cut_links for node in link}
     cells: list[tuple[Row, bool]] = [
-        (_chip(b, paint, b.id == selected, each, broker_address(b.id) in cut_nodes), b.id == selected) for b in brokers[skip : skip + room]
+        (_chip(b, paint, b.id == selected, each, broker_address(b.id) in cut_nodes), b.id == selected) for b in view.brokers[first:end]
     ]
-    if len(cells) < room and skip + room > len(brokers):
+    if end > len(view.brokers):
         cut = len(view.cut_links)
         name, glyph, word, style = controller_words(view, paint)
         chip = Row().add(f" {glyph} ", style).add(name, paint.broker)
@@ -211,11 +225,12 @@ class Brokers(Lines, can_focus=True):
         super().__init__(paint, id=id)
         self.cards = True
         self._ids: list[int] = []
+        self._selected: int | None = None
         self._painted: object = None
 
     def update(self, view: ClusterView, *, selected: int | None, note: str = "", heartbeats: bool = True) -> None:
         """Show a new state."""
-        self._ids = [broker.id for broker in view.brokers]
+        self._ids, self._selected = [broker.id for broker in view.brokers], selected
         size, focused = (self.box.width, self.box.height), self.has_focus
         painted = (size, id(self.paint), selected, focused, self.cards, note, heartbeats, _shown(view))
         if painted == self._painted:
@@ -234,7 +249,7 @@ class Brokers(Lines, can_focus=True):
         if each:
             place = event.x // each
         else:
-            per_line = max(1, min(width // CHIP, len(self._ids) + 1))
-            place = (event.y - 1) * per_line + event.x // (width // per_line)
+            per_line, first, _ = _chips_shown(self._ids, width, self.box.height - 1, self._selected)
+            place = first + (event.y - 1) * per_line + event.x // (width // per_line)
         if 0 <= place < len(self._ids):
             self.post_message(self.Picked(self._ids[place], event.button == RIGHT))

@@ -22,7 +22,7 @@ from tui.palette import Palette
 from tui.panels.bars import Window, bar
 from tui.panels.lines import RIGHT, Lines
 from tui.panels.states import COMMITTED, LEGENDS, MISSING, PENDING, broker_state, partition_status, replica_marks, short_state
-from tui.rows import Part, Row, blank, clip, fit, rule
+from tui.rows import Part, Row, blank, clip, clip_name, fit, rule
 
 LEAST_CELL: Final = 15
 """Columns a replica needs for its marks, a bar and a number."""
@@ -247,7 +247,7 @@ class GridPainter:
         if known is not None and known[0] == key:
             return known[1]
         row = Row().add("► " if selected else "  ", paint.key)
-        row.add(fit(clip(str(p.tp), columns.name - 1), columns.name), paint.strong if selected else paint.partition)
+        row.add(fit(clip_name(str(p.tp), columns.name - 1), columns.name), paint.strong if selected else paint.partition)
         if columns.status > 4:
             row.add(fit(f"{glyph} {word}", columns.status), style)
         elif columns.status:

@@ -64,9 +64,10 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
     before = len(lines)
     digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
     head = "LEO".rjust(digits) + "  " + "HW".rjust(digits) + "  " + "lag".rjust(7) + "  caught up  epochs@start"
-    lines.append(Row().add(" " * 6 + head, paint.muted).strip(width))
+    name = max(3, *(len(str(copy.broker)) + 1 for copy in p.copies))
+    lines.append(Row().add(" " * (3 + name) + head, paint.muted).strip(width))
     end = next((copy.leo for copy in p.copies if copy.broker == p.leader), max((copy.leo for copy in p.copies), default=0))
-    lines += [_replica(p, copy, paint, digits, end, width) for copy in p.copies]
+    lines += [_replica(p, copy, paint, name, digits, end, width) for copy in p.copies]
     if 0 < rows < len(lines):
         del lines[before:]
     second = Row().add(" ISR ", paint.muted).add(ids(p.isr), paint.text).add(" of ", paint.muted).add(ids(p.replicas), paint.text)
@@ -92,7 +93,7 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
     return lines
 
 
-def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, digits: int, end: int, width: int) -> Strip:
+def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, name: int, digits: int, end: int, width: int) -> Strip:
     marks, style = replica_marks(p, copy, paint)
     ahead = copy.leo - end  # of the leader; while nobody leads, of the longest
     if copy.broker == p.leader:
@@ -103,7 +104,7 @@ def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, digits: int, e
         ago = "now"
     else:
         ago = f"{copy.caught_up_us / 1_000_000:.1f}s ago"
-    row = Row().add(f" {marks}", style).add(f"{'b' + str(copy.broker):<3}", paint.broker)
+    row = Row().add(f" {marks}", style).add(f"{'b' + str(copy.broker):<{name}}", paint.broker)
     row.add(f"{copy.leo:,}".rjust(digits), paint.number if copy.alive else paint.muted).add("  ", paint.text)
     row.add(f"{copy.hw:,}".rjust(digits), paint.committed if copy.alive else paint.muted).add("  ", paint.text)
     row.add((f"{ahead:+,}" if ahead else "·").rjust(7), paint.warn if ahead else paint.faint)

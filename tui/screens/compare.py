@@ -20,7 +20,7 @@ from tui.panels.grid import in_order
 from tui.panels.states import broker_state, partition_status
 from tui.ring import sentence
 from tui.rival import Parted, Rival
-from tui.rows import Row, blank, clip, rule, wrap
+from tui.rows import Row, blank, clip, clip_name, rule, wrap
 from tui.screens.page import Page
 from tui.session import Session
 from tui.situation import Option, Question
@@ -117,7 +117,7 @@ def paint_compare(
         mine, other_facts = facts(p), [] if other is None else facts(other)
         plain = paint.text if p in [pair[0] for pair in different] else paint.muted
         glyph, _, style = partition_status(p, paint)
-        row = Row().add(f" {glyph} ", style).add(clip(str(p.tp), label - 6), paint.partition).pad(label - 2)
+        row = Row().add(f" {glyph} ", style).add(clip_name(str(p.tp), label - 6), paint.partition).pad(label - 2)
         row.add("≠ " if other is None or mine != other_facts else "  ", paint.warn)
         left = _half(mine, other_facts, paint, half, plain)
         right = _half(other_facts, mine, paint, half, plain) if other is not None else Row().add("not there", paint.bad)

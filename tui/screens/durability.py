@@ -128,7 +128,7 @@ def paint_durability(
                     (f"{harm.records:,}", paint.warn), ("", paint.muted), (f"exposed by {lacking}", paint.warn), (words, paint.muted),
                 ]
             )  # fmt: skip
-    out += paint_table(columns, table, paint, width, selected=selected - top)
+    out += paint_table(columns, table, paint, width, selected=selected - top, marks=True)
     while len(out) < height - len(why):
         out.append(blank(width))
     return [*out, *why][:height]

@@ -155,7 +155,7 @@ def paint_metrics(
     if progress < 1:
         note = f"reading events, {progress:.0%} · {note}"
     out = [rule("Metrics", note, width, paint.title_focused, paint.faint, paint.bad if bad else paint.warn if look else paint.good)]
-    out += paint_table(columns, table, paint, width, selected=selected - top)
+    out += paint_table(columns, table, paint, width, selected=selected - top, marks=True)
     while len(out) < height - len(about):
         out.append(blank(width))
     return [*out[: height - len(about)], *about]

@@ -107,7 +107,7 @@ def paint_scenarios(
                 (entry.headline, paint.text),
             ]
         )
-    out += paint_table(columns, table, paint, width, selected=selected - top)
+    out += paint_table(columns, table, paint, width, selected=selected - top, marks=True)
     while len(out) < height - len(about):
         out.append(blank(width))
     return [*out, *about][:height]

@@ -175,7 +175,7 @@ def paint_settings(
                 (each.setting.meaning, paint.muted),
             ]
         )
-    out += paint_table(columns, table, paint, width, selected=selected - top, gap=1 if narrow else 2)
+    out += paint_table(columns, table, paint, width, selected=selected - top, gap=1 if narrow else 2, marks=True)
     while len(out) < height - len(about):
         out.append(blank(width))
     return [*out, *about][:height]
