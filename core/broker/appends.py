@@ -68,7 +68,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         session = entry.session
         if session.quiet is not None:
             session.quiet.end(at_once=True)
-        session.dirty[tp] = entry
+        session.mark(entry)
         if session.parked is not None:
             broker.fetch_manager.complete_fetch_if_enough(session)
     journal.cause = arrived

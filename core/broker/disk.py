@@ -67,6 +67,7 @@ class Disk:
         futures: replicas that are moving to another directory.
         high_watermarks: `replication-offset-checkpoint`; recovery_points and log_starts are the other two checkpoints.
         changed: partitions whose high watermark moved since the checkpoint (ordered set).
+        checkpoints: how often `changed` was emptied, or a part of it was taken away.
         touched: those that it moved for since the checkpoint of recovery points; moved_starts: whose log start moved.
         log_starts_moved: whether a log start ever moved: only then can segments lie below one.
         clean_shutdown: whether the clean-shutdown file is there.
@@ -83,6 +84,7 @@ class Disk:
     changed: dict[TopicPartition, None] = attrs.field(factory=dict)
     touched: dict[TopicPartition, None] = attrs.field(factory=dict)
     moved_starts: dict[TopicPartition, None] = attrs.field(factory=dict)
+    checkpoints: int = 0
     log_starts_moved: bool = False
     clean_shutdown: bool = True
     dirs: list[LogDir] = attrs.field(factory=lambda: [LogDir()])
@@ -139,6 +141,7 @@ class Disk:
         """A directory fails: its logs are out of reach; returns their partitions (`ReplicaManager#handleLogDirFailure`)."""
         failed = self.dirs[number - 1]
         failed.online, failed.repaired = False, ""
+        self.checkpoints += 1
         gone = [tp for tp in self.logs if self.dir_of(tp) == number]
         for tp in gone:
             self.offline[tp] = self.logs.pop(tp)
@@ -179,6 +182,7 @@ class Disk:
             self.high_watermarks[tp] = self.logs[tp].high_watermark
         self.touched.update(self.changed)
         self.changed.clear()
+        self.checkpoints += 1
         return count
 
     def checkpoint_recovery_points(self) -> list[TopicPartition]:
@@ -306,5 +310,6 @@ class Disk:
                 log.open_at(self.log_starts.get(tp, 0))
             log.high_watermark = max(log.log_start, min(self.high_watermarks.get(tp, 0), log.leo))
         self.changed.clear()
+        self.checkpoints += 1
         self.touched.clear()
         self.moved_starts.clear()

@@ -90,7 +90,7 @@ class FetchManager:
         session.parked = request
         session.cause = self.broker.journal.cause
         if self.pushes_high_watermark and any(
-            not is_high_watermark_sent(entry.partition, session.follower) for entry in session.dirty.values() if entry.partition is not None
+            not is_high_watermark_sent(entry.partition, session.follower) for entry in session.dirty if entry.partition is not None
         ):
             self.complete_fetch(session)  # this very fetch has raised it
             return
@@ -152,9 +152,9 @@ class FetchManager:
             _, _, offset, _, high_watermark, log_start, end, _, _ = part
             news = end > offset or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start
             entry.told_high_watermark, entry.told_log_start = high_watermark, log_start
-            del session.dirty[tp]
+            entry.dirty = False
             if self.partitions[tp].log.high_watermark != high_watermark:
-                session.dirty[tp] = entry
+                session.mark(entry)
             return news
         failed = part.error != errors.NONE
         diverged = part.diverging_epoch != NO_EPOCH
@@ -170,23 +170,22 @@ class FetchManager:
             entry.told_log_start = part.log_start
         partition = self.partitions.get(tp)
         if partition is None or failed or diverged:
-            session.dirty.pop(tp, None)
+            entry.dirty = False
             return news
         log = partition.log
         if part.records and not self.broker.release.request_time_leo:
             assume_fetched(partition, session.follower, part.records[-1].end)
         waits = not part.records and part.offset < log.leo
-        if part.records:
-            session.dirty.pop(tp, None)  # if there is more to say, the others come first (`FetchSession`)
-        if (
+        more = (
             waits
             or log.high_watermark != part.high_watermark
             or session.follower not in partition.maximal_isr
             or (self.pushes_high_watermark and not is_high_watermark_sent(partition, session.follower))
-        ):
-            session.dirty[tp] = entry
-        else:
-            session.dirty.pop(tp, None)
+        )
+        if part.records or not more:
+            entry.dirty = False  # if there is more to say, the others come first (`FetchSession`)
+        if more:
+            session.mark(entry)
         return news
 
     def _answer(
@@ -206,17 +205,18 @@ class FetchManager:
             journal, address = self.broker.journal, self.broker.address
             self.broker.network.send_in_order(session.order, address, session.address, response, journal.now, journal.cause, reply=True)
 
-    def within_quota(self, session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
-        """The partitions with news that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
+    def within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
+        """Of partitions with news those that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
 
         Of one held back nothing is read, but that the follower asked counts; it stays dirty until the rate has fallen.
         """
         broker, follower = self.broker, session.follower
         quota = broker.leader_quota
         if quota is None or not quota.is_exceeded(broker.journal.now):
-            return list(session.dirty.values())
+            return entries
         through = []
-        for tp, entry in list(session.dirty.items()):
+        for entry in entries:
+            tp = entry.tp
             partition = self.partitions.get(tp)
             if partition is None or follower in partition.isr or not quota.is_throttled(tp, reassigned=bool(partition.adding)):
                 through.append(entry)
@@ -240,7 +240,8 @@ class FetchManager:
         looked_at: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []
         budget = request.max_bytes
         general = request.max_records != 0 or self.broker.leader_quota is not None or self.pushes_high_watermark
-        entries = self.within_quota(session, None)
+        taken = session.take_dirty()
+        entries = self.within_quota(taken, session, None)
         self.broker.journal.moves(entries)
         for entry in entries:
             run = None if general else steady.read_run(entry, request, budget)
@@ -256,7 +257,9 @@ class FetchManager:
             for stretch in part.records:
                 budget -= stretch.bytes
             looked_at.append((entry, part))
-        self._answer(session, request, [part for entry, part in looked_at if self.tell(entry, part)], corrupt=corrupt)
+        news = [part for entry, part in looked_at if self.tell(entry, part)]
+        session.put_back(taken)
+        self._answer(session, request, news, corrupt=corrupt)
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
         """New records came: answer a parked fetch once fetch.min.bytes wait (`DelayedFetch#tryComplete`)."""
@@ -265,8 +268,8 @@ class FetchManager:
             return
         if request.min_bytes > 1:
             total = 0
-            for tp, entry in session.dirty.items():
-                partition = self.partitions.get(tp)
+            for entry in session.dirty:
+                partition = self.partitions.get(entry.tp)
                 if partition is not None:
                     total += partition.log.bytes_between(entry.offset, partition.log.leo)
             if total < request.min_bytes:

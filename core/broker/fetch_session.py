@@ -25,6 +25,7 @@ class SessionPartition:
 
     Attributes:
         asked: what the follower last asked, a `FetchPartition` or the plain tuple of its fields.
+        dirty: whether there is news of it (`FetchSession.dirty`).
         told_high_watermark, told_log_start: as it was last told, -1 before.
         partition: the leader's, once the fetch was looked at; replica: its follower, once that is as the fetch told. None when both
             must be looked up anew: another leadership, log start, or broker epoch.
@@ -33,12 +34,13 @@ class SessionPartition:
     """
 
     __slots__ = (
-        "asked", "number", "partition", "replica", "sent_end", "sent_total", "session", "told_high_watermark", "told_log_start", "topic", "tp",
+        "asked", "dirty", "number", "partition", "replica", "sent_end", "sent_total", "session", "told_high_watermark", "told_log_start", "topic", "tp",
     )  # fmt: skip
 
     def __init__(self, session: FetchSession, asked: AskedPartition) -> None:
         self.session = session
         self.asked = asked
+        self.dirty = False
         self.tp = asked[0]
         self.topic = self.tp.topic
         self.number: Column = self.tp.partition
@@ -82,7 +84,7 @@ class FetchSession:
         address: the follower on the network.
         follower, fetcher: who fetches.
         partitions: all of the session, in the order they came.
-        dirty: those with news, in order.
+        dirty: those with news, in order, each of them once.
         last_fetch_time: when the last fetch arrived, µs; broker_epoch: what it named.
         parked: the fetch that waits in the purgatory; `deadline` when it is answered at the latest; `cause` of what comes of that.
         timer_due: when the armed expiry timer fires; -1 if none is armed.
@@ -100,7 +102,7 @@ class FetchSession:
         self.fetcher = fetcher
         self.order = order
         self.partitions: dict[TopicPartition, SessionPartition] = {}
-        self.dirty: dict[TopicPartition, SessionPartition] = {}
+        self.dirty: list[SessionPartition] = []
         self.last_fetch_time = -(2**62)
         self.broker_epoch = -1
         self.parked: FetchRequest | None = None
@@ -119,13 +121,32 @@ class FetchSession:
             return self.quiet.expires_at()
         return -1 if self.parked is None else self.deadline
 
+    def mark(self, entry: SessionPartition) -> None:
+        """There is news of a partition; that ends a quiet."""
+        if not entry.dirty:
+            if self.quiet is not None:
+                self.quiet.end()
+            entry.dirty = True
+            self.dirty.append(entry)
+
+    def take_dirty(self) -> list[SessionPartition]:
+        """Those with news, to be looked at now: each is dirty until it is told, and may have news again from then on."""
+        entries = self.dirty
+        self.dirty = []
+        return entries
+
+    def put_back(self, entries: list[SessionPartition]) -> None:
+        """Of those that were taken some have not been told: they go before those that have had news since."""
+        since = {id(entry) for entry in self.dirty}
+        self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
+
     def update(self, request: FetchRequest) -> bool:
         """Take over what the follower says of its partitions (`FetchSession#update`); whether they are others than before."""
         others = request.full or bool(request.forgotten)
+        partitions = self.partitions
         if request.full:
-            self.partitions.clear()
+            partitions.clear()
             self.dirty.clear()
-        partitions, dirty = self.partitions, self.dirty
         if request.broker_epoch != self.broker_epoch:
             others = True
             self.broker_epoch = request.broker_epoch
@@ -139,8 +160,12 @@ class FetchSession:
                 others = True
             else:
                 known.asked = asked
-            dirty[tp] = known
-        for tp in request.forgotten:
-            self.partitions.pop(tp, None)
-            self.dirty.pop(tp, None)
+            if not known.dirty:
+                self.mark(known)
+        if request.forgotten:
+            for tp in request.forgotten:
+                left = partitions.pop(tp, None)
+                if left is not None:
+                    left.dirty = False
+            self.dirty = [entry for entry in self.dirty if entry.dirty]
         return others

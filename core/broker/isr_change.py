@@ -74,7 +74,7 @@ def alter_partition_succeeded(partition: Partition, item: AlterPartitionItem, re
     _report_isr_change(partition, old)
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions.values():
-        entry.session.dirty[tp] = entry
+        entry.session.mark(entry)
     if partition.delayed:
         complete_delayed_produce(partition)
     broker.account.isr_changed(broker.id, old, partition.isr)

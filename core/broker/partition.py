@@ -291,7 +291,7 @@ class Partition:
             events.HighWatermarkAdvanced.kind, broker.id, tp.topic, tp.partition, self.leader_epoch, old, candidate, held_by
         )
         for entry in self.sessions.values():
-            entry.session.dirty[tp] = entry
+            entry.session.mark(entry)
         self.complete_waiting()
         journal.cause = before
         return True

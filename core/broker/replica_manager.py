@@ -211,7 +211,7 @@ class ReplicaManager:
         if partition is not None:
             for entry in partition.sessions.values():
                 entry.unlink()
-                entry.session.dirty[tp] = entry
+                entry.session.mark(entry)
             stop_partition(partition)
             self.broker.disk.delete(tp)
             self.broker.account.out_of_reach(tp, self.broker.id, partition.log)
@@ -277,7 +277,7 @@ class ReplicaManager:
         if partition is not None:
             for entry in partition.sessions.values():
                 entry.unlink()
-                entry.session.dirty[tp] = entry
+                entry.session.mark(entry)
         if tp in self.broker.account.exposed:
             self.broker.account.look(tp)
 

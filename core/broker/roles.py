@@ -53,7 +53,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     for follower, entry in partition.sessions.items():
         entry.unlink()
         if follower not in partition.isr:
-            entry.session.dirty[tp] = entry  # each of its fetches may bring it back
+            entry.session.mark(entry)  # each of its fetches may bring it back
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
             _fetches_must_look(partition)
@@ -134,7 +134,7 @@ def mark_offline(partition: Partition) -> None:
 def _fetches_must_look(partition: Partition) -> None:
     """Parked fetches of a former leadership are answered, and find out by their epoch, or by who leads."""
     for entry in list(partition.sessions.values()):
-        entry.session.dirty[partition.tp] = entry
+        entry.session.mark(entry)
         partition.broker.complete_fetch(entry.session)
     _consumers_must_look(partition)
 

@@ -46,7 +46,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     arrived: Column = journal.cause
     sink, watched = journal.sink, journal.sink is not nobody
     me, follower = broker.id, session.follower
-    changed, dirty, behind = broker.disk.changed, session.dirty, manager.behind
+    changed, checkpoints, behind = broker.disk.changed, broker.disk.checkpoints, manager.behind
     general = (
         request.max_records != 0
         or broker.leader_quota is not None
@@ -58,7 +58,9 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     answered = request.max_wait <= 0
     undecided: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []  # looked at before it was clear that the answer goes now
     news: list[FetchedPartition | FetchedRun] = []
-    entries = list(dirty.values()) if broker.leader_quota is None else manager.within_quota(session, request)
+    taken = session.take_dirty()
+    all_told = broker.leader_quota is None  # unless something below is left
+    entries = taken if all_told else manager.within_quota(taken, session, request)
     journal.moves(entries)
     seq = journal.seq
     part: FetchedRun
@@ -85,7 +87,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                         answered = True
                         news.append(part)
                         entry.told_high_watermark = high_watermark
-                        del dirty[tp]
+                        entry.dirty = False
                     else:
                         undecided.append((entry, part))
                     if replica.session is not None:
@@ -103,13 +105,14 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                     if high_watermark != entry.told_high_watermark or log.log_start != entry.told_log_start:
                         news.append(part)
                         entry.told_high_watermark, entry.told_log_start = high_watermark, log.log_start
-                    del dirty[tp]
+                    entry.dirty = False
                 else:
                     undecided.append((entry, part))
                 replica.last_caught_up_time = now
                 replica.session = session
                 partition.has_quiet_followers = True
         if not steady or partition is None or replica is None:
+            all_told = False
             journal.seq = seq
             general_part, at_once = manager.look_at_partition(session, entry, request, total_bytes - total)
             seq = journal.seq
@@ -146,18 +149,22 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                     partition.holding = holding
                     if least > high_watermark:
                         log.high_watermark = least
-                        changed[tp] = None
+                        if log.noted != checkpoints:
+                            log.noted = checkpoints
+                            changed[tp] = None
                         partition.last_high_watermark = seq = seq + 1
                         if watched:
                             sink((seq, at, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
                         for one in partition.sessions.values():
-                            one.session.dirty[tp] = one
+                            if not one.dirty:
+                                one.session.mark(one)
                         if partition.delayed or partition.consumers:
                             journal.seq = journal.cause = seq
                             partition.complete_waiting()
                             seq, journal.cause = journal.seq, arrived
     journal.seq = seq
     if not answered:
+        session.put_back(taken)
         return None
     if undecided:
         told: list[FetchedPartition | FetchedRun] = []
@@ -165,6 +172,8 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
             if manager.tell(entry, looked_at):
                 told.append(looked_at)
         news = told + news
+    if not all_told:
+        session.put_back(taken)
     return news
 
 
@@ -211,7 +220,7 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
     seq = journal.seq
     sink, watched = journal.sink, journal.sink is not nobody
     me, leader, states = broker.id, fetcher.leader, fetcher.states
-    changed = broker.disk.changed
+    changed, checkpoints = broker.disk.changed, broker.disk.checkpoints
     tells_epoch = broker.release.truncation is Truncation.ON_FETCH
     moved: list[AskedPartition] = []
     parts: tuple[Any, ...] = response.partitions
@@ -232,7 +241,9 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
             ):
                 if high_watermark != old:
                     log.high_watermark = high_watermark  # never past the end: a run goes up to the leader's LEO
-                    changed[tp] = None
+                    if log.noted != checkpoints:
+                        log.noted = checkpoints
+                        changed[tp] = None
                 if end > offset:
                     log.leo = end
                     seq += 1

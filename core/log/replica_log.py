@@ -46,6 +46,7 @@ class ReplicaLog:
         epochs: the leader-epoch cache.
         starts, terms: the runs, in offset order, from the first segment's base on: values, like `bases`, that whoever keeps them shares.
         tail: the last run's term; None of an empty log.
+        noted: after which checkpoint (`Disk.checkpoints`) it was last noted, for `steady`, that the high watermark moved.
         config: when it rolls, flushes, and what it retains; set by `configure`.
         bases: the segments known so far (`segments.roll`); None: one, from the first offset.
         recovery_point: all below is flushed to disk and outlives the machine.
@@ -55,8 +56,8 @@ class ReplicaLog:
     """
 
     __slots__ = (
-        "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_append", "last_flush", "leo", "log_start", "recovery_point", "starts",
-        "tail", "terms",
+        "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_append", "last_flush", "leo", "log_start", "noted",
+        "recovery_point", "starts", "tail", "terms",
     )  # fmt: skip
 
     def __init__(self, keeps_epochs: bool = True) -> None:
@@ -64,6 +65,7 @@ class ReplicaLog:
         self.leo = 0
         self.last_append: Column = 0
         self.high_watermark = 0
+        self.noted = -1
         self.log_start = 0
         self.epochs = LeaderEpochCache()
         self.starts: tuple[int, ...] = ()

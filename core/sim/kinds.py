@@ -35,7 +35,6 @@ from core.log.replica_log import ReplicaLog
 from core.log.term import Batch, Term
 from core.messages import AlterPartitionItem, ConsumerFetchRequest, FetchPartition, FetchRequest, ProduceRequest
 from core.release import Release
-from core.sim.quiet import QuietDirty
 from core.spec import BrokerSpec, ClusterSpec
 
 CONSTANT: Final[frozenset[type]] = frozenset(
@@ -56,13 +55,13 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
             "under_min_isr",
         }
     ),
-    ReplicaLog: frozenset({"keeps_epochs", "leo", "high_watermark", "log_start", "config", "recovery_point", "flush_at", "last_append", "starts", "bases"}),
+    ReplicaLog: frozenset({"keeps_epochs", "leo", "high_watermark", "noted", "log_start", "config", "recovery_point", "flush_at", "last_append", "starts", "bases"}),
     Replica: frozenset(
         {"broker", "leo", "log_start", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "broker_epoch"}
     ),
     SessionPartition: frozenset(
         {
-            "tp", "topic", "number", "asked", "told_high_watermark", "told_log_start", "sent_end", "sent_total",
+            "tp", "topic", "number", "asked", "dirty", "told_high_watermark", "told_log_start", "sent_end", "sent_total",
         }
     ),
     FetchSession: frozenset(
@@ -91,13 +90,13 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
 OWNED: Final[dict[type, dict[str, str]]] = {
     Partition: {"remotes": "dict", "sessions": "dict", "consumers": "map", "delayed": "deque"},
     ReplicaLog: {"epochs": "epochs"},
-    FetchSession: {"partitions": "dict", "dirty": "dirty"},
+    FetchSession: {"partitions": "dict", "dirty": "list"},
     Intervals: {"starts": "constants", "ends": "constants"},
     PartitionAccount: {"acked": "intervals", "read": "intervals", "lost": "intervals", "committed": "intervals", "dooms": "list"},
 }
 """Fields with a container, or None, that nobody else refers to: taken as part of their object. What the container holds:
 `constants` a list of them, `list` and `deque` anything, `dict` anything under constant keys, `map` anything under any keys,
-`intervals` offsets by term; `epochs` is a log's leader epoch cache, `dirty` what a fetch session has news of."""
+`intervals` offsets by term; `epochs` is a log's leader epoch cache."""
 
 GROWING: Final[dict[type, frozenset[str]]] = {Term: frozenset({"written", "_ends", "_totals"})}
 """Fields with lists to which is only ever added, and constants only."""
@@ -192,8 +191,6 @@ _TAKE: Final = {
     "elif v{i} is not None: v{i} = ((), ())",
     "intervals": "v{i} = each.{name}\nif v{i}:\n    v{i} = tuple([(t, tuple(x.starts), tuple(x.ends)) for t, x in v{i}.items()])\n"
     "    for x in v{i}:\n        if id(x[0]) not in known: visit(x[0])\nelse: v{i} = ()",
-    "dirty": "v{i} = each.{name}\nif type(v{i}) is dict:\n    v{i} = (tuple(v{i}), tuple(v{i}.values()))\n    for x in v{i}[1]:\n"
-    "        if id(x) not in known: visit(x)\nelif id(v{i}) not in known: visit(v{i})",
 }
 _TAKE["deque"] = _TAKE["list"]
 FILL: Final = {
@@ -204,7 +201,6 @@ FILL: Final = {
     "dict": "None if {v} is None else dict(zip({v}[0], [find(id(x)) or renewed(x) for x in {v}[1]])) if {v}[0] else {{}}",
     "map": "None if {v} is None else dict(zip(map(renewed, {v}[0]), map(renewed, {v}[1]))) if {v}[0] else {{}}",
     "intervals": "{{renewed(t): Intervals(list(x), list(y)) for t, x, y in {v}}}",
-    "dirty": "dict(zip({v}[0], map(renewed, {v}[1]))) if type({v}) is tuple else renewed({v})",
 }
 """A container of a new cluster, of what was taken of it."""
 
@@ -216,7 +212,6 @@ BACK: Final = {
     "dict": "None if {v} is None else dict(zip(*{v}))",
     "map": "None if {v} is None else dict(zip(*{v}))",
     "intervals": "{{t: Intervals(list(x), list(y)) for t, x, y in {v}}}",
-    "dirty": "dict(zip(*{v})) if type({v}) is tuple else {v}",
 }
 """The same in the cluster that it was taken of, where all objects are still the same."""
 
@@ -456,23 +451,9 @@ FLAT: Final[dict[type, tuple[str, ...]]] = {
 """Lists and dicts of clients that hold constants only, or tuples of them."""
 
 
-class OfQuietDirty(Kind):
-    """The stand-in for a quiet session's dirty partitions."""
-
-    def take(self, each: Any, known: Container[int], visit: Visit) -> State:
-        visit(each.quiet)
-        return (each.quiet,)
-
-    def fill(self, new: Any, state: State, renewed: Renewed, find: Find) -> None:
-        new.quiet = renewed(state[0])
-
-    def back(self, each: Any, state: State) -> None:
-        each.quiet = state[0]
-
-
 SPECIAL: Final[dict[type, type[Kind]]] = {
     dict: OfMapping, OrderedDict: OfMapping, list: OfSequence, deque: OfDeque, set: OfSet, random.Random: OfRandom,
-    MetadataLog: OfMetadataLog, Journal: OfJournal, Account: OfAccount, QuietDirty: OfQuietDirty, Producer: OfClient, Consumer: OfClient,
+    MetadataLog: OfMetadataLog, Journal: OfJournal, Account: OfAccount, Producer: OfClient, Consumer: OfClient,
 }  # fmt: skip
 """Kinds of classes that are not taken by their fields alone."""
 

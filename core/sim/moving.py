@@ -80,7 +80,7 @@ SPECS: Final[dict[str, Fields]] = {
     ),
     "follower": (("consumers", "map"),),
     "log": (
-        *_plain("leo", "high_watermark", "last_append", "recovery_point", "flush_at", "bases", "starts"),
+        *_plain("leo", "high_watermark", "noted", "last_append", "recovery_point", "flush_at", "bases", "starts"),
         *_plain("epochs._epochs", "epochs._starts"),
         ("terms", "one"),
         ("tail", "one"),
@@ -92,7 +92,7 @@ SPECS: Final[dict[str, Fields]] = {
         ("session", "one"),
     ),
     "entry": (
-        *_plain("asked", "told_high_watermark", "told_log_start", "sent_end", "sent_total"),
+        *_plain("asked", "dirty", "told_high_watermark", "told_log_start", "sent_end", "sent_total"),
         ("partition", "one"),
         ("replica", "one"),
     ),
@@ -105,7 +105,7 @@ SPECS: Final[dict[str, Fields]] = {
     ),
     "session": (
         *_plain("last_fetch_time", "parked", "deadline", "cause", "timer_due"),
-        ("dirty", "dirty"),
+        ("dirty", "list"),
         ("quiet", "new"),
     ),
     "fetcher": (
@@ -113,6 +113,7 @@ SPECS: Final[dict[str, Fields]] = {
         ("quiet", "new"),
     ),
     "broker": _plain("_correlation", "fenced"),
+    "disk": _plain("checkpoints"),
     "scheduler": _plain("order", "at"),
     "accounts": (("latencies", "lengths"),),
     "controller": _plain("_check_due"),
@@ -199,6 +200,7 @@ _SIMPLE: Final = ("plain", "one")
 _BY_KEY = "(tuple({x}), tuple({x}.values())) if {x} else NOTHING"
 _TAKE: Final = {
     "deque": "None if {x} is None else tuple({x}) if {x} else ()",
+    "list": "tuple({x}) if {x} else ()",
     "keys": "tuple({x}) if {x} else ()",
     "listed": "tuple({x}) if {x} else ()",
     "flat": _BY_KEY,
@@ -213,7 +215,6 @@ _VISIT: Final = {
     "intervals": "{v} = ()\nif {x}:\n    for t, y in {x}.items(): {v} += ((t, tuple(y.starts), tuple(y.ends)),)",
     "queues": "{v} = {x}\n{v} = (tuple({v}), [(z, tuple(y)) for z, y in {v}.items() if y])\n"
     "for _, z in {v}[1]:\n    for y in z:\n        if id(y) not in known: visit(y)",
-    "dirty": "{v} = {x}\nif type({v}) is dict: {v} = (tuple({v}), tuple({v}.values()))\nelif id({v}) not in known: visit({v})",
 }
 _WRITE_BACK: Final = {how: "{x} = " + text for how, text in BACK.items()} | {
     "grown": "{x} = {v} if len({v}) == {n} else {v}[:{n}]",
@@ -379,7 +380,7 @@ def listen(journal: Journal, keyframed: Any) -> None:
 def _of_broker(broker: Broker) -> Iterator[list[tuple[Any, str]]]:
     disk, fetches = broker.disk, broker.fetch_manager
     yield [
-        (broker, "broker"), (disk.changed, "keys"), (disk.touched, "keys"), (disk.moved_starts, "keys"), (disk.high_watermarks, "flat"),
+        (broker, "broker"), (disk, "disk"), (disk.changed, "keys"), (disk.touched, "keys"), (disk.moved_starts, "keys"), (disk.high_watermarks, "flat"),
         (disk.recovery_points, "flat"), (disk.log_starts, "flat"), (broker.replicas.behind, "keys"),
         (fetches.played, "values"), (broker.replicas.consumer_fetches, "parked"),
     ]  # fmt: skip

@@ -5,7 +5,7 @@ with nothing, and is sent again. Nothing comes of it but the time of the last fe
 nothing can disturb the two, the round begins to be *quiet*: it has no entry in the agenda; where its one message would be
 now, and when the last fetch arrived, is computed from the time at which the quiet began. It begins already with the sending of
 a fetch that carries nothing to a leader that has nothing to tell. Whatever touches the two ends it
-first: news for the follower (`QuietDirty`), a partition more or less to fetch, another setting, a stop, a pause, a link that
+first: news for the follower (`FetchSession.mark`), a partition more or less to fetch, another setting, a stop, a pause, a link that
 changes. Then the one entry that would be under way is put into the agenda, and all goes on as if the rounds had been played.
 
 For that to be exact, the entries of empty rounds have an order of their own: at one and the same time they come before all
@@ -15,7 +15,7 @@ others, sorted by who fetches from whom (`round_order`), whether they are played
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from core.errors import NONE
 from core.messages import FetchRequest, FetchResponse, Timer
@@ -29,21 +29,6 @@ if TYPE_CHECKING:
 
 WATCHES: Final = -(1 << 96)
 """Added to the order of a round: the order of the timer that looks whether its fetch has been out for too long."""
-
-
-class QuietDirty(dict[Any, Any]):
-    """Stands for a quiet session's empty `dirty`: the first partition put into it ends the quiet."""
-
-    __slots__ = ("quiet",)
-
-    def __init__(self, quiet: QuietRound) -> None:
-        super().__init__()
-        self.quiet = quiet
-
-    def __setitem__(self, tp: Any, value: Any) -> None:
-        session = self.quiet.session
-        self.quiet.end()
-        session.dirty[tp] = value
 
 
 class QuietRound:
@@ -112,7 +97,6 @@ class QuietRound:
         session.last_fetch_time = fetched_at
         expiry, since = self._stands()
         session.quiet = fetcher.quiet = None
-        session.dirty = {}
         key = (session.follower, session.fetcher)
         if leader.fetch_manager.sessions.get(key) is session:
             leader.fetch_manager.played[key] = session
@@ -190,7 +174,6 @@ class QuietRounds:
         began = journal.now - there if sent else journal.now
         quiet = QuietRound(session, fetcher, leader, began, there, back, follower.fetch_wait, journal.cause)
         session.quiet = fetcher.quiet = quiet
-        session.dirty = QuietDirty(quiet)
         session.parked = None
         del leader.fetch_manager.played[session.follower, session.fetcher]
         return True

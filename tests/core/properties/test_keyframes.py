@@ -20,7 +20,6 @@ from core.recorded_acts import recorded_act
 from core.release import RELEASES, Release
 from core.sim import kinds
 from core.sim.cluster import Cluster
-from core.sim.quiet import QuietDirty
 from core.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
 from core.units import SECOND, US_PER_MS
 from scenarios import catalogue
@@ -189,9 +188,9 @@ def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyP
         for each in objects:
             for name, holds in kinds.OWNED.get(type(each), {}).items():
                 container = getattr(each, name)
-                sorts = (LeaderEpochCache,) if holds == "epochs" else (list, dict, deque, QuietDirty)
+                sorts = (LeaderEpochCache,) if holds == "epochs" else (list, dict, deque)
                 assert container is None or type(container) in sorts, (type(each), name)
-                assert id(container) not in ids or type(container) is QuietDirty, (type(each), name)
+                assert id(container) not in ids, (type(each), name)
                 assert owners.setdefault(id(container), each) is each or container is None, (type(each), name)
                 if holds in ("constants", "dict"):
                     assert all(map(constant, container or ())), (type(each), name)
@@ -230,7 +229,6 @@ def constant(value: object) -> bool:
 def test_kinds_written_by_hand_know_all_fields() -> None:
     assert set(kinds.slots_of(MetadataLog)) == {"records", "_brokers", "_configs", "_hosted", "_partitions", "_topics"}
     assert set(kinds.slots_of(Journal)) == {"seq", "now", "cause", "sink", "stirred", "moves", "moved", "changed", "keyframed"}
-    assert kinds.slots_of(QuietDirty) == ["quiet"]
     log = MetadataLog()
     assert all(value in ([], {}) for name in kinds.slots_of(MetadataLog) for value in [getattr(log, name)])
 
