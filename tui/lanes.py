@@ -150,7 +150,7 @@ _SHORT: Final[dict[str, Callable[..., str]]] = {
     "became-leader": lambda e: f"leads, L{e.leader_epoch}",
     "became-follower": lambda e: "follows nobody" if e.leader < 0 else f"follows b{e.leader}, L{e.leader_epoch}",
     "truncated": lambda e: f"cut to {e.from_offset:,}",
-    "epoch-answered": lambda e: f"epoch {e.epoch} ends {e.end_offset:,}",
+    "epoch-answered": lambda e: f"epoch {e.asked_epoch if e.epoch < 0 else e.epoch} ends {'?' if e.end_offset < 0 else format(e.end_offset, ',')}",
     "fetch-failed": lambda e: e.error,
     "fetcher-disconnected": lambda e: f"no answer of b{e.leader}",
     "broker-stopped": lambda e: e.how,

@@ -286,7 +286,7 @@ class Broker(Node):
                 self.timer(INITIAL_TASK_DELAY, "log-flush")
 
     def stop(self, how: str) -> None:
-        """The process ends: `killed`, `power-loss`, `halted`, `exited`, or `shutdown`.
+        """The process ends: `killed`, `power-loss`, `halted`, `unheard`, `exited`, or `shutdown`.
 
         A shutdown flushes, and writes the checkpoints and the clean-shutdown file.
         """

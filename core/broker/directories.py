@@ -94,7 +94,7 @@ class Directories:
     def _failure_timeout(self, directory: object) -> None:
         """The controller could not be told for log.dir.failure.timeout.ms: end, so that the session expires (`BrokerLifecycleManager`)."""
         if directory in self.unreported:
-            self.broker.stop("halted")
+            self.broker.stop("unheard")
 
     # --- where replicas are ----------------------------------------------------------------------------------------
 

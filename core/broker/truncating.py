@@ -40,12 +40,12 @@ def epochs_answered(fetcher: Fetcher, response: EpochsResponse) -> None:
             continue
         partition = state.partition
         before = broker.journal.cause
-        broker.journal.cause = broker.journal.emit(
-            events.EpochAnswered.kind, broker.id, tp.topic, tp.partition, fetcher.leader, state.asked_epoch, epoch, end
-        )
         told = epoch if broker.release.truncation >= Truncation.EPOCH_ROUNDS else NO_EPOCH
+        broker.journal.cause = broker.journal.emit(
+            events.EpochAnswered.kind, broker.id, tp.topic, tp.partition, fetcher.leader, state.asked_epoch, told, end
+        )
         target, ask_again = truncation_point(partition, told, end)
-        truncate(fetcher, partition, target, "leader-epoch")
+        truncate(fetcher, partition, target, "high-watermark" if end < 0 else "leader-epoch")
         broker.journal.cause = before
         if ask_again != NO_EPOCH:
             state.asked_epoch = ask_again

@@ -11,7 +11,8 @@ from core.units import format_duration
 class BrokerStopped(Event):
     """A broker's process ended.
 
-    `how`: killed, power-loss, shutdown, halted (by failed log directories), or exited (rather than cut its log).
+    `how`: killed, power-loss, shutdown, halted (by failed log directories), unheard (halted, because the controller could not be told of
+    one), or exited (rather than cut its log).
     """
 
     kind: ClassVar[str] = "broker-stopped"
@@ -26,6 +27,7 @@ class BrokerStopped(Event):
             "power-loss": "lost power; what was not flushed is gone",
             "shutdown": "has shut down in good order, its high watermarks are on disk",
             "exited": "exited: its log is longer than its leader's, and unclean.leader.election.enable is false, so it may not be cut",
+            "unheard": "halted: it could not tell the controller of its failed log directory within log.dir.failure.timeout.ms; now its session expires",
             "halted": "halted: it has no log directory left that it may use; nobody was told: the controller notices when its session expires",
         }
         return f"b{self.broker} {tail[self.how]}"
@@ -120,7 +122,7 @@ class BrokerUnregistered(Event):
 
 
 class RegistrationRefused(Event):
-    """The controller refused a registration."""
+    """The controller, or ZooKeeper, refused a registration."""
 
     kind: ClassVar[str] = "registration-refused"
     source: ClassVar[str] = "ClusterControlManager#registerBroker"
@@ -128,7 +130,8 @@ class RegistrationRefused(Event):
     error: str
 
     def sentence(self) -> str:
-        return f"the controller refused to register b{self.broker}: {self.error} (its former session is still valid); it tries again"
+        who = "the controller" if self.error == "DUPLICATE_BROKER_REGISTRATION" else "ZooKeeper"
+        return f"{who} refused to register b{self.broker}: {self.error} (its former session is still valid); it tries again"
 
 
 class BrokerFenced(Event):

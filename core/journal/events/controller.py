@@ -96,10 +96,11 @@ class LeaderElected(Event):
 
     def sentence(self) -> str:
         name = name_of(self.topic, self.partition)
+        allowed = "an unclean election was asked for" if self.reason == "asked for" else "unclean.leader.election.enable is true"
         how = {
             "clean": "the first live ISR member in replica order",
             "preferred": "its preferred replica, in the ISR",
-            "unclean": "outside the ISR, because unclean.leader.election.enable is true: what it lacks is lost",
+            "unclean": f"outside the ISR, because {allowed}: what it lacks is lost",
             "eligible": "from the eligible leader replicas: it holds all that is committed",
             "last-known": "the last known leader: ISR and ELR are both empty",
         }
@@ -120,9 +121,10 @@ class PartitionOffline(Event):
     reason: str
 
     def sentence(self) -> str:
+        nobody = f"no member of ISR {ids(self.isr)}" if self.isr else "nobody of its ISR and ELR"
         return (
-            f"{name_of(self.topic, self.partition)} is offline: no live member of ISR {ids(self.isr)}, and "
-            f"unclean.leader.election.enable is false ({self.reason})"
+            f"{name_of(self.topic, self.partition)} is offline: {nobody} may lead, and no other replica either "
+            f"(unclean.leader.election.enable is false, or none lives) ({self.reason})"
         )
 
 

@@ -9,7 +9,7 @@ from core.units import format_duration
 
 
 class IsrShrinkProposed(Event):
-    """A leader asks the controller to drop followers that have not caught up in time."""
+    """A leader wants to drop followers that have not caught up in time (before 0.9: not fetched)."""
 
     kind: ClassVar[str] = "isr-shrink-proposed"
     source: ClassVar[str] = "Partition#maybeShrinkIsr"
@@ -23,7 +23,7 @@ class IsrShrinkProposed(Event):
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: last caught up "
+            f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: last caught up (before 0.9: fetched) "
             f"{format_duration(self.lag_us)} ago, replica.lag.time.max.ms allows {format_duration(self.limit_us)}"
         )
 
@@ -49,7 +49,7 @@ class IsrShrinkByCount(Event):
 
 
 class IsrExpandProposed(Event):
-    """A leader asks the controller to take a follower in that has reached the high watermark."""
+    """A leader wants to take a follower in that has reached the high watermark: it asks the controller, or before 2.7 writes it to ZooKeeper."""
 
     kind: ClassVar[str] = "isr-expand-proposed"
     source: ClassVar[str] = "Partition#maybeExpandIsr"
@@ -64,16 +64,16 @@ class IsrExpandProposed(Event):
     def sentence(self) -> str:
         return (
             f"b{self.broker} wants b{self.follower} in the ISR of {name_of(self.topic, self.partition)}: its LEO {self.offset} has reached "
-            f"the high watermark {self.high_watermark}; it counts for the high watermark from now on"
+            f"the high watermark {self.high_watermark}; since 2.7 (KIP-497) the high watermark waits for it as of now"
         )
 
 
 class IsrShrunk(Event):
-    """The controller committed a smaller ISR that the leader had proposed."""
+    """A smaller ISR that the leader had proposed is committed: by the controller, before 2.7 by the leader's own write to ZooKeeper."""
 
     kind: ClassVar[str] = "isr-shrunk"
     level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate"
+    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr"
     broker: int
     topic: str
     partition: int
@@ -82,15 +82,16 @@ class IsrShrunk(Event):
     partition_epoch: int
 
     def sentence(self) -> str:
-        return f"{ids(self.out)} left the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}; the high watermark no longer waits for it"
+        them = "it" if len(self.out) == 1 else "them"
+        return f"{ids(self.out)} left the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}; the high watermark no longer waits for {them}"
 
 
 class IsrExpanded(Event):
-    """The controller committed a larger ISR that the leader had proposed."""
+    """A larger ISR that the leader had proposed is committed: by the controller, before 2.7 by the leader's own write to ZooKeeper."""
 
     kind: ClassVar[str] = "isr-expanded"
     level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate"
+    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr"
     broker: int
     topic: str
     partition: int

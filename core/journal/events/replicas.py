@@ -163,13 +163,16 @@ class HighWatermarkAdvanced(Event):
         why = (
             "every replica that counts has all"
             if self.held_by == self.broker
-            else f"b{self.held_by} has fetched up to there, the others further"
+            else f"b{self.held_by} has fetched up to there, the others that count no less"
         )
         return f"high watermark of {name_of(self.topic, self.partition)} {self.old_offset} → {self.new_offset} on b{self.broker}: {why}"
 
 
 class EpochAnswered(Event):
-    """A follower asked where its last epoch ends (OffsetsForLeaderEpoch) and was told (`epoch`, `end_offset`)."""
+    """A follower asked where its last epoch ends (OffsetsForLeaderEpoch) and was told (`epoch`, `end_offset`).
+
+    -1 where the leader cannot tell; before 2.0 it tells no epoch.
+    """
 
     kind: ClassVar[str] = "epoch-answered"
     source: ClassVar[str] = "AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"
@@ -182,10 +185,9 @@ class EpochAnswered(Event):
     end_offset: int
 
     def sentence(self) -> str:
-        return (
-            f"b{self.broker} asked b{self.leader} where epoch {self.asked_epoch} of {name_of(self.topic, self.partition)} ends: "
-            f"epoch {self.epoch} ends at {self.end_offset}"
-        )
+        which = f"epoch {self.epoch}" if self.epoch >= 0 else "it"
+        told = "nobody can tell by its leader's log" if self.end_offset < 0 else f"{which} ends at {self.end_offset}"
+        return f"b{self.broker} asked b{self.leader} where epoch {self.asked_epoch} of {name_of(self.topic, self.partition)} ends: {told}"
 
 
 class Truncated(Event):
@@ -208,8 +210,8 @@ class Truncated(Event):
 
     def sentence(self) -> str:
         why = {
-            "high-watermark": "before 0.11 a follower cuts to its own high watermark",
-            "leader-epoch": f"b{self.leader} said where the follower's last epoch ends (KIP-101)",
+            "high-watermark": "before 0.11 a follower cuts to its own high watermark, since then only where no leader epoch tells better (KIP-101)",
+            "leader-epoch": f"b{self.leader} said where the epoch ends that it was asked for (KIP-101)",
             "diverging-epoch": f"b{self.leader} answered the fetch with a diverging epoch (KIP-595)",
             "out-of-range": f"the log of b{self.leader} ends there",
         }
