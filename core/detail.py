@@ -110,8 +110,9 @@ class LeaderState:
         pending: `expand` or `shrink` while a proposal is at the controller, with the proposed ISR.
         min_isr: the effective min.insync.replicas; `under_min_isr` whether the ISR is smaller.
         strict_min_isr: whether the high watermark stands still below it (since 3.7).
-        lag_max_us: replica.lag.time.max.ms.
-        next_check_us: time until its isr-expiration task looks again; -1: not planned. It looks each `lag_max_us` / 2.
+        lag_max_us: replica.lag.time.max.ms; `by_fetch`: of the time since a follower last fetched (before 0.9), not since it was caught up.
+        check_period_us: how often its isr-expiration task looks; `next_check_us` time until it does, -1: not planned.
+        writes_isr: it writes ISRs to ZooKeeper itself (before 2.7).
         followers: as it sees them, in replica order.
         waiting: acks=all writes that wait, in order of offset; `waiting_total` counts those left out here, too.
     """
@@ -126,7 +127,10 @@ class LeaderState:
     under_min_isr: bool
     strict_min_isr: bool
     lag_max_us: int
+    by_fetch: bool
+    check_period_us: int
     next_check_us: int
+    writes_isr: bool
     followers: tuple[FollowerState, ...]
     waiting: tuple[WaitingWrite, ...]
     waiting_total: int

@@ -100,9 +100,12 @@ class ReplicationControl:
         return directory is None or registration is None or registration.has_online_dir(directory)
 
     def min_isr(self, tp: TopicPartition) -> int:
-        """min.insync.replicas of a topic, capped by the replication factor of its first partition (`#getTopicEffectiveMinIsr`)."""
+        """min.insync.replicas of a topic, since 3.7 capped by the replication factor of its first partition (`#getTopicEffectiveMinIsr`)."""
+        configured = self.settings.integer("min.insync.replicas", topic=tp.topic)
+        if not self.release.capped_min_isr:
+            return configured
         first = self.partitions[self.topics[tp.topic].partitions[0]]
-        return effective_min_isr(self.settings.integer("min.insync.replicas", topic=tp.topic), len(first.replicas))
+        return effective_min_isr(configured, len(first.replicas))
 
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
         """UNCLEAN where the topic allows it, else ONLINE."""

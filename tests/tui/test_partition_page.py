@@ -80,6 +80,23 @@ def test_the_planned_time_is_the_one_at_which_it_really_leaves() -> None:
     assert any(f"b{one} is out of the ISR" in each for each in why_here(cluster.partition_detail(TP), cluster.view()))
 
 
+@pytest.mark.parametrize("release", ["0.8.2", "0.9"])
+def test_before_0_10_2_the_leader_looks_once_in_the_lag_time(release: str) -> None:
+    """And before 0.9 it goes by when a follower last fetched."""
+    cluster = running(release)
+    _leader, one, _ = followers(cluster)
+    cluster.do(acts.Pause(one))
+    cluster.run_until(8 * SECOND)
+    detail = cluster.partition_detail(TP)
+    (said, *_) = why_here(detail, cluster.view())
+    assert detail.leads is not None
+    seen = detail.leads.follower(one)
+    assert seen is not None
+    first = 10 * SECOND - (seen.fetched_us if release == "0.8.2" else seen.caught_up_us)
+    assert f"leaves the ISR in {first / SECOND:.1f}–{first / SECOND + 10:.1f} s" in said
+    assert "isr-expiration (every 10.0 s)" in said
+
+
 def test_below_min_isr_nothing_is_committed_since_3_7() -> None:
     cluster = running()
     leader, one, two = followers(cluster)

@@ -10,6 +10,7 @@ from core.ids import broker_address
 from core.journal.events import KINDS, EventTuple
 from core.units import format_clock, format_duration
 from core.view import BrokerState, BrokerView, ClusterView, PartitionView, ReplicaView
+from scenarios.releases import release_named
 from tui.lasting import lasting
 from tui.palette import Palette
 from tui.panels.brokers import links_of
@@ -36,7 +37,7 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
         return "Everything is committed." if leader.leo else "It is empty."
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
-    if len(p.isr) < p.min_isr:
+    if len(p.isr) < p.min_isr and release_named(view.release).strict_min_isr:
         return f"HW held at {leader.hw}: {records}; ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}."
     if p.held_by in (p.leader, -1):
         return f"HW {leader.hw}: {records} for the followers' next fetch."

@@ -85,16 +85,18 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
     else:
         words = f"{name} fetched up to {follower.leo:,}, last seen {ago(follower.fetched_us)} ago"
     if leads.pending and follower.broker in leads.isr and follower.broker not in leads.proposed:
-        return f"{words}; b{leads.broker} has asked the controller to drop it from the ISR."
+        asks = "writes the ISR without it to ZooKeeper" if leads.writes_isr else "has asked the controller to drop it from the ISR"
+        return f"{words}; b{leads.broker} {asks}."
     if follower.broker not in leads.isr:
         joins = " and is about to join" if follower.broker in leads.maximal_isr else ""
         return f"{words}; it counts although it is out of the ISR{joins}."
-    if follower.caught_up_us < 0:
+    since = follower.fetched_us if leads.by_fetch else follower.caught_up_us
+    if since < 0:
         return words + "."
-    first = max(0, leads.lag_max_us - follower.caught_up_us)
-    words += f"; leaves the ISR in {_span(first, first + leads.lag_max_us // 2)}"
+    first = max(0, leads.lag_max_us - since)
+    words += f"; leaves the ISR in {_span(first, first + leads.check_period_us)}"
     if leads.next_check_us >= 0:
-        period = max(1, leads.lag_max_us // 2)
+        period = max(1, leads.check_period_us)
         rounds = max(0, -(-(first + 1 - leads.next_check_us) // period))
         at = leads.next_check_us + rounds * period
         words += f", by the present plan of b{leads.broker}'s isr-expiration (every {ago(period)}) in {ago(at)}, at {format_clock(detail.now + at)}"
@@ -227,7 +229,13 @@ def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
     if leads is not None and (leads.pending or leads.maximal_isr != leads.isr):
         items.append([("maximal ISR ", paint.muted), (ids(leads.maximal_isr), paint.warn)])
         if leads.pending:
-            items.append([(f"{leads.pending} to ", paint.muted), (ids(leads.proposed), paint.warn), (" is at the controller", paint.muted)])
+            items.append(
+                [
+                    (f"{leads.pending} to ", paint.muted),
+                    (ids(leads.proposed), paint.warn),
+                    (" is on its way to ZooKeeper" if leads.writes_isr else " is at the controller", paint.muted),
+                ]
+            )
     if p.elr or p.last_known_elr:
         items.append([("ELR ", paint.muted), (ids(p.elr), paint.text), (" last known ", paint.muted), (ids(p.last_known_elr), paint.text)])
     if p.adding or p.removing:

@@ -13,6 +13,7 @@ from core.release import CURRENT, RELEASES, Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 from core.units import SECOND
+from core.view import PartitionStatus
 from tests.core.node_bench import ControllerBench
 
 T0 = TopicPartition("t", 0)
@@ -160,6 +161,15 @@ def test_3_4_min_insync_replicas_of_one_broker_is_refused_while_elrs_are_kept(re
             cluster.do(acts.Set("min.insync.replicas", "2", broker=1))
     else:
         cluster.do(acts.Set("min.insync.replicas", "2", broker=1))
+
+
+@pytest.mark.parametrize(("release", "min_isr"), [("2.4", 3), ("3.6", 3), ("3.7", 1), ("4.1", 1)])
+def test_1_1_min_isr_is_capped_since_3_7(release: str, min_isr: int) -> None:
+    """Before (KAFKA-15583), one replica of three that are asked for was below it, and is shown so."""
+    topic = TopicSpec("t", assignment=(PartitionSpec((1,)),), config=(("min.insync.replicas", "3"),))
+    view = Cluster(ClusterSpec((BrokerSpec(1),), (topic,)), RELEASES[release]).partition_view(TopicPartition("t", 0))
+    assert view.min_isr == min_isr
+    assert (view.status is PartitionStatus.UNDER_MIN_ISR) == (min_isr > 1)
 
 
 def test_3_4_min_isr_is_capped_by_the_first_partitions_replicas() -> None:
