@@ -1,8 +1,9 @@
 """Has Spark compute the tables of a report: one pass to keep what is needed, then all summaries, several at a time.
 
 Nearly all of a small report's time is Spark preparing queries, not running them. So frequent events are aggregated in generated
-code, and what is left after that, a few thousand rows, by a second session of the same Spark that interprets its plans: to
-generate and compile code for them would take longer than it saves. Plans are not revised while they run, for the same reason.
+code, by two queries, and what is left after that, some ten thousand rows, by a second session of the same Spark that interprets its
+plans and has all rows in one partition: to generate and compile code for them, and to shuffle them, would take longer than it saves.
+Plans are not revised while they run, for the same reason.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from urllib.parse import unquote
 import attrs
 
 from spark_reports.errors import ReportError
-from spark_reports.frames import Dataset, Frames, inputs_of, read_frames, session_table
+from spark_reports.frames import Dataset, Frames, gathered_inputs, inputs_of, read_frames, session_table
 from spark_reports.pools import pool_of
 from spark_reports.render.result import Report, Result
 from spark_reports.schema import BULK, DATASET_HEADER, DATASET_TAIL, LINE, SESSION_SHOWN
@@ -24,7 +25,7 @@ from spark_reports.sessions import Log, dataset_log, explain_bad_line, name_sess
 from spark_reports.spark import is_local
 from spark_reports.staging import Mark, Staged
 from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
-from spark_reports.summaries.summary import Inputs, Prepared, Summary
+from spark_reports.summaries.summary import Inputs, Once, Summary
 from spark_reports.summaries.unavailability import UNAVAILABILITY
 
 if TYPE_CHECKING:
@@ -103,9 +104,11 @@ class Computation:
             self.progress(f"  {summary.title}: {count:,} row{'' if count == 1 else 's'}")
             return result
 
-        # The long ones first, so that none of them is left to run alone at the end.
-        order = sorted(SUMMARIES, key=lambda summary: BULK.isdisjoint(summary.kinds))
+        # What takes long begins first, and is not waited for while there is anything else to do.
+        order = sorted(SUMMARIES, key=lambda summary: not BULK.isdisjoint(summary.kinds))
         with pool_of(AT_ONCE) as pool:
+            for once in (self.inputs.behind_once, self.inputs.counted_once):
+                pool.submit(once)
             done = dict(zip((summary.name for summary in order), pool.map(finish, order), strict=True))
             sessions = self._finish("sessions", "Sessions", "", self.inputs.sessions.select(*SESSION_SHOWN).coalesce(1).sort("session"))
         return [sessions, *(done[summary.name] for summary in SUMMARIES)]
@@ -152,9 +155,9 @@ class Computation:
         ranked = ranked.cache()
         chosen = F.broadcast(ranked.where(F.col("rank") <= most).drop("rank"))
         where = ["session", "topic", "partition"]
-        prepared = self.inputs.states.join(chosen, where, "left_semi"), self.inputs.down
+        states = self.inputs.states.join(chosen, where, "left_semi")
         events = self.inputs.events.join(chosen, where, "left_semi")
-        return attrs.evolve(self.inputs, events=events, prepared=Prepared(lambda: prepared)), ranked
+        return attrs.evolve(self.inputs, events=events, states_once=Once(lambda: states)), ranked
 
 
 @attrs.frozen
@@ -162,15 +165,13 @@ class Loaded:
     """Events that were read, and the sessions that can be reported.
 
     Attributes:
-        frames: what the summaries of frequent events are computed from.
-        few: the same for the session that works on few rows.
-        quick: that session.
+        frames: what summaries are computed from.
+        quick: the session that works on few rows.
         logs: the sessions that can be used.
         refused: how many cannot; each was complained about.
     """
 
     frames: Frames
-    few: Frames
     quick: SparkSession
     logs: list[Log]
     refused: int
@@ -229,7 +230,7 @@ def load(
         usable.append(Dataset(staged.events.as_uri(), "", staged.rare.as_uri()))
         logs += staged.logs
     if not lines and not usable:
-        return Loaded(Frames(spark.range(0), spark.range(0), None), Frames(spark.range(0), spark.range(0), None), spark, [], refused)
+        return Loaded(Frames(spark.range(0), spark.range(0), None), spark, [], refused)
     frames = read_frames(spark, lines, usable, kinds, columns, links)
     bad = {} if frames.bad is None else {row["session"]: row["count"] for row in frames.bad.collect()}
     good = []
@@ -240,14 +241,10 @@ def load(
             complain(explain_bad_line(log) + (f" ({bad[log.session]} such lines)" if bad[log.session] > 1 else ""))
             refused += 1
     if lines or any(dataset.rare is None for dataset in usable):
-        # Kept here, by generated code, and found again by the session that interprets its plans.
+        # Kept by generated code.
         frames.rare.count()
-    quick = _quick_session(spark)
-    few = frames if quick is spark else read_frames(quick, lines, usable, kinds, columns, links)
     logs = [*good, *logs]
-    if refused:
-        frames, few = _only(frames, logs), _only(few, logs)
-    return Loaded(frames, few, quick, logs, refused)
+    return Loaded(_only(frames, logs) if refused else frames, _quick_session(spark), logs, refused)
 
 
 def _dataset_logs(spark: SparkSession, dataset: str, kinds: Collection[str], columns: Collection[str]) -> tuple[list[Log], list[str]]:
@@ -354,9 +351,12 @@ def compute(loaded: Loaded, wanted: int | None, write: Write | None, charts: boo
         wanted: how many rows of each table are shown; None for all of them.
         write: writes a table, given its name and its rows as a frame; None when nothing is written.
     """
-    inputs = inputs_of(loaded.few, session_table(loaded.quick, loaded.logs))
-    if sum(log.events for log in loaded.logs) > SMALL_EVENTS:
-        inputs = attrs.evolve(inputs, events=loaded.frames.events)
+    sessions = session_table(loaded.quick, loaded.logs)
+    if loaded.quick is loaded.frames.events.sparkSession:
+        inputs = inputs_of(loaded.frames, sessions)
+    else:
+        few = sum(log.events for log in loaded.logs) <= SMALL_EVENTS
+        inputs = gathered_inputs(loaded.frames, loaded.quick, sessions, few)
     computation = Computation(inputs, wanted, write, progress)
     progress(f"computing {len(SUMMARIES)} summaries …")
     tables = computation.tables()

@@ -4,14 +4,15 @@ JSON Lines on this machine are staged as a dataset (`staging`). Those elsewhere,
 kept in memory: the columns that frequent events have side by side, those of the others in one structure that is empty for the
 frequent ones, since every column kept of a million events costs time. A Parquet dataset needs no keeping: what a summary needs of
 it is read again in less time than it would take to keep it. The events that are not frequent, a few in a hundred, are kept ready
-for the summaries that need no others; of a dataset on this machine they have been staged as a dataset of their own.
+for the summaries that need no others; of a dataset on this machine they have been staged as a dataset of their own. Of the frequent
+ones what they come to is kept (`counted`, `lag.behind`), some ten thousand rows of a million events.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,10 @@ import attrs
 
 from core.journal.events import KINDS, column_types
 from spark_reports.schema import BULK, CORRUPT_FIELD, DATASET_HEADER, DATASET_TAIL, END_FIELD, HEADER_FIELD, LINE, SESSION
-from spark_reports.summaries.summary import Inputs, Prepared
+from spark_reports.summaries.counted import counted
+from spark_reports.summaries.lag import behind
+from spark_reports.summaries.partition_states import down_times, partition_states
+from spark_reports.summaries.summary import Inputs, Once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -218,13 +222,48 @@ def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
     return spark.range(1).select(F.inline(F.from_json(F.lit(rows), f"array<{schema.simpleString()}>")))
 
 
-def inputs_of(frames: Frames, sessions: DataFrame, *, keep: bool = True) -> Inputs:
-    """What summaries are computed from; the partitions' states are kept in memory if so asked."""
+def inputs_of(frames: Frames, sessions: DataFrame) -> Inputs:
+    """What summaries are computed from; what several of them need is kept in memory."""
+    return Inputs(
+        frames.events,
+        frames.rare,
+        sessions,
+        states_once=Once(lambda: partition_states(frames.rare, sessions).cache()),
+        down_once=Once(lambda: down_times(frames.rare, sessions)),
+        counted_once=Once(lambda: counted(frames.events).cache()),
+        behind_once=Once(lambda: behind(frames.events)),
+    )
 
-    def prepare() -> tuple[DataFrame, DataFrame]:
-        from spark_reports.summaries.partition_states import down_times, partition_states
 
-        states = partition_states(frames.rare, sessions)
-        return states.cache() if keep else states, down_times(frames.rare, sessions)
+def gathered_inputs(frames: Frames, quick: SparkSession, sessions: DataFrame, few: bool) -> Inputs:
+    """The same for another session of the same Spark, `quick`, with all but the frequent events in one partition each.
 
-    return Inputs(frames.events, frames.rare, sessions, Prepared(prepare))
+    Args:
+        sessions: as a frame of the other session.
+        few: frequent events are so few that they are aggregated in the other session, too.
+    """
+
+    def there(frame: DataFrame, name: str) -> DataFrame:
+        frame.createOrReplaceGlobalTempView(name)
+        return quick.table(f"global_temp.{name}")
+
+    def gathered(summed: Callable[[DataFrame], DataFrame], name: str) -> DataFrame:
+        frame = summed(events).coalesce(1).cache()
+        if few:
+            return frame
+        # Computed by the session that is meant to, not by the first one that looks.
+        frame.count()
+        return there(frame, name)
+
+    events = there(frames.events, "events") if few else frames.events
+    rare = there(frames.rare, "rare").coalesce(1)
+    return Inputs(
+        events,
+        rare,
+        sessions,
+        states_once=Once(lambda: partition_states(rare, sessions).coalesce(1).cache()),
+        down_once=Once(lambda: down_times(rare, sessions)),
+        counted_once=Once(lambda: gathered(counted, "counted")),
+        behind_once=Once(lambda: gathered(behind, "behind")),
+        gathered=True,
+    )

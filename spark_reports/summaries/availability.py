@@ -11,7 +11,7 @@ from spark_reports.summaries.partition_states import PARTITION, STATE_COLUMNS, S
 from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
     history = Window.partitionBy(*PARTITION).orderBy("seq")
     lasts = F.col("until") - F.col("t")
     states = inputs.states.withColumns({"offline": offline(), "under_replicated": under_replicated()})

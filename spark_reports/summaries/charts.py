@@ -21,7 +21,7 @@ POINTS: Final = 120
 """Points of a curve at most: a session's time is cut into so many pieces, and each shows its last value."""
 
 
-def _timeline(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _timeline(inputs: Inputs) -> DataFrame:
     state = (
         F.when(offline(), "offline").when(under_min(), "under min").when(at_min(), "at min").when(under_replicated(), "under-replicated")
     )
@@ -49,12 +49,13 @@ TIMELINE: Final = Summary(
 )
 
 
-def _curves(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _curves(inputs: Inputs) -> DataFrame:
     kind = F.col("kind")
     log_end = F.when(kind == "append", F.col("to_offset")).when(kind == "became-leader", F.col("offset"))
     committed = F.when(kind == "high-watermark", F.col("new_offset")).when(kind == "became-leader", F.col("high_watermark"))
     return (
-        events.join(F.broadcast(inputs.sessions.select("session", "end_us")), "session")
+        inputs.of(CURVES.kinds)
+        .join(F.broadcast(inputs.sessions.select("session", "end_us")), "session")
         .withColumn("piece", F.floor(F.col("t") * POINTS / (F.greatest("end_us", "t") + 1)))
         .groupBy("session", "topic", "partition", "piece")
         .agg(

@@ -12,7 +12,8 @@ from spark_reports.summaries.summary import Inputs, Summary, table
 _GONE: Final = ("controller-resigned", "controller-stopped", "controller-paused", "broker-stopped", "broker-paused")
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
+    events = inputs.of(CONTROLLERS.kinds)
     history = Window.partitionBy("session").orderBy("seq")
     elected = events.where("kind = 'controller-elected'").select(
         "session",

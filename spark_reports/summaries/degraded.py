@@ -17,7 +17,7 @@ from spark_reports.summaries.windows import sessionised
 _STATES: Final = {"under-replicated": under_replicated, "at min": at_min, "under min": under_min, "offline": offline}
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
     marks = F.array_compact(F.array(*(F.when(holds(), F.lit(name)) for name, holds in _STATES.items())))
     topic = F.struct(F.lit("topic").alias("by"), F.col("topic").alias("name"))
     brokers = F.transform("replicas", lambda broker: F.struct(F.lit("broker").alias("by"), F.concat(F.lit("b"), broker).alias("name")))

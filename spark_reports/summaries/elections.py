@@ -12,7 +12,8 @@ from spark_reports.summaries.summary import Inputs, Summary, count_if, table
 _OUTCOMES: Final = ("clean", "preferred", "eligible", "unclean", "last-known")
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
+    events = inputs.of(ELECTIONS.kinds)
     elected = F.col("kind") == "leader-elected"
     return events.groupBy("session", "topic").agg(
         count_if(elected).alias("elections"),

@@ -11,7 +11,8 @@ from core.journal.events import EVENTS, column_types
 from spark_reports.summaries.summary import Inputs, Summary, count_if, table
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
+    events = inputs.of(ERRORS.kinds)
     given_up = (F.col("kind") == "produce-failed") & ~F.col("retry")
     return events.groupBy("session", "error", "kind").agg(
         F.count(F.lit(1)).alias("count"),

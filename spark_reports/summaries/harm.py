@@ -15,7 +15,8 @@ _ENDS: Final = {"records-exposed": "records-safe", "records-lost": "records-reco
 _WHAT: Final = ("records-exposed", "records-lost", "records-duplicated", "records-diverged")
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
+    events = inputs.of(HARM.kinds)
     harm = events.where(F.col("kind").isin(*_WHAT)).selectExpr(
         "session",
         "seq AS event",

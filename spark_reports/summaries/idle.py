@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from core.metrics.meter import TICK
 from core.metrics.observer import REQUEST_BYTES
 from core.metrics.request_queue import COSTS
+from spark_reports.summaries.counted import REQUESTS
 from spark_reports.summaries.partition_states import PARTITION
 from spark_reports.summaries.summary import Inputs, Summary, table
 
@@ -24,17 +25,18 @@ THREADS: Final = {"network": ("num.network.threads", 3), "handler": ("num.io.thr
 _COSTS: Final = {"network": (COSTS.network_request, COSTS.network_byte), "handler": (COSTS.handler_request, COSTS.handler_byte)}
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
-    asked = events.selectExpr(
+def _compute(inputs: Inputs) -> DataFrame:
+    asked = inputs.counted.where(F.col("kind").isin(*REQUESTS)).selectExpr(
         *PARTITION,
-        "CASE WHEN kind IN ('follower-append', 'fetch-failed') THEN leader ELSE broker END AS broker",
-        f"t div {TICK} AS step",
-        "CASE WHEN kind = 'append' THEN bytes END AS written",
-        "CASE WHEN kind = 'append' THEN to_offset - from_offset END AS appended",
-        "CASE WHEN kind IN ('follower-append', 'consumed') THEN to_offset - from_offset END AS moved",
+        "broker",
+        "step",
+        "events",
+        "bytes AS written",
+        "CASE WHEN kind = 'append' THEN span END AS appended",
+        "CASE WHEN kind IN ('follower-append', 'consumed') THEN span END AS moved",
     )
     counted = asked.groupBy(*PARTITION, "broker", "step").agg(
-        F.count(F.lit(1)).alias("requests"), *(F.sum(name).alias(name) for name in ("written", "appended", "moved"))
+        F.sum("events").alias("requests"), *(F.sum(name).alias(name) for name in ("written", "appended", "moved"))
     )
     whole = Window.partitionBy(*PARTITION)
     sized = counted.withColumns({"all_written": F.sum("written").over(whole), "all_appended": F.sum("appended").over(whole)})
@@ -86,7 +88,7 @@ IDLE: Final = Summary(
         "`…_idle_percent` is over the whole session, `…_idle_least_percent` in the busiest five seconds, both rounded up. Threads are those at the "
         "start (num.network.threads, num.io.threads); what is replicated and read counts with the partition's mean record size."
     ),
-    kinds=("append", "append-refused", "follower-append", "follower-fetched", "fetch-failed", "consumed"),
+    kinds=REQUESTS,
     columns=("topic", "partition", "broker", "leader", "bytes", "from_offset", "to_offset"),
     schema=table(
         names=("session",),

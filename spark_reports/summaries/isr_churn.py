@@ -18,7 +18,8 @@ def _counted(what: str) -> Callable[[Column], Column]:
     return lambda broker: F.struct(broker.cast("long").alias("broker"), F.lit(what).alias("what"))
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
+    events = inputs.of(ISR_CHURN.kinds)
     proposer = F.col("broker")
     proposed = events.where(F.col("kind") != "partition-changed").select(
         "session",

@@ -15,7 +15,8 @@ FLAP_US: Final = 60 * SECOND
 """A replica that is back in the ISR after so long or less has flapped."""
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
+    events = inputs.of(ISR_FLAPPING.kinds)
     before = F.lag("isr").over(Window.partitionBy(*PARTITION).orderBy("seq"))
     changes = (
         events.select(*PARTITION, "seq", "t", "isr", before.alias("before"))

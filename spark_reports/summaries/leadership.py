@@ -11,7 +11,7 @@ from spark_reports.summaries.partition_states import STATE_COLUMNS, STATE_KINDS
 from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
     before = F.lag("leader").over(Window.partitionBy("session", "topic", "partition").orderBy("seq"))
     lasts = F.col("until") - F.col("t")
     led = (

@@ -7,21 +7,27 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_reports.summaries.counted import PRODUCED
 from spark_reports.summaries.produce_latency import percentiles, ranked
-from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
+from spark_reports.summaries.summary import Inputs, Summary, sum_if, table
 
 _GROUP: Final = ("session", "topic", "acks")
 _COUNTS: Final = ("acked", "failed", "given_up", "given_up_records")
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
     failed = F.col("kind") == "produce-failed"
     given_up = failed & ~F.col("retry")
-    counted = events.groupBy(*_GROUP, "attempt").agg(
-        count_if(~failed).alias("acked"),
-        count_if(failed).alias("failed"),
-        count_if(given_up).alias("given_up"),
-        sum_if(given_up, F.col("records")).alias("given_up_records"),
+    batches = F.col("events")
+    counted = (
+        inputs.counted.where(F.col("kind").isin(*PRODUCED))
+        .groupBy(*_GROUP, "attempt")
+        .agg(
+            sum_if(~failed, batches).alias("acked"),
+            sum_if(failed, batches).alias("failed"),
+            sum_if(given_up, batches).alias("given_up"),
+            sum_if(given_up, F.col("records")).alias("given_up_records"),
+        )
     )
     # At an attempt that no batch ended with there is no value.
     finished = counted.selectExpr("*", "acked + given_up AS batches", "CASE WHEN acked + given_up > 0 THEN attempt END AS attempts")
@@ -41,7 +47,7 @@ PRODUCE_ERRORS: Final = Summary(
         "were answered, rounded down. `given_up` batches were not tried again. Percentiles are nearest ranks of the attempts that batches "
         "took until they were acknowledged or given up; empty if none was. acks -1 is all. The errors' codes are in the table of errors."
     ),
-    kinds=("produce-acked", "produce-failed"),
+    kinds=PRODUCED,
     columns=("topic", "acks", "attempt", "retry", "records"),
     schema=table(
         names=("session", "topic"),

@@ -30,9 +30,10 @@ def percentiles(value: str, suffix: str = "") -> list[Column]:
     return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
     group = ("session", "topic", "acks")
-    distinct = events.groupBy(*group, "latency_us").agg(F.count(F.lit(1)).alias("batches"), F.sum("records").alias("records"))
+    acked = inputs.counted.where(F.col("kind") == "produce-acked")
+    distinct = acked.groupBy(*group, "latency_us").agg(F.sum("events").alias("batches"), F.sum("records").alias("records"))
     return (
         ranked(distinct, group, "latency_us", "batches")
         .groupBy(*group)

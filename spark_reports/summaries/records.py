@@ -10,17 +10,20 @@ from pyspark.sql import functions as F
 from spark_reports.summaries.summary import Inputs, Summary, sum_if, table
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
-    kind = F.col("kind")
-    span = F.col("to_offset") - F.col("from_offset")
-    return events.groupBy("session", "topic", "partition").agg(
-        sum_if(kind == "append", span).alias("accepted"),
-        sum_if((kind == "produce-acked") & (F.col("acks") != 0), F.col("records")).alias("acknowledged"),
-        sum_if((kind == "produce-acked") & (F.col("acks") == 0), F.col("records")).alias("unconfirmed"),
-        (sum_if(kind == "records-lost", span) - sum_if(kind == "records-recovered", span)).alias("lost"),
-        sum_if(kind == "records-recovered", span).alias("recovered"),
-        sum_if(kind == "records-duplicated", span).alias("duplicated"),
-        sum_if(kind == "records-diverged", span).alias("diverged"),
+def _compute(inputs: Inputs) -> DataFrame:
+    kind, span = F.col("kind"), F.col("span")
+    return (
+        inputs.counted.where(kind.isin(*RECORDS.kinds))
+        .groupBy("session", "topic", "partition")
+        .agg(
+            sum_if(kind == "append", span).alias("accepted"),
+            sum_if((kind == "produce-acked") & (F.col("acks") != 0), F.col("records")).alias("acknowledged"),
+            sum_if((kind == "produce-acked") & (F.col("acks") == 0), F.col("records")).alias("unconfirmed"),
+            (sum_if(kind == "records-lost", span) - sum_if(kind == "records-recovered", span)).alias("lost"),
+            sum_if(kind == "records-recovered", span).alias("recovered"),
+            sum_if(kind == "records-duplicated", span).alias("duplicated"),
+            sum_if(kind == "records-diverged", span).alias("diverged"),
+        )
     )
 
 

@@ -14,7 +14,8 @@ AFTER_US: Final = 60 * SECOND
 """How long after a change events count as having followed it."""
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
+    events = inputs.of(SETTINGS.kinds)
     changed = events.where(F.col("kind") == "setting-changed").select(
         "session", F.col("seq").alias("change"), F.col("t").alias("at_us"), F.col("name").alias("setting"), "subject", "old", "new"
     )

@@ -27,20 +27,20 @@ def table(
     )
 
 
-class Prepared:
-    """What some summaries share, prepared when the first of them asks, while those that need nothing of it are under way."""
+class Once:
+    """A frame that some summaries share, made when the first of them asks, while those that need nothing of it are under way."""
 
-    def __init__(self, prepare: Callable[[], tuple[DataFrame, DataFrame]]) -> None:
-        self._prepare = prepare
+    def __init__(self, make: Callable[[], DataFrame]) -> None:
+        self._make = make
         self._lock = Lock()
-        self._frames: tuple[DataFrame, DataFrame] | None = None
+        self._frame: DataFrame | None = None
 
-    def __call__(self) -> tuple[DataFrame, DataFrame]:
-        """The partitions' states and the brokers' down times."""
+    def __call__(self) -> DataFrame:
+        """The frame."""
         with self._lock:
-            if self._frames is None:
-                self._frames = self._prepare()
-            return self._frames
+            if self._frame is None:
+                self._frame = self._make()
+            return self._frame
 
 
 @attrs.frozen
@@ -51,23 +51,38 @@ class Inputs:
         events: every event, in the columns of `schema.event_schema` that are needed, with its `session`.
         rare: those of them that are of no `BULK` kind, kept ready: most summaries look at nothing else.
         sessions: a row a session (`schema.session_schema`).
-        prepared: what `states` and `down` come from.
+        states_once, down_once, counted_once, behind_once: what the properties of these names come from.
+        gathered: all frames but `events` are of one partition, so that nothing has to be shuffled.
     """
 
     events: DataFrame
     rare: DataFrame
     sessions: DataFrame
-    prepared: Prepared
+    states_once: Once
+    down_once: Once
+    counted_once: Once
+    behind_once: Once
+    gathered: bool = False
 
     @property
     def states(self) -> DataFrame:
         """`partition_states.partition_states` of the events."""
-        return self.prepared()[0]
+        return self.states_once()
 
     @property
     def down(self) -> DataFrame:
         """`partition_states.down_times` of the events."""
-        return self.prepared()[1]
+        return self.down_once()
+
+    @property
+    def counted(self) -> DataFrame:
+        """`counted.counted` of the events."""
+        return self.counted_once()
+
+    @property
+    def behind(self) -> DataFrame:
+        """`lag.behind` of the events."""
+        return self.behind_once()
 
     def of(self, kinds: Iterable[str]) -> DataFrame:
         """The events of those kinds."""
@@ -84,11 +99,11 @@ class Summary:
         name: of the dataset, and of the table in JSON.
         title: the question in a few words, for people.
         notes: what the columns mean, for people.
-        kinds: event kinds that `compute` looks at.
-        columns: event columns it looks at, beside `session`, `seq`, `t`, `cause` and `kind`.
+        kinds: event kinds that the table is made from.
+        columns: event columns that it is made from, beside `session`, `seq`, `t`, `cause` and `kind`.
         schema: of the result; columns that end in `_us` are µs.
         keys: columns by which rows are told apart and sorted.
-        compute: from the events of `kinds`, and whatever else of the inputs it needs, to the table. Pure: same rows in, same rows out.
+        compute: from what it needs of the inputs to the table. Pure: same rows in, same rows out.
     """
 
     name: str
@@ -98,13 +113,13 @@ class Summary:
     columns: tuple[str, ...]
     schema: StructType
     keys: tuple[str, ...]
-    compute: Callable[[DataFrame, Inputs], DataFrame]
+    compute: Callable[[Inputs], DataFrame]
 
     def __call__(self, inputs: Inputs) -> DataFrame:
         """The table, in its declared columns and types, sorted by its keys in one partition."""
-        result = self.compute(inputs.of(self.kinds), inputs)
+        result = self.compute(inputs)
         shaped = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
-        return shaped.repartition(1).sortWithinPartitions(*self.keys)
+        return (shaped.coalesce(1) if inputs.gathered else shaped.repartition(1)).sortWithinPartitions(*self.keys)
 
 
 def count_if(condition: Column) -> Column:

@@ -29,7 +29,7 @@ def _spell(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Co
     return F.when(condition, F.array(*(F.struct(F.lit(one).alias("what"), why.alias("why")) for one in what)))
 
 
-def _compute(events: DataFrame, inputs: Inputs) -> DataFrame:
+def _compute(inputs: Inputs) -> DataFrame:
     states = inputs.states
     committed = states.select(
         *_PARTITION,

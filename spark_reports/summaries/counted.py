@@ -1,0 +1,52 @@
+"""What frequent events come to: counted and added up by all that summaries tell them apart by, in one pass over the events.
+
+Of a million events some ten thousand rows are left. Kept in memory they serve every summary that needs no more of these events than
+how many there were, of which, when and by whom; each of those summaries would else go through all events by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from core.metrics.meter import TICK
+
+REQUESTS: Final = ("append", "append-refused", "consumed", "fetch-failed", "follower-append", "follower-fetched")
+"""Kinds that tell of a request to a broker."""
+
+PRODUCED: Final = ("produce-acked", "produce-failed")
+"""Kinds that tell what became of a batch that was sent."""
+
+HARMED: Final = ("records-lost", "records-recovered", "records-duplicated", "records-diverged")
+"""Kinds that tell which records were harmed, or are again what they were."""
+
+_KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "acks", "latency_us", "attempt", "retry")
+
+
+def _in(kinds: tuple[str, ...]) -> str:
+    return f"kind IN ({', '.join(map(repr, kinds))})"
+
+
+def counted(events: DataFrame) -> DataFrame:
+    """How many events of `REQUESTS`, `PRODUCED` and `HARMED` there are, and what they add up to.
+
+    Rows `session, topic, partition, kind`; of requests the `broker` asked and the `step` (of `meter.TICK`) they came in; `acks`,
+    `latency_us`, `attempt` and `retry` of those that have them; then `events`, and the sums of `records`, `span` (offsets) and `bytes`.
+    """
+    request = _in(REQUESTS)
+    return (
+        events.where(_in(REQUESTS + PRODUCED + HARMED))
+        .selectExpr(
+            *_KEYS[:4],
+            f"CASE WHEN kind IN ('follower-append', 'fetch-failed') THEN leader WHEN {request} THEN broker END AS broker",
+            f"CASE WHEN {request} THEN t div {TICK} END AS step",
+            *_KEYS[6:],
+            "records",
+            "to_offset - from_offset AS span",
+            "bytes",
+        )
+        .groupBy(*_KEYS)
+        .agg(F.count(F.lit(1)).alias("events"), *(F.sum(name).alias(name) for name in ("records", "span", "bytes")))
+    )
