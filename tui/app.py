@@ -17,7 +17,8 @@ from textual.filter import ANSIToTruecolor
 from core.errors import KafkaError
 from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
-from tui.actions import ACTIONS, Action
+from tui.action import Action
+from tui.actions import ACTIONS
 from tui.board import Board
 from tui.dialogs import Closer, TypedAhead
 from tui.display import Display

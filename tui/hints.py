@@ -6,7 +6,8 @@ from typing import Final
 
 from core.spec import Pace
 from core.view import BrokerState
-from tui.actions import ACTIONS, BY_ID, Action
+from tui.action import Action
+from tui.actions import ACTIONS, BY_ID
 from tui.panels.footer import Hint
 from tui.situation import Situation
 
