@@ -64,6 +64,7 @@ _LOCAL_DIRS: Final = "SPARK_LOCAL_DIRS"
 _OUTSIDE: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOptions", "spark.sql.warehouse.dir"})
 """Settings by which Spark keeps files outside its scratch directory."""
 
+_DIED: Final = re.compile(r"^(?:Exception in thread \"main\"|Caused by:) [\w.$]+(?:: (?:requirement failed: )?(.+))$", re.MULTILINE)
 _TAIL_LINES: Final = 15
 _STOP_SECONDS: Final = 10
 _RECORD_SECONDS: Final = 300
@@ -187,7 +188,7 @@ def spark_session(
                 with held():
                     context = SparkContext(conf=conf, gateway=gateway)
             except Exception as failure:
-                raise ReportError(f"Spark does not start on {master}: {_reason(failure)}{_tail(log)}") from failure
+                raise ReportError(f"Spark does not start on {master}: {_last_words(log) or _reason(failure) + _tail(log)}") from failure
             session = SparkSession(context)
         try:
             yield session
@@ -430,6 +431,14 @@ def _reason(failure: Exception) -> str:
     lines = [line.strip() for line in str(failure).strip().splitlines()]
     causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in lines if line.startswith(("Caused by: ", ": "))]
     return (causes or lines or [type(failure).__name__])[-1 if causes else 0]
+
+
+def _last_words(log: IO[bytes]) -> str:
+    """What Java said that it ended of, as for a package that is nowhere to be found; empty if it did not."""
+    log.flush()
+    log.seek(0)
+    said = _DIED.findall(log.read().decode("utf-8", "replace"))
+    return said[-1].strip() if said else ""
 
 
 def _tail(log: IO[bytes]) -> str:

@@ -1,4 +1,4 @@
-"""What `--master` and `--conf` may say, without starting Spark."""
+"""What `--master` and `--conf` may say; no Spark session is started."""
 
 from __future__ import annotations
 
@@ -59,3 +59,13 @@ def test_settings_are_read_as_spark_submit_reads_them() -> None:
     for wrong in ("spark.executor.memory", "executor.memory=2g", "=x"):
         with pytest.raises(ReportError, match="--conf"):
             read_conf([wrong])
+
+
+@pytest.mark.spark
+def test_a_package_that_is_none_is_one_message() -> None:
+    with pytest.raises(ReportError) as refused, spark_session("local[1]", {"spark.jars.packages": "hadoop-aws"}, brief=True):
+        pass
+    told = str(refused.value)
+    assert told.startswith("Spark does not start on local[1]: ")
+    assert "groupId:artifactId:version" in told
+    assert "\n" not in told
