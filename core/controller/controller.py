@@ -17,7 +17,7 @@ from core.controller.metadata_log import BrokerRegistration, BrokerUnregistratio
 from core.controller.replication_control import ReplicationControl
 from core.ids import CONTROLLER, NO_EPOCH, broker_address
 from core.journal import events
-from core.journal.recorder import Journal
+from core.journal.recorder import HEARTBEATS, Journal
 from core.messages import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -191,6 +191,7 @@ class Controller(Node):
             elif not registration.fenced:
                 self.fence(broker, by_session=False)
         fenced = states.next in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW)
+        self.journal.moves(HEARTBEATS)
         self.heartbeats.touch(broker, fenced, last_read, self.journal.now)
         self.last_contact[broker] = self.journal.now
         if states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
@@ -258,6 +259,7 @@ class Controller(Node):
 
     def _session_check(self, _: object) -> None:
         """Fence the one broker that has been silent longest, if too long (`QuorumController#maybeFenceStaleBroker`)."""
+        self.journal.moves(HEARTBEATS)
         self._check_due = -1
         stale = self.heartbeats.stale_broker(self.journal.now)
         if stale is not None:

@@ -22,6 +22,10 @@ unasked: Final[Callable[[Any], None]] = deque[Any](maxlen=0).append
 """Takes in what moves where no keyframe asks for it."""
 
 
+HEARTBEATS: Final = -1
+"""What a journal is told where the controller hears a heartbeat, or looks at who has sent none; among the ids of brokers."""
+
+
 class Journal:
     """The recorder of one cluster.
 

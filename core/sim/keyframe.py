@@ -41,21 +41,27 @@ class Base:
         objects, states: all objects, but for those reached through `roots` only, and what each held.
         known: their ids, and those of the tuples that lead to them (`tuples` keeps them alive).
         roots: what is taken whole with each keyframe.
-        groups: what moves; `places` of those that are read only if their partition has moved; rows: of the newest keyframe.
+        walk: finds what is new to a keyframe.
+        groups: what moves, the first of which are read `each_time`; `places` of those that are read only if somebody told that they moved;
+            rows: of the newest keyframe.
         again: objects, by id, that are taken anew because they have changed since.
     """
 
-    __slots__ = ("_state_of", "again", "groups", "known", "objects", "places", "roots", "rows", "states", "suffices", "tuples")
+    __slots__ = (
+        "_state_of", "again", "each_time", "groups", "known", "objects", "places", "roots", "rows", "states", "suffices", "tuples", "walk"
+    )  # fmt: skip
 
     def __init__(self, cluster: Cluster, former: Base | None) -> None:
         self.roots = roots_of(cluster)
         self.groups, self.places = groups_of(cluster)
+        self.each_time = len(self.groups) - len(self.places)
         self.suffices = suffices(cluster)
         later = [*self.roots, *passing_of(cluster)]
         self.known = set(map(id, later))
         walk = Walk(self.known, [cluster])
         self.objects, self.states, self.tuples = walk.objects, walk.states(), walk.tuples
         self.known.difference_update(map(id, later))
+        self.walk = Walk(self.known, [])
         self.again: dict[int, Any] = {}
         self._state_of: dict[int, State] = {}
         self.rows: list[Row] = [()] * len(self.groups)
@@ -147,11 +153,11 @@ class Walk:
     """
 
     def __init__(self, known: set[int], objects: list[Any]) -> None:
-        self.objects = objects
+        self.objects: list[Any] = []
         self.tuples: list[tuple] = []
         self._known = known
-        known.update(map(id, objects))
-        add, note, found, kept = objects.append, known.add, kinds.found, self.tuples.append
+        self.begin(objects)
+        add, note, found, kept = self.objects.append, known.add, kinds.found, self.tuples.append
 
         def visit(value: Any) -> None:
             cls = type(value)
@@ -173,6 +179,22 @@ class Walk:
                 add(value)
 
         self.visit = visit
+
+    def begin(self, objects: Iterable[Any]) -> None:
+        """Some to begin with."""
+        self.objects += objects
+        self._known.update(map(id, self.objects))
+
+    def end(self) -> list[Any]:
+        """Forget what was found; returns it."""
+        found = self.objects.copy()
+        if found:
+            self._known.difference_update(map(id, found))
+            self.objects.clear()
+        if self.tuples:
+            self._known.difference_update(map(id, self.tuples))
+            self.tuples.clear()
+        return found
 
     def states(self) -> list[State]:
         """What the objects hold; those that they lead to are found on the way."""
@@ -208,30 +230,31 @@ def take(cluster: Cluster) -> Keyframe:
     if journal.changed:
         base.again = base.again | journal.changed
         journal.changed.clear()
-    known, again = base.known, base.again
+    known, again, walk, groups = base.known, base.again, base.walk, base.groups
     stay = known.intersection(again) if again else again
-    walk = Walk(known, [*base.roots, *again.values()])
-    visit, groups = walk.visit, base.groups
+    if base.roots or again:
+        walk.begin([*base.roots, *again.values()])
+    visit = walk.visit
     rows = base.rows.copy()
+    weight = 3 * base.each_time + len(rows) // 4
     try:
-        for at in range(len(groups) - len(base.places)):
+        for at in range(base.each_time):
             group = groups[at]
-            rows[at] = group.reader.take(group.objects, known, visit)
-        weight = 3 * at
+            rows[at] = group.take(group.objects, known, visit)
         for at in moved:
             group = groups[at]
-            row = group.reader.take(group.objects, known, visit)
+            row = group.take(group.objects, known, visit)
             if row != rows[at]:
                 rows[at] = row
                 weight += ROW
-        states = walk.states()
+        states = walk.states() if walk.objects else []
     finally:
-        known.difference_update(map(id, walk.objects))
-        known.difference_update(map(id, walk.tuples))
-        known.update(stay)
+        objects = walk.end()
+        if stay:
+            known.update(stay)
     base.rows = rows
     listen(journal, base)
-    return Keyframe(journal, base, walk.objects, states, weight + len(states) + len(rows) // 4)
+    return Keyframe(journal, base, objects, states, weight + len(states))
 
 
 @_collector_rests
@@ -291,7 +314,7 @@ def go_back(cluster: Cluster, keyframe: Keyframe, sink: Sink | None = None) -> N
         for each, state in zip(base.objects, base.states, strict=True):
             _kind(each).back(each, state)
     else:
-        others = dict.fromkeys(range(len(groups) - len(base.places))) | places_of(journal.moved, base.places)
+        others = dict.fromkeys(range(base.each_time)) | places_of(journal.moved, base.places)
         others |= dict.fromkeys(compress(range(len(rows)), map(is_not, rows, base.rows)))
         for each in (*base.again.values(), *journal.changed.values()):
             if id(each) not in keyframe._again and id(each) in base.known:

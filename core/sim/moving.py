@@ -20,7 +20,7 @@ from core.broker.partition import Partition
 from core.clients.producer import Producer
 from core.controller.controller import Controller
 from core.ids import TopicPartition
-from core.journal.recorder import Journal, unasked
+from core.journal.recorder import HEARTBEATS, Journal, unasked
 from core.messages import (
     ConsumerFetchRequest,
     ConsumerFetchResponse,
@@ -37,6 +37,7 @@ from core.sim.kinds import BACK, FILL, NAMES, Find, Renewed, back_to_lengths, fu
 
 if TYPE_CHECKING:
     from core.broker.broker import Broker
+    from core.broker.disk import Disk
     from core.controller.zookeeper.control import ZooKeeperControl
     from core.sim.cluster import Cluster
 
@@ -150,6 +151,9 @@ SPECS: Final[dict[str, Fields]] = {
 
 Row = tuple[Any, ...]
 
+Places = dict[TopicPartition | int, int]
+"""At which place of a keyframe's rows lies what a journal is told of: partitions, brokers' checkpoints, the controller."""
+
 
 class Reader:
     """Reads groups of objects of the same sorts, and writes what it read: written out, so that a group takes one call.
@@ -213,7 +217,7 @@ _VISIT: Final = {
     "else: {v} = NOTHING",
     "fresh": "{v} = NOTHING\nif {x}:\n    {v} = (tuple({x}), tuple({x}.values()))\n    for y in {v}[1]:\n        if id(y) not in known: visit(y)",
     "intervals": "{v} = ()\nif {x}:\n    for t, y in {x}.items(): {v} += ((t, tuple(y.starts), tuple(y.ends)),)",
-    "queues": "{v} = {x}\n{v} = (tuple({v}), [(z, tuple(y)) for z, y in {v}.items() if y])\n"
+    "queues": "{v} = {x}\n{v} = (tuple({v}), [(z, tuple(y)) for z, y in {v}.items() if y] if any({v}.values()) else ())\n"
     "for _, z in {v}[1]:\n    for y in z:\n        if id(y) not in known: visit(y)",
 }
 _WRITE_BACK: Final = {how: "{x} = " + text for how, text in BACK.items()} | {
@@ -261,14 +265,14 @@ _readers: dict[tuple[str, ...], Reader] = {}
 class Group:
     """Objects that are read together."""
 
-    __slots__ = ("objects", "reader", "specs")
+    __slots__ = ("objects", "reader", "specs", "take")
 
     def __init__(self, members: list[tuple[Any, str]]) -> None:
         specs = tuple(spec for _, spec in members)
         reader = _readers.get(specs)
         if reader is None:
             reader = _readers[specs] = Reader(specs)
-        self.reader, self.specs = reader, specs
+        self.reader, self.specs, self.take = reader, specs, reader.take
         self.objects = tuple(each for each, _ in members)
 
     def fill(self, row: Row, renewed: Renewed, find: Find) -> None:
@@ -289,25 +293,27 @@ def suffices(cluster: Cluster) -> bool:
     return all(broker.leader_quota is None and broker.follower_quota is None for broker in cluster.brokers.values())
 
 
-def groups_of(cluster: Cluster) -> tuple[list[Group], dict[TopicPartition, int]]:
-    """What plain replication moves in a cluster, as long as nobody stirs it: first what is read each time, then by partition."""
+def groups_of(cluster: Cluster) -> tuple[list[Group], Places]:
+    """What plain replication moves in a cluster, as long as nobody stirs it: first what is read each time, then what is told of."""
     scheduler, account = cluster.scheduler, cluster.account
     members: list[list[tuple[Any, str]]] = [
         [(scheduler, "scheduler"), (scheduler.entries, "agenda"), (account, "accounts"), (account._open, "values")]
     ]
+    told: dict[Any, list[tuple[Any, str]]] = {}
     controller = cluster.controller
     if cluster.zookeeper:
         controller = cast("ZooKeeperControl", controller)
         members.append([(session, "zookeeper-session") for session in controller.zookeeper.sessions.values()])
     elif type(controller) is Controller:
         heartbeats = controller.heartbeats
-        members[0] += [(controller, "controller"), (controller.last_contact, "flat"), (heartbeats._unfenced, "values")]
-        members.append([(state, "heartbeat") for state in heartbeats._brokers.values()])
+        told[HEARTBEATS] = [(controller, "controller"), (controller.last_contact, "flat"), (heartbeats._unfenced, "values")]
+        told[HEARTBEATS] += [(state, "heartbeat") for state in heartbeats._brokers.values()]
     for client in cluster.clients.values():
         members.append([(client, "client"), (client, "producer" if isinstance(client, Producer) else "consumer")])
     partitions: dict[Any, list[tuple[Any, str]]] = {tp: [(row, "account")] for tp, row in account.partitions.items()}
     for broker in cluster.brokers.values():
         members += _of_broker(broker)
+        told[broker.id] = _of_disk(broker.disk)
         for tp, partition in broker.partitions.items():
             group = partitions.setdefault(tp, [])
             group.append((partition.log, "log"))
@@ -324,20 +330,22 @@ def groups_of(cluster: Cluster) -> tuple[list[Group], dict[TopicPartition, int]]
     groups = [Group(group) for group in members if group]
     for group in partitions.values():
         group.sort(key=_spec)  # so that few sorts of groups have to be written out
-    return groups + [Group(group) for group in partitions.values()], {tp: at for at, tp in enumerate(partitions, len(groups))}
+    told |= partitions
+    return groups + [Group(group) for group in told.values()], {what: at for at, what in enumerate(told, len(groups))}
 
 
 def _spec(member: tuple[Any, str]) -> str:
     return member[1]
 
 
-def places_of(moved: list[Any], places: dict[TopicPartition, int]) -> dict[int, None]:
-    """The places of the partitions that may have moved, of what a journal was told of that (`Journal.moves`).
+def places_of(moved: list[Any], places: Places) -> dict[int, None]:
+    """The places of what may have moved, of what a journal was told of that (`Journal.moves`).
 
     In any of these forms: a leader's partition, a partition's name, what followers' sessions ask, parts of what followers or consumers
-    are told or ask, each with the partition's name first; or places that were gathered.
+    are told or ask, each with the partition's name first; the id of a broker whose checkpoints were written, `HEARTBEATS`; or places
+    that were gathered.
     """
-    if len(moved) >= 2 * len(places):
+    if len(moved) >= 8 * len(places):
         return dict.fromkeys(places.values())  # quicker than to look
     found: dict[int, None] = {}
     for each in moved:
@@ -347,6 +355,10 @@ def places_of(moved: list[Any], places: dict[TopicPartition, int]) -> dict[int, 
             found[places[each]] = None
         elif type(each) is dict:
             found.update(each)
+        elif type(each) is int:
+            at = places.get(each)
+            if at is not None:
+                found[at] = None
         elif type(each) is list:
             for entry in each:
                 at = places.get(entry.tp)
@@ -380,9 +392,8 @@ def listen(journal: Journal, keyframed: Any) -> None:
 def _of_broker(broker: Broker) -> Iterator[list[tuple[Any, str]]]:
     disk, fetches = broker.disk, broker.fetch_manager
     yield [
-        (broker, "broker"), (disk, "disk"), (disk.changed, "keys"), (disk.touched, "keys"), (disk.moved_starts, "keys"), (disk.high_watermarks, "flat"),
-        (disk.recovery_points, "flat"), (disk.log_starts, "flat"), (broker.replicas.behind, "keys"),
-        (fetches.played, "values"), (broker.replicas.consumer_fetches, "parked"),
+        (broker, "broker"), (disk, "disk"), (disk.changed, "keys"), (broker.replicas.behind, "keys"), (fetches.played, "values"),
+        (broker.replicas.consumer_fetches, "parked"),
     ]  # fmt: skip
     sessions, fetchers = [*fetches.sessions.values()], [*broker.fetcher_manager.fetchers.values()]
     for at in range(0, max(len(sessions), len(fetchers)), TOGETHER):
@@ -390,6 +401,14 @@ def _of_broker(broker: Broker) -> Iterator[list[tuple[Any, str]]]:
         for fetcher in fetchers[at : at + TOGETHER]:
             group += [(fetcher, "fetcher"), (fetcher.unsent, "flat"), (fetcher.forgotten, "keys"), (fetcher.preparing, "keys")]
         yield group
+
+
+def _of_disk(disk: Disk) -> list[tuple[Any, str]]:
+    """What is read when a checkpoint was written."""
+    return [
+        (disk.touched, "keys"), (disk.moved_starts, "keys"), (disk.high_watermarks, "flat"), (disk.recovery_points, "flat"),
+        (disk.log_starts, "flat"),
+    ]  # fmt: skip
 
 
 def roots_of(cluster: Cluster) -> list[Any]:
