@@ -221,6 +221,8 @@ _VISIT: Final = {
     "for _, z in {v}[1]:\n    for y in z:\n        if id(y) not in known: visit(y)",
 }
 _WRITE_BACK: Final = {how: "{x} = " + text for how, text in BACK.items()} | {
+    "map": "if {v}[0] or {x}: {x} = dict(zip(*{v}))",
+    "intervals": "if {v} or {x}: {x} = " + BACK["intervals"],
     "grown": "{x} = {v} if len({v}) == {n} else {v}[:{n}]",
     "lengths": "lengths({x}, {v})",
     "keys": "{x}.clear(); {x}.update(dict.fromkeys({v}))",
