@@ -72,7 +72,10 @@ def fold_log(reader: LogReader, until_us: int | None = None) -> Described:
         elif kind in ("broker-unfenced", "broker-joined"):
             live.add(event[4])
     described = tuple(
-        DescribedTopic(name, topic.topic_id, topic.partitions, topic.replication_factor, tuple(topic.config.items()), tuple(topic.rows[n] for n in sorted(topic.rows)))
+        DescribedTopic(
+            name, topic.topic_id, topic.partitions, topic.replication_factor, tuple(topic.config.items()),
+            tuple(topic.rows[n] for n in sorted(topic.rows)),
+        )
         for name, topic in topics.items()
     )  # fmt: skip
     return Described(described, frozenset(live), reader.release)

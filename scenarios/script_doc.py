@@ -66,7 +66,8 @@ registration), `recovery` (more of it without a clean-shutdown file), `controlle
 `{{combined: true}}` for one in every broker's process or `{{combined: [1, 2, 3]}}` in these, or the voters' names, `[c1, b2]`; without: one controller that
 does not fail), `control-plane` (`by-release`: a broker elected through ZooKeeper before 3.3; or `kraft` under any release).
 In acts `controller` is whoever is active. A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
-partition, the preferred leader first), or, as `isrlab import` writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`;
+partition, the preferred leader first), or, as `isrlab import` writes it,
+`partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`;
 and `config` and `topic-id`.
 
 **Steps.** Each is due `at` a time, after a `wait`, or when `until` holds a condition (`within` a time, 60s without; then it has failed); without any of these
@@ -79,9 +80,9 @@ pace `by-hand` the list is called `steps`, each fetch, answer and fencing is an 
 (`b2: {{state: stopped}}`), clients (`app: {{failed: 0}}`) and counts (`lost: 0`); `"<= 5"` compares otherwise than by equality.
 
 **Conditions.** Comparisons (`== != < <= > >=`) of readings with values or readings, joined by `and`, `or`, `not` and parentheses. Sets of brokers are
-written `[1, 2]`; compared with a number they stand for their size. Events: `happened KIND {{column=value, ...}}`, `never KIND {{...}}`, `count KIND {{...}} == 2`,
-`order [KIND {{...}}, KIND]`; kinds and columns are those of EVENTLOG.md, `partition=orders-0` means topic and partition. A reading that has nothing to say just now
-makes every comparison false.
+written `[1, 2]`; compared with a number they stand for their size. Events: `happened KIND {{column=value, ...}}`,
+`never KIND {{...}}`, `count KIND {{...}} == 2`, `order [KIND {{...}}, KIND]`; kinds and columns are those of EVENTLOG.md,
+`partition=orders-0` means topic and partition. A reading that has nothing to say just now makes every comparison false.
 
 **Values.** Durations `500us`, `10ms`, `1m30s`; shares `0.5%`; brokers `2` or `b2`; links `[1, controller]`; partitions `orders-0`.
 """

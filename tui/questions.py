@@ -67,7 +67,10 @@ def min_isr(situation: Situation) -> Question:
     now = int(situation.setting(MIN_ISR, topic))
     most = max(len(p.replicas) for p in situation.view.partitions if p.tp.topic == topic)
     options = tuple(
-        Option(str(number) if number < 10 else "", f"{MIN_ISR} = {number}", (acts.Set(MIN_ISR, str(number), topic=topic),), _meaning(number, most), "is so now" if number == now else None)
+        Option(
+            str(number) if number < 10 else "", f"{MIN_ISR} = {number}", (acts.Set(MIN_ISR, str(number), topic=topic),),
+            _meaning(number, most), "is so now" if number == now else None,
+        )
         for number in range(1, most + 2)
     )  # fmt: skip
     return Question(f"{MIN_ISR} of {topic}", f"Now {now}, with {most} replicas.", options)
@@ -100,7 +103,10 @@ def produce(situation: Situation) -> Question:
     partition = _partition(situation).tp
     acks_of = next(("all" if p.acks < 0 else str(p.acks) for p in situation.view.producers if p.name == "producer"), "all")
     options = tuple(
-        Option(str(len(str(number))), f"{number:,} {'record' if number == 1 else 'records'}", (acts.Produce(partition.topic, number, partition=partition.partition, acks=acks_of),))
+        Option(
+            str(len(str(number))), f"{number:,} {'record' if number == 1 else 'records'}",
+            (acts.Produce(partition.topic, number, partition=partition.partition, acks=acks_of),),
+        )
         for number in BURSTS
     )  # fmt: skip
     return Question(f"Produce to {partition}", f"One burst, acks={acks_of}.", options)

@@ -240,7 +240,10 @@ _ALL: Final = (
     Reading("under-min-isr", (), NUMBER, "partitions whose ISR is smaller than min.insync.replicas", _count(under_min_isr)),
     Reading("at-min-isr", (), NUMBER, "partitions whose ISR is just min.insync.replicas", _count(at_min_isr)),
     Reading("controller-epoch", (), NUMBER, "the active controller's epoch, with a quorum of controllers", lambda moment: moment.view().controller_epoch),
-    Reading("active-controllers", (), NUMBER, "controllers that take themselves for the active one (ActiveControllerCount)", lambda moment: moment.view().active_controllers),
+    Reading(
+        "active-controllers", (), NUMBER, "controllers that take themselves for the active one (ActiveControllerCount)",
+        lambda moment: moment.view().active_controllers,
+    ),
     Reading("majority", (), BOOL, "whether enough controllers run and can talk to each other", lambda moment: moment.view().majority),
     Reading("unclean-elections", (), NUMBER, "unclean elections so far", lambda moment: moment.view().unclean_elections),
     Reading("isr-shrinks", (), NUMBER, "ISR shrinks so far", lambda moment: moment.view().isr_shrinks),

@@ -120,7 +120,8 @@ _GLYPHS: Final = {
 }
 
 _WORDS: Final = re.compile(
-    r"(?P<broker>\bb\d+\b)|(?P<partition>\b[A-Za-z][\w.-]*-\d+\b)|(?P<loss>\b(?:LOST|DIVERGED)\b)|(?P<setting>\b[a-z]+(?:\.[a-z]+){2,}\b)|(?P<number>\b\d[\d,.]*\b)"
+    r"(?P<broker>\bb\d+\b)|(?P<partition>\b[A-Za-z][\w.-]*-\d+\b)|(?P<loss>\b(?:LOST|DIVERGED)\b)"
+    r"|(?P<setting>\b[a-z]+(?:\.[a-z]+){2,}\b)|(?P<number>\b\d[\d,.]*\b)"
 )
 
 

@@ -29,7 +29,10 @@ PENDING: Final = "▂"
 MISSING: Final = "·"
 """What the longest replica has and this one lacks."""
 
-LEGEND: Final = f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} yet in ISR)  {COMMITTED}{COMMITTED} committed {PENDING}{PENDING} not yet {MISSING}{MISSING} missing"
+LEGEND: Final = (
+    f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} yet in ISR)  "
+    f"{COMMITTED}{COMMITTED} committed {PENDING}{PENDING} not yet {MISSING}{MISSING} missing"
+)
 """What the grid's glyphs mean."""
 
 LEGENDS: Final = (
@@ -37,7 +40,7 @@ LEGENDS: Final = (
     f"{LEADER} leader {IN_ISR} ISR {OUT} out {DOWN} down {COMMITTED} committed {PENDING} not yet {MISSING} missing",
     f"{LEADER} leader {IN_ISR} ISR {OUT} out {DOWN} down {COMMITTED} committed",
 )
-"""The same in fewer words, for less room."""
+"""The legend, and the same in fewer words, for less room."""
 
 
 def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:

@@ -69,7 +69,8 @@ class _Canvas:
 
 
 def paint_lane(
-    steps: Sequence[Step], columns: Sequence[str], before: int, paint: Palette, width: int, *, cursor: int = -1, chain: frozenset[int] = frozenset(), dead: frozenset[str] = frozenset()
+    steps: Sequence[Step], columns: Sequence[str], before: int, paint: Palette, width: int, *,
+    cursor: int = -1, chain: frozenset[int] = frozenset(), dead: frozenset[str] = frozenset(),
 ) -> list[tuple[Strip, int]]:  # fmt: skip
     """A line for each step, and one for each long pause; with each line the index of its step (-1 for a pause).
 

@@ -63,7 +63,9 @@ def topic_of(name: str) -> str:
 
 def library() -> list[Entry]:
     """Everything there is to play, by topic."""
-    found = [Entry(FREE, "Playground", "Three brokers, nine partitions, two producers, a consumer: break something.", "A cluster that is alive, and nothing planned. Kill, cut, change; every event says why.")]  # fmt: skip
+    headline = "Three brokers, nine partitions, two producers, a consumer: break something."
+    about = "A cluster that is alive, and nothing planned. Kill, cut, change; every event says why."
+    found = [Entry(FREE, "Playground", headline, about)]
     for name in catalogue.names():
         scenario = catalogue.load(name)
         found.append(Entry(name, topic_of(name), scenario.headline, scenario.about, scenario))

@@ -30,6 +30,15 @@ class Place:
     broker: int | None
     release: Release
 
+    def value_of(self, setting: Setting, settings: Settings) -> Value:
+        """The value that holds there."""
+        broker, topic = self.asked(setting)
+        return settings.get(setting.name, broker=broker, topic=topic)
+
+    def asked(self, setting: Setting) -> tuple[int | None, str | None]:
+        """The broker and the topic that matter to a setting of its scope."""
+        return None if setting.scope == "controller" else self.broker, self.topic if setting.scope == "topic" else None
+
 
 @attrs.frozen
 class Known:
@@ -55,9 +64,8 @@ def gather(settings: Settings, place: Place, wanted: str = "") -> list[Known]:
     for setting in SETTINGS.values():
         if not has_words(f"{setting.name} {setting.meaning}", wanted):
             continue
-        topic = place.topic if setting.scope == "topic" else None
-        broker = place.broker if setting.scope != "controller" else None
-        value = settings.get(setting.name, broker=broker, topic=topic)
+        broker, topic = place.asked(setting)
+        value = place.value_of(setting, settings)
         found.append(
             Known(
                 setting,
@@ -196,9 +204,11 @@ def _about(known: Known, place: Place, view: ClusterView, settings: Settings, pa
         lines.append((f"where a topic has none of its own, {setting.synonym} holds", paint.muted))
     lines.append((takes_effect(setting), paint.muted))
     if not known.exists:
-        lines.append((f"Kafka {place.release.name} does not have it" + (f"; it is there since {setting.since}" if setting.since else f"; {setting.until} was the last that had it"), paint.warn))  # fmt: skip
+        had = f"it is there since {setting.since}" if setting.since else f"{setting.until} was the last that had it"
+        lines.append((f"Kafka {place.release.name} does not have it; {had}", paint.warn))
     elif setting.since or setting.until:
-        lines.append((" ".join(filter(None, (f"since {setting.since}" if setting.since else "", f"until {setting.until}" if setting.until else ""))), paint.muted))  # fmt: skip
+        spans = (f"since {setting.since}" if setting.since else "", f"until {setting.until}" if setting.until else "")
+        lines.append((" ".join(filter(None, spans)), paint.muted))
     for text, style in lines:
         for number, line in enumerate(wrap(text, width - 4)):
             out.append(Row().add(" · " if number == 0 else "   ", paint.faint).add(line, style).strip(width))
@@ -268,7 +278,7 @@ class SettingsPage(FilteredPage):
         if not known.exists:
             self.board.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
             return True
-        now = self.board.session.cluster.settings.get(setting.name, broker=self.place.broker if setting.scope != "controller" else None, topic=self.place.topic if setting.scope == "topic" else None)  # fmt: skip
+        now = self.place.value_of(setting, self.board.session.cluster.settings)
         if setting.type == "boolean":
             self.board.put(edit_question(setting, "false" if now else "true", self.place))
             return True
