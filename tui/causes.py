@@ -229,5 +229,4 @@ class Causes(MainScreen):
 
 
 def _told(event: EventTuple) -> str:
-    words = sentence(event)
-    return f"#{event[0]} {words[:70]}…" if len(words) > 71 else f"#{event[0]} {words}"
+    return f"#{event[0]} {sentence(event)}"
