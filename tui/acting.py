@@ -8,6 +8,7 @@ from tui import dialogs
 from tui.actions import BY_ID
 from tui.motion import AS_FAST_AS_IT_CAN
 from tui.panels.header import speed_word
+from tui.refusals import READ_ONLY
 from tui.screen import MainScreen
 from tui.situation import Option, Question
 
@@ -46,7 +47,7 @@ class Acting(MainScreen):
 
     def _carry_out(self, wanted: tuple[Act, ...]) -> None:
         if self.stage.read_only:
-            self.say("the session was opened read-only", refused=True)
+            self.say(READ_ONLY, refused=True)
             return
         said, branch = "", self.session.branch
         for act in wanted:

@@ -13,7 +13,7 @@ import attrs
 
 from core.acts import Act
 from core.spelled_out import SpelledOut
-from tui.refusals import always
+from tui.refusals import READ_ONLY, always
 from tui.situation import Question, Situation
 
 Refusal = Callable[[Situation], str | None]
@@ -64,7 +64,7 @@ class Action(SpelledOut):
     def refuse(self, situation: Situation) -> str | None:
         """Why it is impossible now, or None."""
         if situation.read_only and self.acts:
-            return "the session was opened read-only; without --read-only acting begins a branch"
+            return READ_ONLY
         return self.check(situation)
 
     def words(self, situation: Situation) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from core.spec import Pace
 from core.view import BrokerState
 from tui import effects
 from tui.lasting import lasting
 from tui.motion import SPEEDS
 from tui.situation import Situation
+
+READ_ONLY: Final = "the session was opened read-only; without --read-only acting begins a branch"
+"""Why nobody may act."""
 
 
 def always(situation: Situation) -> str | None:

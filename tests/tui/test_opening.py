@@ -161,7 +161,11 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
         for key in ("k", "c", "u", "p"):
             await pilot.press(key)
             assert "opened read-only" in said(app, board)
-        await pilot.press("space")
+        board.say("")
+        await pilot.press("6", "enter")
+        assert app.screen is board, "no value is asked for that nobody may set"
+        assert "opened read-only" in said(app, board)
+        await pilot.press("escape", "space")
         for _ in range(5):
             board.session.frame(0.25)
         await pilot.press("n", "N")

@@ -10,7 +10,7 @@ from core.settings import MAX_LONG, SETTINGS, Settings
 from core.units import SECOND
 from tests.tui.test_app import done, playing, said, screen_text
 from tui.palette import COLOUR
-from tui.screens.settings import Place, consequences, edit_question, gather, in_words, paint_settings
+from tui.screens.settings import Place, consequences, edit_question, gather, in_words, paint_settings, sentence_of
 from tui.target import set_stage
 
 
@@ -87,7 +87,7 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
         "2: none refused now, 9 would lose writes with the next replica",
         "3: acks=all refused by 9 of 9 partitions now",
     ]
-    assert "after 30 to 45 s; leaders look each 15 s" in consequences(known["replica.lag.time.max.ms"], view, cluster.settings)[0]
+    assert "after 30 to 45 s; leaders look every 15 s" in consequences(known["replica.lag.time.max.ms"], view, cluster.settings)[0]
     assert "endangers" in consequences(known["unclean.leader.election.enable"], view, cluster.settings)[0]
 
 
@@ -159,3 +159,4 @@ def test_milliseconds_and_bytes_are_told_as_people_say_them() -> None:
     assert in_words("message.max.bytes", 1_048_588) == "some 1 MiB"
     assert in_words("leader.replication.throttled.rate", 2_097_152) == "2 MiB/s"
     assert [in_words(name, value) for name, value in (("flush.ms", MAX_LONG), ("retention.ms", -1), ("num.io.threads", 8_000))] == [""] * 3
+    assert sentence_of("read-only: Kafka reads it") == "Read-only: Kafka reads it."

@@ -12,6 +12,7 @@ from core.release import Release
 from core.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
 from core.view import ClusterView
 from tui.palette import Palette
+from tui.refusals import READ_ONLY
 from tui.rows import Row, blank, rule, wrap
 from tui.screens.filtered import FilteredPage, has_words
 from tui.screens.partition import size_word
@@ -126,7 +127,7 @@ def consequences(known: Known, view: ClusterView, settings: Settings) -> list[st
         return [f"true would elect a leader for {len(waiting)} offline partitions; the replicas alive lack up to {lacks:,} records."]
     if name == "replica.lag.time.max.ms":
         lag = settings.us(name) / 1_000_000
-        return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders look each {lag / 2:g} s."]
+        return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders look every {lag / 2:g} s."]
     if name == "broker.session.timeout.ms":
         return [
             f"A broker that dies without a word is fenced, and its partitions get other leaders, after up to {settings.us(name) / 1_000_000:g} s."
@@ -145,6 +146,11 @@ def takes_effect(setting: Setting) -> str:
     if setting.dynamic:
         return "dynamic: a change takes effect as soon as the metadata reach a broker"
     return "read-only: Kafka reads it when a process starts; here it can be forced, as if every broker had been restarted with it"
+
+
+def sentence_of(words: str) -> str:
+    """Words as a sentence; names within keep their capitals."""
+    return words[:1].upper() + words[1:] + "."
 
 
 def paint_settings(
@@ -166,7 +172,7 @@ def paint_settings(
     top = max(0, min(selected - rows // 2, len(known) - rows))
     columns = (
         Column("setting"), Column("value", right=True), Column("default", right=True, rank=1), Column("set by", rank=2),
-        Column("", rank=3), Column("scope", rank=4), Column("what it is", rest=True, least=24, rank=5),
+        Column("update", rank=3), Column("scope", rank=4), Column("what it is", rest=True, least=24, rank=5),
     )  # fmt: skip
     narrow = width < NARROW
     table: list[list[Cell]] = []
@@ -275,6 +281,9 @@ class SettingsPage(FilteredPage):
         if known is None:
             return True
         setting = known.setting
+        if self.board.stage.read_only:
+            self.board.say(READ_ONLY, refused=True)
+            return True
         if not known.exists:
             self.board.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
             return True
@@ -290,7 +299,7 @@ class SettingsPage(FilteredPage):
                 return str(refusal)
             return None
 
-        about = f"{setting.meaning} {takes_effect(setting).capitalize()}."
+        about = f"{setting.meaning} {sentence_of(takes_effect(setting))}"
         self.board.write(
             setting.name, about, render_value(now), wrong, lambda text: self.board.put(edit_question(setting, text, self.place))
         )
