@@ -28,7 +28,7 @@ class FetchPartition(NamedTuple):
     cause: int
 
 
-AskedPartition = tuple[TopicPartition, int, int, int, Column]
+AskedPartition = tuple[TopicPartition, Column, int, int, Column]
 """A `FetchPartition`, or the plain tuple of its fields that the hot path makes (a fifth of the time)."""
 
 
@@ -66,7 +66,7 @@ class FetchedPartition(NamedTuple):
     cause: int
 
 
-FetchedRun = tuple[TopicPartition, str | None, int, Any, int, int, int, int, Column]
+FetchedRun = tuple[TopicPartition, str | None, Column, Any, Column, int, Column, int, Column]
 """A partition's part without error or divergence, whose records are at most one run up to the leader's LEO, as a plain tuple:
 partition, None, offset, its last term, high watermark, log start, end of the records (the offset if there are none), bytes, cause."""
 

@@ -35,7 +35,8 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     term, account = partition.term, partition.account
     assert term is not None, "a leader has a term"
     assert account is not None, "and an account"
-    base, now = log.leo, journal.now
+    base = log.leo
+    now: Column = journal.now
     if partition.has_quiet_followers:
         _settle_followers(partition)
     made = now if timestamp < 0 else term.stamp(timestamp)

@@ -54,7 +54,8 @@ class SessionPartition:
     @property
     def offset(self) -> int:
         """From where the follower asked."""
-        return self.asked[1]
+        offset: int = self.asked[1]
+        return offset
 
     @property
     def leader_epoch(self) -> int:

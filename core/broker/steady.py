@@ -45,7 +45,8 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     at: Column = now
     arrived: Column = journal.cause
     sink, watched = journal.sink, journal.sink is not nobody
-    me, follower = broker.id, session.follower
+    me: Column = broker.id
+    follower: Column = session.follower
     changed, checkpoints, behind = broker.disk.changed, broker.disk.checkpoints, manager.behind
     general = (
         request.max_records != 0
@@ -66,7 +67,8 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     part: FetchedRun
     for entry in entries:
         partition, replica = entry.partition, entry.replica
-        tp, offset, epoch, last_fetched_epoch, cause = entry.asked
+        tp, asked_from, epoch, last_fetched_epoch, cause = entry.asked
+        offset: int = asked_from  # to compare; events and messages are given the `Column` that came
         steady = False
         if replica is not None and partition is not None and partition.steady_epoch == epoch and not general:
             # Partition#fetchRecords, FetchManager.tell, Partition#updateFollowerFetchState
@@ -80,7 +82,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                 total += size
                 if total <= surely or (size <= partition_bytes and total < total_bytes):
                     steady = True
-                    part = (tp, None, offset, tail, high_watermark, log.log_start, leo, size, log.last_append)
+                    part = (tp, None, asked_from, tail, high_watermark, log.log_start, leo, size, log.last_append)
                     entry.sent_end = leo
                     entry.sent_total = upto
                     if answered or total >= wanted:
@@ -99,7 +101,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                     total -= size
             elif offset == leo and (last_fetched_epoch == epoch or last_fetched_epoch < 0) and total < total_bytes:
                 steady = True
-                part = (tp, None, offset, tail, high_watermark, log.log_start, leo, 0, log.last_append)
+                part = (tp, None, asked_from, tail, high_watermark, log.log_start, leo, 0, log.last_append)
                 if answered or total >= wanted:
                     answered = True
                     if high_watermark != entry.told_high_watermark or log.log_start != entry.told_log_start:
@@ -133,7 +135,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
             seq += 1
             fetched: Column = seq
             if watched:
-                sink((fetched, at, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, offset))
+                sink((fetched, at, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, asked_from))
             if old <= high_watermark and offset > high_watermark:
                 # Partition#maybeIncrementLeaderHW
                 if partition.holding > 1:
@@ -219,7 +221,9 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
     arrived: Column = journal.cause
     seq = journal.seq
     sink, watched = journal.sink, journal.sink is not nobody
-    me, leader, states = broker.id, fetcher.leader, fetcher.states
+    me: Column = broker.id
+    leader: Column = fetcher.leader
+    states = fetcher.states
     changed, checkpoints = broker.disk.changed, broker.disk.checkpoints
     tells_epoch = broker.release.truncation is Truncation.ON_FETCH
     moved: list[AskedPartition] = []
@@ -227,10 +231,13 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
     journal.moves(parts)
     for part in parts:
         run: FetchedRun = part  # the general form has as many fields, of the same types, and never a term
-        tp, _, offset, term, high_watermark, log_start, end, _, cause = run
+        tp, _, start, term, told, log_start, upto, _, cause = run
         state = states.get(tp)
         if state is not None and state.steady:
             log = state.log
+            offset: int = start
+            high_watermark: int = told
+            end: int = upto
             old, flush_at = log.high_watermark, log.flush_at
             if (
                 offset == log.leo
@@ -250,13 +257,13 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
                     event: Column = seq
                     log.last_append = event
                     epoch = state.leader_epoch  # the term's too: a run is of the leader's own term
-                    moved.append((tp, end, epoch, epoch if tells_epoch else NO_EPOCH, event))
+                    moved.append((tp, upto, epoch, epoch if tells_epoch else NO_EPOCH, event))
                     if watched:
-                        sink((event, at, cause or arrived, APPENDED, me, state.topic, state.number, leader, offset, end, high_watermark))
+                        sink((event, at, cause or arrived, APPENDED, me, state.topic, state.number, leader, start, upto, told))
                 elif high_watermark != old:
                     seq += 1
                     if watched:
-                        sink((seq, at, cause or arrived, LEARNED, me, state.topic, state.number, old, high_watermark))
+                        sink((seq, at, cause or arrived, LEARNED, me, state.topic, state.number, old, told))
                 continue
         fetcher.note(moved)
         journal.seq = seq
