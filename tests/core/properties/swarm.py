@@ -15,6 +15,7 @@ from typing import Final
 
 from core import acts
 from core.ids import CONTROLLER, ZOOKEEPER, TopicPartition, broker_address
+from core.journal import events
 from core.release import Release
 from core.sim.cluster import Cluster
 from core.units import SECOND, US_PER_MS
@@ -241,6 +242,82 @@ def _rejoined_empty(draw: random.Random, brokers: int) -> list[Step]:
     ]
 
 
+def _well(brokers: int) -> list[Step]:
+    """All that was broken works again, and only what the shape writes is written from here on."""
+    return [
+        (0, acts.Heal()),
+        *((0, acts.Start(broker)) for broker in range(1, brokers + 1)),
+        (0, acts.StopLoad("load0")),
+        (0, acts.StopLoad("sure0")),
+    ]
+
+
+def _missed_leadership(draw: random.Random, brokers: int) -> list[Step]:
+    """A follower sees one leader twice and not the leadership in between, because the controller that would have told it is gone (S5).
+
+    The first controller is broker 1. Who leads in between never had the first leader's last records, and the follower has.
+    """
+    leader, between, late = draw.sample(range(2, brokers + 1), 3) if brokers > 3 else draw.sample(range(1, 4), 3)
+    lead, betw, lat = broker_address(leader), broker_address(between), broker_address(late)
+    return [
+        *_well(brokers),
+        (20 * SECOND, acts.Elect()),
+        (2 * SECOND, acts.Hold((betw, lead))),
+        (draw.choice((700, 1_500)) * US_PER_MS, acts.Produce("t0", 10, acks="0", producer="hasty0")),
+        (draw.choice((100, 300)) * US_PER_MS, acts.Hold((CONTROLLER, lat))),
+        (0, acts.Hold((lat, lead))),
+        (0, acts.Pause(leader)),
+        (draw.randint(7, 9) * SECOND, acts.Release((betw, lead))),
+        (0, acts.Resume(leader)),
+        (draw.randint(2, 4) * SECOND, acts.Elect()),
+        (SECOND, acts.Produce("t0", 10, acks="0", producer="hasty0")),
+        (0, acts.Kill(1)),
+        (draw.randint(7, 9) * SECOND, acts.Release((lat, lead))),
+        (SECOND, acts.Release((CONTROLLER, lat))),
+        (0, acts.Release(("b1", lat))),
+        (2 * SECOND, acts.Produce("t0", 10, producer="burst0")),
+    ]
+
+
+def _silent_heartbeats(draw: random.Random, brokers: int) -> list[Step]:
+    """A follower's heartbeats do not arrive; its fetches do (S9)."""
+    zombie = draw.sample(range(1, brokers + 1), 3)[1]
+    return [
+        *_well(brokers),
+        (20 * SECOND, acts.Elect()),
+        (SECOND, acts.Cut((broker_address(zombie), CONTROLLER), one_way=True)),
+        (0, acts.Produce("t0", 10, producer="burst0")),
+        (draw.randint(10, 14) * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (draw.randint(1, 3) * SECOND, acts.Kill(zombie)),
+        (draw.randint(1, 3) * SECOND, acts.Heal()),
+    ]
+
+
+def _diverging_tail(draw: random.Random, brokers: int) -> list[Step]:
+    """A former leader asks the next one for what follows a tail that only it has, and is alone when that one dies (S12)."""
+    one, other = draw.sample(range(1, brokers + 1), 2)
+    to_lead, former = broker_address(one), broker_address(other)
+    return [
+        *_well(brokers),
+        (0, acts.Set("min.insync.replicas", "1")),
+        (20 * SECOND, acts.Elect()),
+        (SECOND, acts.Produce("t0", 10, producer="burst0")),
+        *((SECOND, acts.Shutdown(broker)) for broker in range(1, brokers + 1) if broker not in (one, other)),
+        (0, acts.Shutdown(one)),
+        (4 * SECOND, acts.Start(one)),
+        (12 * SECOND, acts.Hold((to_lead, former))),
+        (draw.choice((600, 1_200)) * US_PER_MS, acts.Produce("t0", draw.choice((3, 6)), acks="0", producer="hasty0")),
+        (0, acts.Hold((former, to_lead))),
+        (0, acts.Elect()),
+        (draw.choice((50, 200)) * US_PER_MS, acts.Produce("t0", draw.choice((3, 6)), producer="burst0")),
+        (draw.choice((20, 100)) * US_PER_MS, acts.Hold((to_lead, former))),
+        (0, acts.Release((former, to_lead))),
+        (draw.choice((20, 100, 300)) * US_PER_MS, acts.Kill(one)),
+        (12 * SECOND, acts.Heal()),
+        (0, acts.Release((to_lead, former))),
+    ]
+
+
 SHAPES: Final[dict[str, Callable[[random.Random, int], list[Step]]]] = {
     "zombie-follower": _zombie_follower,
     "slow-expansion": _slow_expansion,
@@ -249,6 +326,9 @@ SHAPES: Final[dict[str, Callable[[random.Random, int], list[Step]]]] = {
     "rejoined-empty": _rejoined_empty,
     "turns": _turns,
     "last-standing": _last_standing,
+    "missed-leadership": _missed_leadership,
+    "silent-heartbeats": _silent_heartbeats,
+    "diverging-tail": _diverging_tail,
 }
 """Faults that only do harm in a row: a seed may have one of these at most, several times, with who and how long drawn."""
 
@@ -284,14 +364,28 @@ def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = (), shape: 
 HARMS: Final = ("records-lost", "records-diverged")
 """Events that tell of harm done."""
 
+FENCED_JOINED: Final = "fenced-joined"
+"""A harm that no event tells by itself: a broker came into an ISR while the controller had it fenced, where it holds up all that is to be committed."""
+
 
 def harms(seed: int, release: Release, *, harsh: bool = False, shape: str | None = None) -> Counter[str]:
     """What harm a seed's timeline does under a release: how often each kind."""
     found: Counter[str] = Counter()
+    fenced: set[int] = set()
+    isrs: dict[tuple[str, int], tuple[int, ...]] = {}
 
     def sink(event: tuple) -> None:
-        if event[3] in HARMS:
-            found[event[3]] += 1
+        kind = event[3]
+        if kind in HARMS:
+            found[kind] += 1
+        elif kind == events.PartitionChanged.kind:
+            tp, isr = event[4:6], event[10]
+            found[FENCED_JOINED] += len(fenced.intersection(isr).difference(isrs.get(tp, isr)))
+            isrs[tp] = isr
+        elif kind == events.BrokerFenced.kind:
+            fenced.add(event[4])
+        elif kind == events.BrokerUnfenced.kind:
+            fenced.discard(event[4])
 
     play(swarm(seed, harsh=harsh, shape=shape), release, sink, Cluster.run_until)
     return found
@@ -300,9 +394,9 @@ def harms(seed: int, release: Release, *, harsh: bool = False, shape: str | None
 if __name__ == "__main__":
     for name in sys.argv[2:]:
         release = release_named(name)
-        harmful: dict[str, list[int]] = {f"{kind}{mark}": [] for kind in HARMS for mark in ("", " (harsh)")}
+        harmful: dict[str, list[int]] = {f"{kind}{mark}": [] for kind in (*HARMS, FENCED_JOINED) for mark in ("", " (harsh)")}
         for seed in range(int(sys.argv[1])):
             for harsh in (False, True):
-                for kind in harms(seed, release, harsh=harsh):
+                for kind in +harms(seed, release, harsh=harsh):
                     harmful[kind + " (harsh)" * harsh].append(seed)
         print(name, {kind: seeds[:8] for kind, seeds in harmful.items()}, flush=True)

@@ -13,7 +13,7 @@ from core.spec import ControlPlane
 from scenarios.releases import release_named
 from tests.core.properties.invariants import Broken
 from tests.core.properties.search import watched
-from tests.core.properties.swarm import HARMS, harms, swarm
+from tests.core.properties.swarm import FENCED_JOINED, HARMS, harms, swarm
 
 LOST, DIVERGED = HARMS
 
@@ -60,8 +60,10 @@ HARMED: Final[dict[str, tuple[tuple[str, ...], str, str, str | None, tuple[int, 
     "S3": (("0.11", "1.1"), "2.0", DIVERGED, "turns", (1,)),
     "S4": (("2.0",), "2.1", LOST, "zombie-follower", (15,)),
     "S4, replicas that differ": (("2.0", "2.1 without fetch-epoch-fencing"), "2.1", DIVERGED, "late-orders", (13,)),
+    "S5": (("1.1", "2.0 without truncate-on-epoch-change"), "2.0", DIVERGED, "missed-leadership", (11,)),
     "S6": (("4.1 without expand-needs-epoch-start",), "4.1", LOST, "early-join", (20,)),
     "S8": (("3.3", "4.1 without broker-epoch-in-isr"), "3.6", LOST, "rejoined-empty", (3,)),
+    "S9": (("3.3 without isr-eligibility", "4.1 without isr-eligibility"), "3.3", FENCED_JOINED, "silent-heartbeats", (2,)),
     "S10": (("4.1 without maximal-isr",), "4.1", LOST, "slow-expansion", (3,)),
     "S11": (
         ("2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1 without elr"),
@@ -70,12 +72,13 @@ HARMED: Final[dict[str, tuple[tuple[str, ...], str, str, str | None, tuple[int, 
         "last-standing",
         (4,),
     ),
+    "S12": (("4.1 without ignores-diverging-fetch",), "4.1", LOST, "diverging-tail", (27,)),
     "S13": (("4.1 without elect-from-isr",), "4.1", LOST, None, (1,)),
     "B5": (("4.1 without request-time-leo",), "4.1", LOST, None, (40,)),
 }
 """By story: the releases, or missing guards, that it goes wrong under, the first release in which it does not, the harm, the shape of the
-faults, and seeds that find it. Found with a rule alone missing: S6; S10, since before 2.7 no proposal was on its way; S13 and B5, since no
-Kafka ever did that."""
+faults, and seeds that find it. Found with a rule alone missing: S6; S9, since older profiles here have no fencing; S10, since before 2.7 no
+proposal was on its way; S12, since 2.8 here is the repaired 2.8.1; S13 and B5, since no Kafka ever did that."""
 
 
 @pytest.mark.parametrize(
