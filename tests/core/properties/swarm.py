@@ -279,6 +279,33 @@ def _missed_leadership(draw: random.Random, brokers: int) -> list[Step]:
     ]
 
 
+def _older_order(draw: random.Random, brokers: int) -> list[Step]:
+    """A follower fetches as in a former epoch and is counted; then it obeys an order older than what was committed with its help (S7)."""
+    leader, between, late = draw.sample(range(1, brokers + 1), 3)
+    lead, betw, lat = broker_address(leader), broker_address(between), broker_address(late)
+    slow = draw.choice((1, 2)) * SECOND
+    return [
+        *_well(brokers),
+        (0, acts.Set("min.insync.replicas", "2")),
+        (20 * SECOND, acts.Elect()),
+        (2 * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (SECOND, acts.Hold((CONTROLLER, lat))),
+        (0, acts.Pause(leader)),
+        (draw.randint(10, 12) * SECOND, acts.Resume(leader)),
+        (draw.randint(3, 5) * SECOND, acts.Hold((CONTROLLER, betw))),
+        (0, acts.Elect()),
+        (draw.choice((100, 1_000)) * US_PER_MS, acts.Hold((betw, lead))),
+        (0, acts.Cut((betw, CONTROLLER), one_way=True)),
+        (draw.choice((9, 12)) * SECOND, acts.Produce("t0", 10, producer="burst0")),
+        (draw.choice((700, 2_000)) * US_PER_MS, acts.Link((CONTROLLER, lat), latency=slow)),
+        (0, acts.Release((CONTROLLER, lat))),
+        (draw.choice((300, 800, 1_500)) * US_PER_MS, acts.Kill(leader)),
+        (12 * SECOND, acts.Release((CONTROLLER, betw))),
+        (0, acts.Link((CONTROLLER, lat), latency=DEFAULT_LATENCY)),
+        (5 * SECOND, acts.Heal()),
+    ]
+
+
 def _silent_heartbeats(draw: random.Random, brokers: int) -> list[Step]:
     """A follower's heartbeats do not arrive; its fetches do (S9)."""
     zombie = draw.sample(range(1, brokers + 1), 3)[1]
@@ -327,6 +354,7 @@ SHAPES: Final[dict[str, Callable[[random.Random, int], list[Step]]]] = {
     "turns": _turns,
     "last-standing": _last_standing,
     "missed-leadership": _missed_leadership,
+    "older-order": _older_order,
     "silent-heartbeats": _silent_heartbeats,
     "diverging-tail": _diverging_tail,
 }

@@ -62,6 +62,13 @@ HARMED: Final[dict[str, tuple[tuple[str, ...], str, str, str | None, tuple[int, 
     "S4, replicas that differ": (("2.0", "2.1 without fetch-epoch-fencing"), "2.1", DIVERGED, "late-orders", (13,)),
     "S5": (("1.1", "2.0 without truncate-on-epoch-change"), "2.0", DIVERGED, "missed-leadership", (11,)),
     "S6": (("4.1 without expand-needs-epoch-start",), "4.1", LOST, "early-join", (20,)),
+    "S7": (
+        ("3.3 without fetch-epoch-fencing without hw-same-epoch", "4.1 without fetch-epoch-fencing without hw-same-epoch"),
+        "4.1 without fetch-epoch-fencing",
+        LOST,
+        "older-order",
+        (3,),
+    ),
     "S8": (("3.3", "4.1 without broker-epoch-in-isr"), "3.6", LOST, "rejoined-empty", (3,)),
     "S9": (("3.3 without isr-eligibility", "4.1 without isr-eligibility"), "3.3", FENCED_JOINED, "silent-heartbeats", (2,)),
     "S10": (("4.1 without maximal-isr",), "4.1", LOST, "slow-expansion", (3,)),
@@ -77,8 +84,9 @@ HARMED: Final[dict[str, tuple[tuple[str, ...], str, str, str | None, tuple[int, 
     "B5": (("4.1 without request-time-leo",), "4.1", LOST, None, (40,)),
 }
 """By story: the releases, or missing guards, that it goes wrong under, the first release in which it does not, the harm, the shape of the
-faults, and seeds that find it. Found with a rule alone missing: S6; S9, since older profiles here have no fencing; S10, since before 2.7 no
-proposal was on its way; S12, since 2.8 here is the repaired 2.8.1; S13 and B5, since no Kafka ever did that."""
+faults, and seeds that find it. Found with a rule alone missing: S6; S7, where fencing is missing as well; S9, since older profiles here have
+no fencing; S10, since before 2.7 no proposal was on its way; S12, since 2.8 here is the repaired 2.8.1; S13 and B5, since no Kafka ever did
+that."""
 
 
 @pytest.mark.parametrize(
