@@ -62,6 +62,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
         "ISR changes through ZooKeeper, and AlterPartition",
         {
             "c5-isr-propagation": ("count isr-changes-published {} == 2", "never isr-changes-published"),
+            "c5-published-at-last": ("count isr-changes-published {} == 0", "count isr-changes-published {broker=1} == 1"),
             "s8-stale-proposal": "alter-partition-refused {broker=1",
         },
     ),
