@@ -62,15 +62,16 @@ def _begin(grid: Grid) -> None:
 
 
 @contextlib.contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started in the block never hear Ctrl-C, from their first instruction on: it is for the one who started the sweep.
+def _deaf_to_the_terminal() -> Iterator[None]:
+    """Processes started in the block never hear Ctrl-C or that the terminal was closed, from their first instruction on.
 
-    Here, a Ctrl-C that comes meanwhile is heard at the block's end.
+    Both are for the one who started the sweep and ends them; here, what comes meanwhile is heard at the block's end.
     """
-    # Its own start would unblock the signal.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
+        # It ignores Ctrl-C by itself, and its start would unblock it.
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -106,13 +107,15 @@ class Processes:
     def _run(self, grid: Grid, chunks: Iterator[Chunk], undone: list[Chunk]) -> Iterator[Finished]:
         """Results from one pool; `undone` is what it owes when it breaks."""
         under_way: dict[Future[Finished], Chunk] = {}
-        pool = ProcessPoolExecutor(self.parallel, multiprocessing.get_context("spawn"), _begin, (grid,))
+        # Its locks start a process, which keeps count of them.
+        with _deaf_to_the_terminal():
+            pool = ProcessPoolExecutor(self.parallel, multiprocessing.get_context("spawn"), _begin, (grid,))
         try:
             while True:
                 for chunk in itertools.islice(chunks, self.parallel + 1 - len(under_way)):
                     undone.append(chunk)
                     # Submitting starts a process where there are not enough.
-                    with _deaf_to_ctrl_c():
+                    with _deaf_to_the_terminal():
                         under_way[pool.submit(_do, chunk)] = chunk
                 self.pids = list(pool._processes or ())
                 if not under_way:

@@ -34,21 +34,21 @@ def processes_of(mark: str) -> list[str]:
 
 
 def stopped(tmp_path: Path, number: int, ready: Callable[[str], bool], *arguments: str) -> str:
-    """Run a command, send it a signal when what it has said on stderr is `ready`; gives back all that it said."""
+    """Run a command, signal it and all it started, as a terminal does, when what it has said on stderr is `ready`; gives back all it said."""
     scratch, said = tmp_path / "scratch", tmp_path / "stderr"
     scratch.mkdir()
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(scratch), MARK: str(tmp_path)}
     with said.open("wb") as err:
         process = subprocess.Popen(
             [sys.executable, "-m", "tui", *arguments],
-            cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err,
+            cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err, start_new_session=True,
         )  # fmt: skip
     deadline = time.monotonic() + 120
     while not ready(said.read_text()):
         assert process.poll() is None, said.read_text()
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    process.send_signal(number)
+    os.killpg(process.pid, number)
     assert process.wait(60) == 128 + number, said.read_text()
     # Python's own workers end a moment after they were told to.
     for _ in range(100):
