@@ -92,7 +92,7 @@ def build(directory: Path) -> None:
     with contextlib.chdir(directory), contextlib.redirect_stdout(sys.stderr):
         try:
             modules = mypycify(
-                ["--config-file=", *(f"core/{name}.py" for name in HOT)], opt_level="2", debug_level="0", group_name="isrlab"
+                ["--config-file=", *(f"core/{name}.py" for name in HOT)], opt_level="3", debug_level="0", group_name="isrlab"
             )
             command = Distribution({"name": "isrlab", "ext_modules": modules}).get_command_obj("build_ext")
             command.inplace = True
