@@ -65,11 +65,7 @@ Write = Callable[[str, "DataFrame"], None]
 
 def spark_settings(master: str) -> dict[str, str]:
     """Settings of a session for reports, weaker than what a user asks for."""
-    chosen = {
-        # Every expression built in Python would be looked up in the source it comes from.
-        "spark.python.sql.dataFrameDebugging.enabled": "false",
-        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    }
+    chosen = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
     if is_local(master):
         chosen |= {
             "spark.sql.adaptive.enabled": "false",

@@ -55,10 +55,12 @@ _SETTINGS: Final[dict[str, str]] = {
     "spark.app.name": "isrlab",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Every expression built in Python would be looked up in the source it comes from.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
 }
-"""In force on every master."""
+"""In force on every master; a Spark Connect server takes those of `spark.sql.` only."""
 
 _LOCAL_DIRS: Final = "SPARK_LOCAL_DIRS"
 _OUTSIDE: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOptions", "spark.sql.warehouse.dir"})

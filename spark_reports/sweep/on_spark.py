@@ -22,6 +22,12 @@ from spark_reports.sweep.runs import Chunk, Finished, as_row, from_row, run_chun
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SETTINGS: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings of a session for sweeps, weaker than what a user asks for: for the few rows that a job has, Java is not to generate code."""
+
 JOBS: Final = 2
 """Jobs under way at a time."""
 

@@ -170,9 +170,9 @@ def _workers(master: str | None, conf: Sequence[str], processes: int | None, say
         return
     with whole():
         from spark_reports.spark import read_conf, shipped, spark_session
-        from spark_reports.sweep.on_spark import OnSpark
+        from spark_reports.sweep.on_spark import SETTINGS, OnSpark
 
-    settings = read_conf(conf)
+    settings = SETTINGS | read_conf(conf)
     say("starting Spark …")
     with spark_session(master, settings, brief=True) as spark, shipped(spark, master):
         yield OnSpark(spark)

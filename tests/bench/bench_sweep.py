@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from spark_reports.spark import spark_session
 from spark_reports.sweep.grid import Grid
-from spark_reports.sweep.on_spark import OnSpark
+from spark_reports.sweep.on_spark import SETTINGS, OnSpark
 from spark_reports.sweep.reading import read_grid
 from spark_reports.sweep.rounds import sweep_runs
 from spark_reports.sweep.sweep import runs_csv
@@ -145,7 +145,7 @@ def main() -> None:
     do("pool of 2", lambda: measure(grid, runs, Processes(2)))
     if only in ("", "Spark local[2]"):
         begun, before = time.perf_counter(), tree_usage().seconds
-        with spark_session("local[2]", brief=True) as spark:
+        with spark_session("local[2]", SETTINGS, brief=True) as spark:
             workers = OnSpark(spark)
             print(f"{'Spark session':<22} {time.perf_counter() - begun:>8.1f} s wall {tree_usage().seconds - before:>8.1f} s processor")
             do("Spark local[2]", lambda: measure(grid, runs, workers))

@@ -20,6 +20,7 @@ from scenarios import catalogue
 from scenarios.eventlog import LogWriter, make_header
 from scenarios.releases import release_named
 from scenarios.runner import Run
+from spark_reports.summaries import SUMMARIES
 from spark_reports.sweep.reading import load_grid
 from spark_reports.sweep.rounds import sweep_runs
 from spark_reports.sweep.store import Store
@@ -35,14 +36,12 @@ FILES = ("runs.csv", "cells.csv", "cells.json", "sweep.html")
 RUNS = 6
 
 
+FEW_TASKS = ("--conf", "spark.sql.shuffle.partitions=1", "--conf", "spark.sql.adaptive.enabled=false")
+
+
 def quick() -> list[str]:
     """Settings for little data: few tasks, and a Java that compiles quickly rather than well."""
-    settings = {
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.executor.extraJavaOptions": quick_java(),
-    }
-    return [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    return [*FEW_TASKS, "--conf", f"spark.executor.extraJavaOptions={quick_java()}"]
 
 
 @pytest.fixture(scope="module")
@@ -82,21 +81,32 @@ def same(swept: Path, out: Path) -> bool:
     return all((swept / "alone" / name).read_bytes() == (out / name).read_bytes() for name in FILES)
 
 
-def test_report_on_a_standalone_cluster(
-    standalone: tuple[str, SparkProcesses], tmp_path: Path, summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]]
-) -> None:
-    url, _ = standalone
+@pytest.fixture(scope="module")
+def session(
+    tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]]
+) -> tuple[str, dict[str, Any]]:
+    """A session's log, and its tables as this machine's own Spark has them."""
     scenario = catalogue.load("d6-unclean-election-on")
     release = release_named(scenario.releases[-1])
-    log = tmp_path / "session.jsonl"
+    log = tmp_path_factory.mktemp("session") / "session.jsonl"
     with LogWriter(str(log), make_header(scenario.spec, release, scenario.seed, scenario.name)) as writer:
         run = Run(scenario, release, sink=writer)
         run.run()
         writer.close(run.cluster.now)
-    tables = json.loads(ended(isrlab("report", str(log), "--json", "-q", "--master", url, *quick())))["summaries"]
-    local = {name: rows for name, rows in summarise([log]).items() if name in tables}
-    assert {name: tables[name] for name in local} == json.loads(json.dumps(local))
-    assert sum(map(bool, local.values())) > 5
+    tables = summarise([log])
+    return str(log), json.loads(json.dumps({summary.name: tables[summary.name] for summary in SUMMARIES}))
+
+
+def check_report(session: tuple[str, dict[str, Any]], *where: str) -> None:
+    """The report made there has the session's tables."""
+    log, expected = session
+    tables = json.loads(ended(isrlab("report", log, "--json", "-q", *where)))["summaries"]
+    assert {name: tables[name] for name in expected} == expected
+    assert sum(map(bool, expected.values())) > 5
+
+
+def test_report_on_a_standalone_cluster(standalone: tuple[str, SparkProcesses], session: tuple[str, dict[str, Any]]) -> None:
+    check_report(session, "--master", standalone[0], *quick())
 
 
 def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str, SparkProcesses], swept: Path, tmp_path: Path) -> None:
@@ -114,8 +124,9 @@ def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str
     assert same(swept, tmp_path / "out")
 
 
-def test_a_sweep_on_spark_connect(swept: Path, tmp_path: Path) -> None:
+def test_report_and_sweep_on_spark_connect(swept: Path, session: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
     pytest.importorskip("pyspark.sql.connect.session")
     with connect_server(tmp_path / "server") as url:
+        check_report(session, "--master", url, *FEW_TASKS)
         ended(isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q"))
     assert same(swept, tmp_path / "out")
