@@ -13,8 +13,8 @@ from scenarios.play_target import PlayTarget
 from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import playing, screen_text
 from tui.palette import COLOUR
-from tui.rival import Rival
-from tui.screens.compare import paint_compare
+from tui.rival import Parted, Rival
+from tui.screens.compare import paint_compare, unseen
 from tui.session import Session
 from tui.target import Stage, set_stage
 
@@ -114,6 +114,15 @@ def test_differences_stand_first_and_are_marked() -> None:
     assert "[1] HW 10 LEO 10/8 lost 3" in row
     assert "a note" in "\n".join(text)
     assert "Every event that both have had is the same." in "\n".join(text)
+
+
+def test_of_two_events_that_read_the_same_it_is_told_what_differs() -> None:
+    one = (7, 20 * SECOND, 6, "broker-started", 2, False, 1_500_164)
+    two = (*one[:6], 1_500_324)
+    assert unseen(Parted(7, one, two)) == ["They differ in recovery, µs: 1500164 and 1500324."]
+    late = (7, 20 * SECOND + 3, *one[2:])
+    assert unseen(Parted(7, one, late)) == ["They differ in time, µs: 20000000 and 20000003."]
+    assert unseen(Parted(7, one, (*one[:4], 3, *one[5:]))) == unseen(Parted(7, one, None)) == unseen(None) == []
 
 
 def test_what_only_one_run_has_had_is_where_they_part() -> None:

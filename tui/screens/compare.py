@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 from rich.style import Style
 from textual.strip import Strip
 
+from core.journal.events import KINDS
 from core.release import RELEASES
 from core.units import format_clock
 from core.view import BrokerState, ClusterView, PartitionView
@@ -66,6 +67,18 @@ def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], pa
     return row
 
 
+def unseen(parted: Parted | None) -> list[str]:
+    """What differs of two events that read the same, such as a microsecond."""
+    if parted is None or parted.here is None or parted.there is None:
+        return []
+    one, two = parted.here, parted.there
+    if one[3] != two[3] or format_clock(one[1]) != format_clock(two[1]) or sentence(one) != sentence(two):
+        return []
+    names = ("time, µs", *(name.replace("_us", ", µs").replace("_", "-") for name in KINDS[one[3]].columns))
+    values = zip(names, (one[1], *one[4:]), (two[1], *two[4:]), strict=True)
+    return ["They differ in " + "; ".join(f"{name}: {here} and {there}" for name, here, there in values if here != there) + "."]
+
+
 def paint_compare(
     here: ClusterView, there: ClusterView, names: tuple[str, str], parted: Parted | None, notes: Sequence[str], paint: Palette, size: tuple[int, int], top: int
 ) -> tuple[list[Strip], int]:  # fmt: skip
@@ -107,7 +120,7 @@ def paint_compare(
         for number, line in enumerate(wrap(words, max(10, width - 18))):
             row = Row().add(f" {clip(name, 14):<15} " if number == 0 else " " * 17, paint.strong)
             below.append(row.join(coloured(line, paint, paint.muted if event is None else paint.text)).strip(width))
-    for words in notes:
+    for words in (*unseen(parted), *notes):
         for line in wrap(words, width - 2):
             below.append(Row().add(f" {line}", paint.muted).strip(width))
     below = below[: max(3, height // 2)]
