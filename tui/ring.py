@@ -13,13 +13,13 @@ from collections import deque
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
 from core.acts import ACTS
 from core.journal.events import DETAIL, KINDS, NORMAL, NOTABLE, EventTuple, explain
-from core.units import SECOND
+from core.units import SECOND, format_duration
 
 LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
 """How notable each kind is."""
@@ -203,7 +203,21 @@ def sentence(event: EventTuple) -> str:
 
 _BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": "", "create-topic": ""}
 
+_DURATIONS: Final = frozenset({"delay", "every", "jitter", "latency", "since", "skew"})
+"""Fields of acts that are µs."""
+
 _SAID_THOUGH_USUAL: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
+
+
+def _with_unit(name: str, value: Any) -> str:
+    """A field of an act with its unit: `latency 200ms`, `loss 10%`, `rate 200/s`."""
+    if name in _DURATIONS and isinstance(value, int):
+        return f"{name} {format_duration(value)}"
+    if name.endswith("-ppm") and isinstance(value, int):
+        return f"{name.removesuffix('-ppm')} {value / 10_000:g}%"
+    if name == "rate":
+        return f"{name} {value:,}/s"
+    return f"{name.replace('_', ' ')} {value if value is not True else ''}".strip()
 
 
 def act_in_words(word: str, args: str) -> str:
@@ -239,5 +253,5 @@ def act_in_words(word: str, args: str) -> str:
     if "partition" in fields:
         partition = fields.pop("partition")
         said.append(f"partition {'-'.join(map(str, partition)) if isinstance(partition, list) else partition}")
-    rest = ", ".join(f"{name.replace('_', ' ')} {value if value is not True else ''}".strip() for name, value in fields.items())
+    rest = ", ".join(_with_unit(name, value) for name, value in fields.items())
     return " ".join(said) + (f" ({rest})" if rest else "")

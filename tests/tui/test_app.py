@@ -96,7 +96,7 @@ async def test_a_key_does_its_act(keys: list[str], act: str) -> None:
         (["i", "h"], "heal"),
         (["u", "u"], "set unclean.leader.election.enable = false"),
         (["l", "0"], "stop-load load"),
-        (["l", "4"], "load on orders (rate 1000)"),
+        (["l", "4"], "load on orders (rate 1,000/s)"),
     ],
 )
 async def test_and_its_opposite(keys: list[str], act: str) -> None:

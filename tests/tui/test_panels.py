@@ -119,6 +119,8 @@ def test_acts_are_told_in_words() -> None:
         sentence((1, 0, 0, "act", "produce", '{"topic": "orders", "records": 1, "partition": 0}'))
         == "produce 1 record to orders partition 0"
     )
+    slow = '{"between": ["b1", "b2"], "latency": 200000, "jitter": 20000, "loss-ppm": 100000}'
+    assert sentence((1, 0, 0, "act", "link", slow)) == "link b1 and b2 (latency 200ms, jitter 20ms, loss 10%)"
 
 
 def fenced(seq: int) -> tuple:  # type: ignore[type-arg]
