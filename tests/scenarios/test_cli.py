@@ -189,11 +189,13 @@ def test_a_signal_leaves_a_whole_log(number: signal.Signals, code: int, tmp_path
     script.write_text(ENDLESS)
     # A test run in the background may have inherited an ignored SIGINT; at a terminal it is not ignored.
     process = isrlab("run", str(script), "--log", str(log), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and (not log.exists() or log.stat().st_size < 10_000):
+    deadline = time.monotonic() + 60
+    while not log.exists() or log.stat().st_size < 10_000:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == code, err
     assert err == ""
     reader = LogReader(log)

@@ -50,7 +50,13 @@ class Terminal:
         self.output += got
         return got
 
-    def read_until(self, text: str, seconds: float = 20.0) -> bytes:
+    def read_until_still(self, seconds: float) -> None:
+        """Until nothing has been written for so many seconds."""
+        end = time.monotonic() + 60
+        while self.read(seconds):
+            assert time.monotonic() < end, "it writes and writes"
+
+    def read_until(self, text: str, seconds: float = 60.0) -> bytes:
         """What is written until a text appears."""
         end = time.monotonic() + seconds
         start = len(self.output)
@@ -64,7 +70,7 @@ class Terminal:
 
     def wait(self) -> int:
         """The exit code; what is still written is read, so that the process is not held up."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while self.process.poll() is None:
             assert time.monotonic() < end, "it does not end"
             self.read(0.1)
@@ -91,9 +97,10 @@ def test_paused_it_writes_nothing(terminals: list[Terminal]) -> None:
     terminal = Terminal()
     terminals.append(terminal)
     terminal.read_until("Partitions")
-    assert terminal.read(1.0), "while it plays the screen moves"
+    terminal.read_until("00:01")  # while it plays the screen moves
     terminal.press(" ")
-    terminal.read(1.5)
+    terminal.read_until("paused")
+    terminal.read_until_still(1.0)
     assert terminal.read(2.0) == b""
     terminal.press("q")
     assert terminal.wait() == 0
@@ -108,7 +115,7 @@ def test_however_it_ends_log_and_terminal_are_sane(
     terminals.append(terminal)
     terminal.read_until("Partitions")
     terminal.press("k")
-    terminal.read(0.7)
+    terminal.read_until("kill b")
     if isinstance(ending, str):
         terminal.press(ending)
     else:
@@ -172,7 +179,7 @@ def test_ascii_writes_ascii_only(terminals: list[Terminal]) -> None:
     terminal.press("?")
     terminal.read_until("Keys")
     terminal.press("\x1b")
-    terminal.read(0.5)
+    terminal.read_until("Partitions")
     terminal.press("q")
     assert terminal.wait() == 0
     assert terminal.output.isascii()

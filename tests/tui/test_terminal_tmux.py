@@ -51,7 +51,7 @@ class Tmux:
 
     def until(self, *texts: str, gone: str | None = None) -> str:
         """The screen, once all those texts stand on it and that other one does not, twice: tmux shows a frame half drawn, too."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         matched = False
         while True:
             screen = self.screen()
