@@ -105,6 +105,15 @@ class Playground(App[int]):
         self.set_keymap(display.keymap.for_textual())
         self.use_palette(display.palette_for(self.console))
 
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's choice, and for a terminal one that outlasts it."""
+        found = super().get_driver_class()
+        if found.__name__ != "LinuxDriver":
+            return found
+        from tui.terminal_driver import TerminalDriver
+
+        return TerminalDriver
+
     def _open_board(self, mode: str) -> None:
         """The main screen for the stage, as the only one of a mode of its own."""
 
@@ -185,6 +194,7 @@ class Playground(App[int]):
         """The terminal is taken: from here on it can be left."""
         if self.leaving is not None:
             self.leaving.told_to(functools.partial(self._leave_soon, asyncio.get_running_loop()))
+        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.set_timer(SETTLE_SECONDS, self._settle)
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:

@@ -261,9 +261,8 @@ class Consumer(Client):
             self._back_off(number)
             return
         old = self.positions[number]
-        self._read_epochs.pop(
-            number, None
-        )  # where it was reset to there is nothing to validate (`OffsetFetcherUtils#resetPositionIfNeeded`)
+        # Where it was reset to there is nothing to validate (`OffsetFetcherUtils#resetPositionIfNeeded`).
+        self._read_epochs.pop(number, None)
         if by_time and response.found != NO_OFFSET:
             self.positions[number] = response.found
         else:
