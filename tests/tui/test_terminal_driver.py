@@ -14,6 +14,7 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,23 @@ class Owned:
                 self.written += os.read(self.master, 65536)
         self.written = self.written.partition(text)[2]
 
+    def close(self) -> None:
+        """The terminal closes, if it has not, and what is still there is killed."""
+        if self.master >= 0:
+            os.close(self.master)
+            self.master = -1
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture
+def opened() -> Iterator[list[Owned]]:
+    opened: list[Owned] = []
+    yield opened
+    for owned in opened:
+        owned.close()
+
 
 def ended_well(log: Path) -> None:
     problems: list[str] = []
@@ -93,21 +111,24 @@ def ended_well(log: Path) -> None:
 
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["hears", "deaf"])
-def test_a_closed_terminal_ends_it_and_keeps_the_log(tmp_path: Path, deaf: bool) -> None:
+def test_a_closed_terminal_ends_it_and_keeps_the_log(opened: list[Owned], tmp_path: Path, deaf: bool) -> None:
     """Also where SIGHUP is ignored (`nohup`): there is nobody left to play for."""
     log = tmp_path / "session.jsonl"
     owned = Owned(log, deaf=deaf)
+    opened.append(owned)
     owned.read_until(b"Partitions")
     for _ in range(50):
         owned.read_until(b"\x1b[")
     os.close(owned.master)
+    owned.master = -1
     assert owned.process.wait(60) == 128 + signal.SIGHUP
     ended_well(log)
 
 
-def test_continued_without_having_been_told_to_stop_it_reads_keys_once(tmp_path: Path) -> None:
+def test_continued_without_having_been_told_to_stop_it_reads_keys_once(opened: list[Owned], tmp_path: Path) -> None:
     log = tmp_path / "session.jsonl"
     owned = Owned(log)
+    opened.append(owned)
     owned.read_until(b"Partitions")
     for _ in range(3):
         owned.process.send_signal(signal.SIGSTOP)
@@ -122,5 +143,4 @@ def test_continued_without_having_been_told_to_stop_it_reads_keys_once(tmp_path:
     drain.start()
     assert owned.process.wait(60) == 0
     drain.join()
-    os.close(owned.master)
     ended_well(log)
