@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -56,9 +58,17 @@ _grid: Grid | None = None
 
 
 def _begin(grid: Grid) -> None:
-    """A process of the pool starts."""
+    """A process of the pool starts; it ends with the one that started it, also when that is killed."""
     global _grid
     _grid = grid
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -228,7 +229,9 @@ def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capf
     assert same(alone, tmp_path)
 
 
-def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+@pytest.fixture
+def under_way(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A sweep on two processes that has finished something, and leads a session of its own."""
     (tmp_path / "g.yaml").write_text(TEXT)
     process = subprocess.Popen(
         [sys.executable, "-m", "tui", "sweep", "g.yaml", "--runs", "500", "--processes", "2", "-o", "out"],
@@ -236,16 +239,43 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
         # Tests in the background ignore it, and so would what they start.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not list((tmp_path / "out").glob("chunks/*.jsonl")):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
+    try:
+        deadline = time.monotonic() + 60
+        while not list((tmp_path / "out").glob("chunks/*.jsonl")):
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def test_ctrl_c_keeps_what_is_finished(under_way: subprocess.Popen[str]) -> None:
+    os.killpg(under_way.pid, signal.SIGINT)
+    _, told = under_way.communicate(timeout=60)
+    assert under_way.returncode == 130
     assert "finished runs are kept in out" in told
     assert "Traceback" not in told
+
+
+def is_anybody_in(group: int) -> bool:
+    """Whether a process group has a process."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_workers_end_with_a_sweep_that_is_killed(under_way: subprocess.Popen[str]) -> None:
+    under_way.kill()
+    under_way.wait(60)
+    deadline = time.monotonic() + 60
+    while is_anybody_in(under_way.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_run_that_breaks_the_core_is_named(
