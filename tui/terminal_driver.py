@@ -7,6 +7,7 @@ It takes of Textual's private names `_file`, `_sigcont_application` and `_must_s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -44,7 +45,15 @@ class LastingFile:
             do(*arguments)
         except (OSError, ValueError):  # ValueError: it was closed
             gone, self._gone = self._gone, None
+            self._lead_nowhere()
             gone()
+
+    def _lead_nowhere(self) -> None:
+        """What the file still holds can be flushed: Python does that at its end, and where it fails that is the exit code (120)."""
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._file.fileno())
+            os.close(nowhere)
 
 
 class TerminalDriver(LinuxDriver):

@@ -55,6 +55,20 @@ def test_a_file_that_breaks_takes_what_is_written_and_says_so_once() -> None:
     assert told == ["gone", "closed"]
 
 
+def test_what_a_terminal_has_not_taken_is_flushed_nowhere() -> None:
+    """Or else Python's end would fail, and make its exit code 120."""
+    master, slave = pty.openpty()
+    told: list[str] = []
+    with open(slave, "w") as file:
+        lasting = LastingFile(file, lambda: told.append("gone"))
+        lasting.write("a")
+        os.close(master)
+        lasting.flush()
+        assert told == ["gone"]
+        file.write("b")
+        file.flush()
+
+
 class Owned:
     """A playground that owns its terminal, as under a shell; what it writes is read and thrown away."""
 
