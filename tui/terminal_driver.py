@@ -2,7 +2,8 @@
 
 A terminal that is closed tells its processes so (SIGHUP) and continues them (SIGCONT). Textual would then take the terminal a second time, with a
 second thread that reads keys and another that writes; the one that writes dies of the first write, and the end waits for it for ever.
-It takes of Textual's private names `_file`, `_sigcont_application` and `_must_signal_resume` (`tests/tui/test_terminal_driver.py`).
+It takes of Textual's private names `_app`, `_file`, `_auto_restart`, `_sigcont_application` and `_must_signal_resume`; tests/tui/test_terminal_driver.py
+notices when they change.
 """
 
 from __future__ import annotations

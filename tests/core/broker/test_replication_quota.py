@@ -31,7 +31,9 @@ def test_the_rate_is_that_of_the_last_eleven_seconds() -> None:
 @pytest.mark.parametrize("text", ["*", " * ", "", " ", "0:10", "0:10,1:20", "100:0,100:1,100:2", "0:1, 0:2"])
 def test_lists_of_replicas_that_kafka_takes(text: str) -> None:
     """`LogConfigTest#shouldValidateThrottledReplicasConfig`."""
-    Settings(RELEASES["4.1"]).set("leader.replication.throttled.replicas", text, topic="t")
+    settings, name = Settings(RELEASES["4.1"]), "leader.replication.throttled.replicas"
+    settings.set(name, text, topic="t")
+    assert settings.get(name, topic="t") == text.replace(" ", "")
 
 
 @pytest.mark.parametrize("text", ["100", "100:0,10", "100:0,10:", "100:0,10:   ", ":1", "a:b", "*,0:1", "none", "0:1;0:2", "0:1:2", "-1:2"])

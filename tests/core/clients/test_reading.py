@@ -222,6 +222,17 @@ def test_a_follower_s_errors_send_back_or_wait(error: str, goes_back: bool) -> N
     assert [len(bench.sent(ConsumerFetchRequest, node)) for node in ("b1", "b2")] == ([1, 0] if goes_back else [0, 1])
 
 
+def validating() -> tuple[ConsumerBench, EpochsRequest]:
+    """A consumer that has read 20 records of epoch 2, and asks whether they still are what they were."""
+    bench = ConsumerBench("earliest")
+    bench.consumer.validates = True
+    bench.fetches()
+    part = FetchedPartition(TP, errors.NONE, 0, (Stretch(0, 20, Term(2, 1), 2_000),), 20, 0, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
+    asked = bench.one_sent(EpochsRequest, "b1")
+    return bench, asked
+
+
 @pytest.mark.parametrize(
     ("epoch", "end", "position"),
     [
@@ -233,12 +244,7 @@ def test_a_follower_s_errors_send_back_or_wait(error: str, goes_back: bool) -> N
 )
 def test_kip_320_only_an_end_below_the_position_tells_of_a_truncation(epoch: int, end: int, position: int) -> None:
     """`SubscriptionState#maybeCompleteValidation` compares offsets, not epochs."""
-    bench = ConsumerBench("earliest")
-    bench.consumer.validates = True
-    bench.fetches()
-    part = FetchedPartition(TP, errors.NONE, 0, (Stretch(0, 20, Term(2, 1), 2_000),), 20, 0, -1, -1, 0)
-    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
-    asked = bench.one_sent(EpochsRequest, "b1")
+    bench, asked = validating()
     assert asked.partitions == ((TP, 3, 2),)
     bench.consumer.handle(EpochsResponse(asked.correlation, 0, ((TP, errors.NONE, epoch, end),)), "b1")
     assert bench.fetches() == (position, 3)
@@ -247,12 +253,7 @@ def test_kip_320_only_an_end_below_the_position_tells_of_a_truncation(epoch: int
 
 @pytest.mark.parametrize(("epoch", "end"), [(-1, -1), (-1, 25), (2, -1)])
 def test_kip_320_an_answer_without_epoch_or_end_resets(epoch: int, end: int) -> None:
-    bench = ConsumerBench("earliest")
-    bench.consumer.validates = True
-    bench.fetches()
-    part = FetchedPartition(TP, errors.NONE, 0, (Stretch(0, 20, Term(2, 1), 2_000),), 20, 0, -1, -1, 0)
-    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
-    asked = bench.one_sent(EpochsRequest, "b1")
+    bench, asked = validating()
     bench.consumer.handle(EpochsResponse(asked.correlation, 0, ((TP, errors.NONE, epoch, end),)), "b1")
     bench.offsets(errors.NONE, 4, 9)
     assert bench.fetches() == (4, 3)
