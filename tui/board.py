@@ -39,9 +39,10 @@ from tui.panels.inspector import Inspector
 from tui.panels.lines import Lines, gathered
 from tui.panels.minimal import Minimal
 from tui.panels.scenario import ScenarioPanel
+from tui.panels.tabs import Tabs
 from tui.panels.timeline import HEADED, Timeline
 from tui.screen import MainScreen
-from tui.screens.page import PagePanel
+from tui.screens.page import OVERVIEW, PagePanel
 from tui.selecting import Selecting
 from tui.situation import Situation
 from tui.target import Stage
@@ -113,6 +114,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         """Every panel; `arrange` says which of them stand where."""
         paint = self.paint
         self.header = Header(paint, id="header")
+        self.tabs = Tabs(paint, id="tabs")
         self.brokers = Brokers(paint, id="brokers")
         self.grid = Grid(paint, id="grid")
         self.events = EventLog(paint, self.session.rings.of(NOTABLE), id="events")
@@ -125,8 +127,8 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self.page_panel = PagePanel(paint, id="page")
         self.footer = Footer(paint, id="footer")
         self._panels = (
-            self.header, self.brokers, self.grid, self.events, self.inspector, self.expected, self.account, self.timeline, self.minimal,
-            self.page_panel, self.footer,
+            self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.account, self.timeline,
+            self.minimal, self.page_panel, self.footer,
         )  # fmt: skip
         yield from self._panels
 
@@ -187,9 +189,10 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self.account.headline = layout.account_headline
         with self.app.batch_update():
             places: tuple[tuple[Lines, Region | None], ...] = (
-                (self.header, layout.header), (self.brokers, layout.brokers), (self.grid, layout.grid), (self.events, layout.events),
-                (self.inspector, layout.inspector), (self.expected, layout.scenario), (self.account, layout.account),
-                (self.timeline, layout.timeline), (self.page_panel, layout.page), (self.minimal, layout.minimal), (self.footer, layout.footer),
+                (self.header, layout.header), (self.tabs, layout.tabs), (self.brokers, layout.brokers), (self.grid, layout.grid),
+                (self.events, layout.events), (self.inspector, layout.inspector), (self.expected, layout.scenario),
+                (self.account, layout.account), (self.timeline, layout.timeline), (self.page_panel, layout.page),
+                (self.minimal, layout.minimal), (self.footer, layout.footer),
             )  # fmt: skip
             for panel, region in places:
                 panel.place(region)
@@ -337,9 +340,10 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             ring = session.rings.of(NOTABLE)
             self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, self._broker)
             return
+        self.tabs.update(TABS, OVERVIEW if self.page is None else f"screen-{self.page.name}")
         if self.page is not None:
             if not self.page.calm or self.page.unfinished or self._is_due(0):
-                self.page_panel.update(self.page, TABS)
+                self.page_panel.update(self.page)
             return
         self.brokers.update(view, selected=self._broker, note=self._settings_note(), heartbeats=self.pace is not Pace.BY_HAND)
         self.grid.update(

@@ -21,6 +21,9 @@ LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 20
 """Below this the minimal view is shown."""
 
+COMPACT: Final = 2
+"""Lines of an inspector whose first line is its headline."""
+
 
 class SizeClass(enum.StrEnum):
     """How much room there is."""
@@ -38,6 +41,7 @@ class Layout(SpelledOut):
     size: SizeClass
     header: Region
     footer: Region
+    tabs: Region | None = None
     minimal: Region | None = None
     brokers: Region | None = None
     grid: Region | None = None
@@ -54,7 +58,7 @@ class Layout(SpelledOut):
 
     def with_page(self, width: int, height: int) -> Layout:
         """The same screen while a page stands in place of the panels."""
-        return Layout(self.size, self.header, self.footer, page=Region(0, 1, width, max(0, height - 2)))
+        return Layout(self.size, self.header, self.footer, self.tabs, page=Region(0, 2, width, max(0, height - 3)))
 
 
 def size_class(width: int, height: int) -> SizeClass:
@@ -80,13 +84,14 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     footer = Region(0, max(0, height - 1), width, 1 if height > 1 else 0)
     if size is SizeClass.MINIMAL:
         return Layout(size, header, footer, minimal=Region(0, 1, width, max(0, height - 2)))
+    tabs = Region(0, 1, width, 1)
     strip = timeline_height(height)
     timeline = Region(0, height - 1 - strip, width, strip)
     height -= strip
     if size is SizeClass.WIDE:
-        return attrs.evolve(_wide(width, height, header, footer, brokers, partitions, replicas, scenario), timeline=timeline)
+        return attrs.evolve(_wide(width, height, header, footer, brokers, partitions, replicas, scenario), tabs=tabs, timeline=timeline)
     cards = size is SizeClass.MEDIUM
-    y = 1
+    y = 2
     broker_rows = broker_panel.height_for(brokers, width, cards)
     broker_region = Region(0, y, width, broker_rows)
     y += broker_rows
@@ -94,9 +99,9 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     account = Region(0, height - 1 - account_rows, width, account_rows)
     room = account.y - y
     if cards:
-        least_detail, most_detail, least_events, most_grid = 4, 7 + replicas, 6 if room > 22 else 5, room * 11 // 20
+        least_detail, most_detail, least_events, most_grid = 3, 7 + replicas, 6 if room > 22 else 5, max(11, room * 11 // 20)
     else:
-        least_detail = most_detail = 5 if scenario else 3
+        least_detail = most_detail = 5 if scenario else COMPACT
         least_events, most_grid = 4, room
     grid_rows = max(3, min(2 + partitions, max(5, min(most_grid, room - least_detail - least_events))))
     detail = max(least_detail, min(most_detail, room - grid_rows - least_events))
@@ -112,7 +117,7 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
         right = width * 9 // 20
         inspector, expected = Region(0, y, width - right - 1, below.height), Region(width - right, y, right, below.height)
     return Layout(
-        size, header, footer, None, broker_region, grid, events, inspector, expected, account, timeline, cards=cards, account_headline=cards, shared=shared
+        size, header, footer, tabs, None, broker_region, grid, events, inspector, expected, account, timeline, cards=cards, account_headline=cards, shared=shared
     )  # fmt: skip
 
 
@@ -121,25 +126,25 @@ def _wide(width: int, height: int, header: Region, footer: Region, brokers: int,
     left = width - side - 1
     bottom = height - 1
     broker_rows = broker_panel.height_for(brokers, left, True)
-    y = 1 + broker_rows
+    y = 2 + broker_rows
     room = bottom - y
     grid_rows = max(3, min(2 + partitions, room * 11 // 20))
     grid = Region(0, y, left, grid_rows)
     events = Region(0, y + grid_rows, left, room - grid_rows)
     x = left + 1
-    tall = bottom - 1
+    tall = bottom - 2
     account_rows = 6
     expected = None
     if scenario:
         inspector_rows = min(max(10, 8 + replicas), tall // 3)
         scenario_rows = tall - account_rows - inspector_rows
-        expected = Region(x, 1, side, scenario_rows)
-        y = 1 + scenario_rows
+        expected = Region(x, 2, side, scenario_rows)
+        y = 2 + scenario_rows
     else:
-        inspector_rows, y = tall - account_rows, 1
+        inspector_rows, y = tall - account_rows, 2
     inspector = Region(x, y, side, inspector_rows)
     account = Region(x, y + inspector_rows, side, account_rows)
     return Layout(
-        SizeClass.WIDE, header, footer, None, Region(0, 1, left, broker_rows), grid, events, inspector, expected, account,
+        SizeClass.WIDE, header, footer, None, None, Region(0, 2, left, broker_rows), grid, events, inspector, expected, account,
         cards=True, account_headline=True,
     )  # fmt: skip

@@ -8,8 +8,9 @@ from core.errors import KafkaError
 from core.journal.events import DETAIL, NORMAL, NOTABLE
 from scenarios.play_target import PlayTarget
 from tui.layout import SizeClass
+from tui.panels.tabs import Tab, Tabs
 from tui.screen import MainScreen
-from tui.screens.page import OVERVIEW, Page, PagePanel, Tab
+from tui.screens.page import OVERVIEW, Page, PagePanel
 
 PAGES: Final = (
     ("partition", "Partition", "Partition"),
@@ -20,13 +21,13 @@ PAGES: Final = (
     ("scenarios", "Scenarios", "Library"),
     ("compare", "Compare", "Compare"),
 )
-"""Every page, in the order of the keys from 2 on: its name, one word for the line of tabs, and a shorter one where there is little room."""
+"""Every page, in the order of the keys from 2 on: its name, one word for the line of screens, and a shorter one where there is little room."""
 
 TABS: Final[tuple[Tab, ...]] = (
     ("1", "Overview", "Overview", OVERVIEW),
     *((str(number), label, brief, f"screen-{name}") for number, (name, label, brief) in enumerate(PAGES, start=2)),
 )
-"""The line of tabs."""
+"""The line of screens."""
 
 
 def page_type(name: str) -> type[Page]:
@@ -132,8 +133,8 @@ class Paging(MainScreen):
         else:
             self.show_now()
 
-    def on_page_panel_chosen(self, message: PagePanel.Chosen) -> None:
-        """A tab was clicked."""
+    def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
+        """A screen was clicked in the line of screens."""
         if message.action == OVERVIEW:
             self.leave_page()
         else:

@@ -201,6 +201,15 @@ def rule(title: str, right: str, width: int, title_style: Style, line_style: Sty
     return row.strip(width)
 
 
+def headline(line: Strip, style: Style) -> Strip:
+    """A line of text as a headline: a thin line fills what is blank at its end."""
+    text = line.text.rstrip()
+    used = cell_len(text) + 1
+    if used + 2 > line.cell_length:
+        return line
+    return Line([*line.crop(0, used), Segment("─" * (line.cell_length - used), style)], line.cell_length)
+
+
 def thousands(number: int) -> str:
     """`1,234,567`."""
     return f"{number:,}"

@@ -35,7 +35,7 @@ class Selecting(MainScreen):
         self.show_now()
 
     def _move_broker(self, by: int) -> None:
-        ids = [b.id for b in self.view.brokers]
+        ids = self.brokers.order or [b.id for b in self.view.brokers]
         if ids:
             at = ids.index(self._broker) if self._broker in ids else 0
             self._broker = ids[(at + by) % len(ids)]

@@ -408,7 +408,7 @@ async def test_a_click_selects_the_broker_that_stands_there_when_the_first_have_
     async with playing(PlayTarget(None, spec, CURRENT, title="thirty"), size=(80, 24)) as (app, board, pilot):
         await pilot.press("left")
         assert board.chosen_broker == 30
-        first = screen_text(app).splitlines()[2].split()
+        first = screen_text(app).splitlines()[3].split()
         await pilot.click("#brokers", offset=(4, 1))
         assert first[1] == f"b{board.chosen_broker}" != "b1"
 

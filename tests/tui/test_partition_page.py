@@ -17,7 +17,7 @@ from scenarios import catalogue
 from scenarios.runner import Run
 from tests.tui.test_app import playing, screen_text
 from tui.palette import COLOUR
-from tui.screens.page import paint_tabs
+from tui.panels.tabs import paint_tabs
 from tui.screens.partition import paint_partition_page, why_here
 
 TP = TopicPartition("orders", 0)
@@ -217,5 +217,5 @@ async def test_the_page_opens_moves_and_closes(size: tuple[int, int]) -> None:
 async def test_a_tab_is_clicked() -> None:
     async with playing() as (_app, board, pilot):
         await pilot.press("2")
-        await pilot.click("#page", offset=(3, 0))
+        await pilot.click("#tabs", offset=(3, 0))
         assert board.page is None

@@ -15,7 +15,7 @@ from core.units import format_duration
 from core.view import BrokerState, BrokerView, ClusterView
 from tui.palette import Palette
 from tui.panels.lines import RIGHT, Lines
-from tui.panels.states import broker_state, registration, short_state
+from tui.panels.states import DOWN, OUT, broker_state, registration, short_state
 from tui.rows import Row, blank, clip, rule
 
 CARD: Final = 25
@@ -73,6 +73,37 @@ def voter_words(view: ClusterView) -> list[str]:
     return [f"{voter.name}{'★' if voter.active else marks.get(voter.role, '○')}" for voter in view.voters]
 
 
+def is_up(broker: BrokerView) -> bool:
+    """Whether its process runs and the controller takes it for alive."""
+    return broker.state is BrokerState.RUNNING and not broker.fenced
+
+
+def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[BrokerView]:
+    """The brokers as the panel lists them: by id, but where they do not all fit those that are not up come first."""
+    count = len(view.brokers)
+    if cards and height >= 4 and card_width(count, width) or count <= max(1, width // CHIP) * (height - 1):
+        return list(view.brokers)
+    return sorted(view.brokers, key=is_up)
+
+
+def not_up(view: ClusterView, room: int) -> str:
+    """The brokers that are not up, by what they are: `✕ b2 b55 stopped · ‖ b7 paused`; as many as there is room for."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for broker in view.brokers:
+        if not is_up(broker):
+            glyph = DOWN if broker.state is BrokerState.STOPPED else "‖" if broker.state is BrokerState.PAUSED else OUT
+            groups.setdefault((glyph, short_state(broker)), []).append(f"b{broker.id}")
+    for most in (12, 6, 3, 1, 0):
+        said = [
+            f"{glyph} {' '.join(names[:most])}{f' +{len(names) - most}' if 0 < most < len(names) else '' if most else len(names)} {word}"
+            for (glyph, word), names in groups.items()
+        ]
+        words = " · ".join(said)
+        if len(words) <= room:
+            break
+    return words if groups else ""
+
+
 def paint_brokers(
     view: ClusterView,
     paint: Palette,
@@ -86,21 +117,31 @@ def paint_brokers(
 ) -> list[Strip]:
     """The panel's lines."""
     width, height = size
-    up = sum(1 for b in view.brokers if b.state is BrokerState.RUNNING and not b.fenced)
+    up = sum(map(is_up, view.brokers))
     title = f"Brokers {up} of {len(view.brokers)} up"
     each = card_width(len(view.brokers), width) if cards and height >= 4 else 0
+    order = listed(view, width, height, cards)
+    shown, notes = "", [note]
     if not each:
-        _, first, end = _chips_shown([b.id for b in view.brokers], width, height - 1, selected)
-        if first or end < len(view.brokers):
-            title += f", {first + 1}–{min(end, len(view.brokers))} shown"
-        if end <= len(view.brokers):  # no room for the controller's chip
+        _, first, end = _chips_shown([b.id for b in order], width, height - 1, selected)
+        if first or end < len(order):
+            shown = f", {first + 1}–{min(end, len(order))} shown"
+        if end <= len(order):  # no room for the controller's chip
             name, glyph, word, _ = controller_words(view, paint)
-            note = f"{name} {glyph} {word} · {note}"
-    lines = [rule(title, note, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
+            notes = [f"{name} {glyph} {word} · {note}", *(notes if view.controller and view.majority else [])]
+    note = notes[0]
+    if up < len(view.brokers):
+        for note, where in ((note, where) for note in notes for where in (shown, "")):
+            room = width - len(title) - len(where) - len(note) - 9
+            down = not_up(view, room)
+            if len(down) <= room:
+                shown = f" · {down}{where}"
+                break
+    lines = [rule(title + shown, note, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
     if each:
         lines += _cards(view, paint, width, each, selected, focused, heartbeats)
     else:
-        lines += _chips(view, paint, width, height - 1, selected, focused)
+        lines += _chips(view, order, paint, width, height - 1, selected, focused)
     while len(lines) < height:
         lines.append(blank(width))
     return lines[:height]
@@ -175,13 +216,15 @@ def _chips_shown(brokers: Sequence[int], width: int, height: int, selected: int 
     return per_line, first, min(first + room, count + 1)
 
 
-def _chips(view: ClusterView, paint: Palette, width: int, height: int, selected: int | None, focused: bool) -> list[Strip]:
-    per_line, first, end = _chips_shown([b.id for b in view.brokers], width, height, selected)
+def _chips(
+    view: ClusterView, order: Sequence[BrokerView], paint: Palette, width: int, height: int, selected: int | None, focused: bool
+) -> list[Strip]:
+    per_line, first, end = _chips_shown([b.id for b in order], width, height, selected)
     each = width // per_line
     lines = []
     cut_nodes = {node for link in view.cut_links for node in link}
     cells: list[tuple[Row, bool]] = [
-        (_chip(b, paint, b.id == selected, each, broker_address(b.id) in cut_nodes), b.id == selected) for b in view.brokers[first:end]
+        (_chip(b, paint, b.id == selected, each, broker_address(b.id) in cut_nodes), b.id == selected) for b in order[first:end]
     ]
     if end > len(view.brokers):
         cut = len(view.cut_links)
@@ -230,8 +273,8 @@ class Brokers(Lines, can_focus=True):
 
     def update(self, view: ClusterView, *, selected: int | None, note: str = "", heartbeats: bool = True) -> None:
         """Show a new state."""
-        self._ids, self._selected = [broker.id for broker in view.brokers], selected
         size, focused = (self.box.width, self.box.height), self.has_focus
+        self._ids, self._selected = [broker.id for broker in listed(view, *size, self.cards)], selected
         painted = (size, id(self.paint), selected, focused, self.cards, note, heartbeats, _shown(view))
         if painted == self._painted:
             return
@@ -239,6 +282,11 @@ class Brokers(Lines, can_focus=True):
         self.show(
             paint_brokers(view, self.paint, size, selected=selected, focused=focused, cards=self.cards, note=note, heartbeats=heartbeats)
         )
+
+    @property
+    def order(self) -> Sequence[int]:
+        """The brokers' ids in the order in which they are listed."""
+        return self._ids
 
     def on_click(self, event: events.Click) -> None:
         """Select the broker under the mouse."""

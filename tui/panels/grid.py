@@ -27,6 +27,9 @@ from tui.rows import Part, Row, blank, clip, clip_name, fit, rule
 LEAST_CELL: Final = 15
 """Columns a replica needs for its marks, a bar and a number."""
 
+LEAST_BAR: Final = 4
+"""Cells of a bar that high watermarks leave room for."""
+
 WIDEST_BAR: Final = 40
 """Cells beyond which a bar says no more."""
 
@@ -58,6 +61,15 @@ class Columns(SpelledOut):
         """Where the replica columns start."""
         return 2 + self.name + self.status + self.leader + self.epochs + self.isr
 
+    @property
+    def offsets(self) -> str:
+        """What stands above a replica's numbers."""
+        return "HW".rjust(self.digits) + "/LEO" if self.both else "LEO"
+
+    def numbers_at(self, place: int) -> int:
+        """Where the numbers of a replica column start."""
+        return self.cells_at + place * self.cell + self.label + 4 + self.bar
+
     @staticmethod
     def plan(view: ClusterView, width: int) -> Columns:
         """The columns for a cluster on a screen of that width: what matters least goes first."""
@@ -68,8 +80,11 @@ class Columns(SpelledOut):
         isr = max((len(",".join(map(str, p.replicas))) for p in view.partitions), default=1) + 5
         ids = tuple(broker.id for broker in view.brokers)
         wide = width >= 100
-        status, leader, epochs = (13, 6, 9 if width >= 140 else 0) if wide else (2, 0, 0)
+        named = max(4, *(len(str(i)) + 1 for i in ids), 0) + 1
+        status, leader, epochs = (13, max(7, named), 9 if width >= 140 else 0) if wide else (2, named, 0)
         room = width - 3 - name - status - leader - epochs - isr
+        if not wide and ids and room // len(ids) < LEAST_CELL <= (room + leader) // len(ids):
+            leader, room = 0, room + leader
         brokers = ids if ids and room // len(ids) >= LEAST_CELL else ()
         places = len(brokers) if brokers else max(1, replicas)
         label = 0 if brokers else max(len(str(i)) for i in (*ids, 0)) + 2
@@ -77,7 +92,7 @@ class Columns(SpelledOut):
         if cell < LEAST_CELL + label:
             isr_dropped = room + isr
             cell, isr = max(1, isr_dropped // places), 0
-        both = cell - label - 4 - (2 * digits + 1) >= 7
+        both = cell - label - 4 - (2 * digits + 1) >= LEAST_BAR + 1
         numbers = 2 * digits + 1 if both else digits
         length = min(WIDEST_BAR, max(3, cell - label - 5 - numbers))
         return Columns(
@@ -202,26 +217,33 @@ class GridPainter:
     def _head(self, view: ClusterView, columns: Columns, width: int, broker: int | None) -> Strip:
         paint = self.paint
         row = Row().add(fit("  partition", columns.name + 2), paint.muted)
-        if columns.status:
-            row.add(fit("status" if columns.status > 4 else "", columns.status), paint.muted)
-        if columns.leader:
-            row.add(fit("leads", columns.leader), paint.muted)
+        if columns.status > 4:
+            row.add(fit("status", columns.status), paint.muted).add(fit("leader" if columns.leader else "", columns.leader), paint.muted)
+        else:
+            row.add(fit("leader" if columns.leader else "", columns.status + columns.leader), paint.muted)
         if columns.epochs:
             row.add(fit("epochs", columns.epochs), paint.muted)
         if columns.isr:
             row.add(fit("ISR/min", columns.isr), paint.muted)
+        offsets = columns.offsets
         if columns.brokers:
             for number, view_of in enumerate(view.brokers):
                 row.pad(columns.cells_at + number * columns.cell)
                 glyph, _, style = broker_state(view_of, paint)
                 chosen = view_of.id == broker
                 name = f"b{view_of.id}"
+                end = row.width + columns.cell - 1
                 row.add(" " + glyph + " ", style).add(name, paint.broker + Style(underline=True) if chosen else paint.broker)
-                row.add(
-                    clip(f" {short_state(view_of)}", columns.cell - row.width + columns.cells_at + number * columns.cell - 1), paint.muted
-                )
+                numbers = min(end - len(offsets), columns.numbers_at(number))
+                if numbers - row.width > 3:
+                    row.add(clip(f" {short_state(view_of)}", numbers - row.width - 1), paint.muted)
+                row.pad(numbers).add(offsets, paint.muted)
         else:
-            row.pad(columns.cells_at).add(clip("replicas, the preferred leader first", width - columns.cells_at), paint.muted)
+            for place in range(columns.places):
+                row.pad(columns.cells_at + place * columns.cell)
+                numbers = min(row.width + columns.cell - 1 - len(offsets), columns.numbers_at(place))
+                row.add(clip("preferred" if place == 0 else f"replica {place + 1}", numbers - row.width - 1), paint.muted)
+                row.pad(numbers).add(offsets, paint.muted)
         return row.strip(width)
 
     def _row(self, p: PartitionView, columns: Columns, width: int, selected: bool, broker: int | None, focused: bool) -> Strip:

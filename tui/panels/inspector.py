@@ -12,13 +12,14 @@ from core.units import format_clock, format_duration
 from core.view import BrokerState, BrokerView, ClusterView, PartitionView, ReplicaView
 from scenarios.releases import release_named
 from tui.lasting import lasting
+from tui.layout import COMPACT
 from tui.palette import Palette
 from tui.panels.brokers import links_of
 from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
 from tui.panels.states import broker_state, partition_status, registration, replica_marks
 from tui.ring import sentence
-from tui.rows import Row, blank, rule, wrap
+from tui.rows import Row, blank, headline, rule, wrap
 
 
 def ids(members: tuple[int, ...]) -> str:
@@ -208,9 +209,12 @@ class Inspector(Lines):
     """The panel as a widget."""
 
     def update(self, title: str, content: list[Strip], note: str = "") -> None:
-        """Show lines under a headline."""
+        """Show lines under a headline; with little room the first of them is the headline."""
         width, height = self.box
-        lines = [rule(title, note, width, self.paint.title, self.paint.faint, self.paint.muted), *content][:height]
+        if height <= COMPACT and content:
+            lines = [headline(content[0], self.paint.faint), *content[1:]][:height]
+        else:
+            lines = [rule(title, note, width, self.paint.title, self.paint.faint, self.paint.muted), *content][:height]
         while len(lines) < height:
             lines.append(blank(width))
         self.show(lines)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from rich.style import Style
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
@@ -21,9 +20,6 @@ from tui.screen import MainScreen
 
 OVERVIEW: Final = "overview"
 """What the screen without a page is called."""
-
-Tab = tuple[str, str, str, str]
-"""A screen in the line of tabs: its key, its name, a shorter one, the action that opens it."""
 
 
 class Page:
@@ -128,39 +124,8 @@ class Page:
         return True
 
 
-def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
-    """All screens with their keys; the one that is open stands out. Where there is little room the others are keys only."""
-    if _needed(tabs) > width:
-        current = next((brief for _, name, brief, _ in tabs if name == current), current)
-        tabs = tuple((key, brief, brief, action) for key, _, brief, action in tabs)
-    full = _needed(tabs)
-    row = Row()
-    for key, name, _, action in tabs:
-        meta = Style(meta={"action": action})
-        here = name == current
-        if here:
-            row.add(f" {key} {name} ", paint.brand + meta).add(" " if full < width else "", paint.muted)
-        elif full <= width:
-            row.add(f"{key}", paint.key + meta).add(f" {name} ", paint.muted + meta)
-        else:
-            row.add(f"{key} ", paint.key + meta)
-    return row.strip(width)
-
-
-def _needed(tabs: tuple[Tab, ...]) -> int:
-    """Cells of the line with every name in it."""
-    return 1 + sum(len(key) + len(name) + 2 for key, name, _, _ in tabs)
-
-
 class PagePanel(Lines, can_focus=True):
-    """Shows a page below the line of tabs."""
-
-    class Chosen(Message):
-        """A tab was clicked."""
-
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
+    """Shows a page below the line of screens."""
 
     class Clicked(Message):
         """The page itself was clicked and may look different now."""
@@ -169,24 +134,19 @@ class PagePanel(Lines, can_focus=True):
         super().__init__(paint, id=id)
         self.page: Page | None = None
 
-    def update(self, page: Page, tabs: tuple[Tab, ...]) -> None:
+    def update(self, page: Page) -> None:
         """Show a page."""
         self.page = page
         width, height = self.box
-        current = next(name for _, name, _, action in tabs if action == f"screen-{page.name}")
-        lines = [paint_tabs(tabs, current, self.paint, width), *page.lines(width, max(0, height - 1))][:height]
+        lines = page.lines(width, height)[:height]
         while len(lines) < height:
             lines.append(blank(width))
         self.show(lines)
 
     def on_click(self, event: events.Click) -> None:
-        """A tab opens its screen; the rest is the page's."""
-        meta = event.style.meta
-        if event.y == 0:
-            if "action" in meta:
-                self.post_message(self.Chosen(str(meta["action"])))
-        elif self.page is not None:
-            self.page.click(event.x, event.y - 1, meta)
+        """A click is the page's."""
+        if self.page is not None:
+            self.page.click(event.x, event.y, event.style.meta)
             self.post_message(self.Clicked())
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:

@@ -1,0 +1,127 @@
+"""What somebody needs who has never seen the playground: where the screens are, what the columns say, who is down, what a word means."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from core import acts
+from core.release import CURRENT
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.units import SECOND
+from core.view import BrokerState, ClusterView
+from scenarios.play_target import PlayTarget
+from tests.tui.states import cluster
+from tests.tui.test_app import playing, screen_text
+from tui.palette import COLOUR
+from tui.panels.brokers import not_up, paint_brokers
+from tui.panels.grid import GridPainter, in_order
+
+SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]
+
+HUNDRED = ClusterSpec(
+    brokers=tuple(BrokerSpec(i) for i in range(1, 101)),
+    topics=(TopicSpec("orders", partitions=300), TopicSpec("payments", partitions=300)),
+    settings=(("min.insync.replicas", 2),),
+)
+
+
+def hundred(title: str = "a hundred brokers") -> PlayTarget:
+    return PlayTarget(None, HUNDRED, CURRENT, title=title)
+
+
+def of_many(count: int, **states: BrokerState) -> ClusterView:
+    """Brokers 1 to `count`, all up but those that are named (`b2=BrokerState.STOPPED`)."""
+    view = cluster().view()
+    one = view.brokers[0]
+    brokers = tuple(
+        attrs.evolve(one, id=i, state=states.get(f"b{i}", BrokerState.RUNNING), fenced=states.get(f"b{i}") is BrokerState.STOPPED)
+        for i in range(1, count + 1)
+    )
+    return attrs.evolve(view, brokers=brokers)
+
+
+# --- the line of screens -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_all_screens_and_their_keys_stand_on_the_overview_too(size: tuple[int, int]) -> None:
+    async with playing(size=size) as (app, board, pilot):
+        line = screen_text(app).splitlines()[1]
+        for key, word in zip("12345678", ("Overview", "Partition", "", "Metrics", "", "Settings", "", "Compare"), strict=True):
+            assert f"{key} {word}" in line
+        await pilot.press("4")
+        assert board.page is not None
+        assert screen_text(app).splitlines()[1].split() == line.split()
+
+
+async def test_a_click_on_the_line_opens_a_screen_from_the_overview() -> None:
+    async with playing() as (app, board, pilot):
+        x = screen_text(app).splitlines()[1].index("4 Metrics")
+        await pilot.click("#tabs", offset=(x, 0))
+        assert board.page is not None
+        assert board.page.name == "metrics"
+
+
+# --- what the columns say ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_columns_say_leader_and_whose_offsets_stand_there(width: int) -> None:
+    fake = cluster()
+    fake.run_until(2_000_000)
+    view = fake.view()
+    lines = [strip.text for strip in GridPainter(COLOUR).lines(view, in_order(view, False), (width, 6))]
+    head, row = lines[1], lines[2]
+    assert head.count("LEO") == 3, "once for each replica"
+    first = view.partitions[0].copies[0]
+    written = f"{first.hw}/{first.leo}"
+    assert written in row
+    assert head.index("HW/LEO") - 2 <= row.index(written) <= head.index("HW/LEO") + 2
+    assert "leader" in head
+    assert head.index("leader") <= row.index("b1") < head.index("leader") + 6
+
+
+# --- who is down ---------------------------------------------------------------------------------------------------
+
+
+def test_who_is_down_is_named_in_the_headline() -> None:
+    view = of_many(3, b2=BrokerState.STOPPED)
+    lines = [strip.text for strip in paint_brokers(view, COLOUR, (80, 2), selected=1, focused=False, cards=False)]
+    assert "Brokers 2 of 3 up · ✕ b2 stopped" in lines[0]
+    assert lines[1].index("b1") < lines[1].index("b2") < lines[1].index("b3"), "where all are seen each keeps its place"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_of_many_brokers_those_that_are_down_come_first(width: int) -> None:
+    view = of_many(100, b55=BrokerState.STOPPED, b71=BrokerState.PAUSED)
+    lines = [
+        strip.text for strip in paint_brokers(view, COLOUR, (width, 5), selected=1, focused=False, cards=False, note="unclean election off")
+    ]
+    assert "98 of 100 up" in lines[0]
+    assert "✕ b55 stopped" in lines[0]
+    assert "‖ b71 paused" in lines[0]
+    assert "unclean election off" in lines[0]
+    assert lines[1].index("b55") < lines[1].index("b71") < lines[1].index("b1 ")
+
+
+def test_a_controller_that_is_gone_is_not_left_out_of_the_headline() -> None:
+    view = attrs.evolve(of_many(100, b55=BrokerState.STOPPED), controller="")
+    line = paint_brokers(view, COLOUR, (80, 5), selected=1, focused=False, cards=False, note="unclean election off")[0].text
+    assert "✕ none" in line
+
+
+def test_of_very_many_that_are_down_as_many_are_named_as_there_is_room() -> None:
+    view = of_many(100, **{f"b{i}": BrokerState.STOPPED for i in range(10, 60)})
+    assert not_up(view, 40) == "✕ b10 b11 b12 b13 b14 b15 +44 stopped"
+    assert not_up(view, 12) == "✕ 50 stopped"
+
+
+async def test_the_arrows_go_through_the_brokers_as_they_stand() -> None:
+    async with playing(hundred(), size=(80, 24), until=SECOND) as (app, board, pilot):
+        board.session.do(acts.Kill(55))
+        board.refresh_view()
+        await pilot.pause()
+        assert screen_text(app).splitlines()[3].split()[1] == "b55"
+        await pilot.press("left")
+        assert board.chosen_broker == 55
