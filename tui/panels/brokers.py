@@ -81,7 +81,7 @@ def is_up(broker: BrokerView) -> bool:
 def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[BrokerView]:
     """The brokers as the panel lists them: by id, but where they do not all fit those that are not up come first."""
     count = len(view.brokers)
-    if cards and height >= 4 and card_width(count, width) or count <= max(1, width // CHIP) * (height - 1):
+    if (cards and height >= 4 and card_width(count, width)) or count <= max(1, width // CHIP) * (height - 1):
         return list(view.brokers)
     return sorted(view.brokers, key=is_up)
 
