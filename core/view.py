@@ -11,8 +11,14 @@ import enum
 
 import attrs
 
+from core.health import PartitionStatus
 from core.ids import NO_LEADER, TopicPartition
 from core.spelled_out import SpelledOut
+
+__all__ = [
+    "BrokerState", "BrokerView", "ClusterView", "ConsumerView", "PartitionStatus", "PartitionView", "ProducerView", "ReplicaView", "TopicView",
+    "VoterView",
+]  # fmt: skip
 
 
 class BrokerState(enum.StrEnum):
@@ -28,21 +34,6 @@ class BrokerState(enum.StrEnum):
     """In controlled shutdown."""
     STOPPED = "stopped"
     """No process."""
-
-
-class PartitionStatus(enum.IntEnum):
-    """How well a partition is, worst first (the order operators sort by)."""
-
-    OFFLINE = 0
-    """No leader."""
-    UNDER_MIN_ISR = 1
-    """ISR smaller than the effective min.insync.replicas."""
-    AT_MIN_ISR = 2
-    """ISR just as large as min.insync.replicas, and under-replicated."""
-    UNDER_REPLICATED = 3
-    """ISR smaller than the replication factor."""
-    HEALTHY = 4
-    """All replicas in sync."""
 
 
 @attrs.frozen(repr=False)
@@ -106,6 +97,7 @@ class PartitionView(SpelledOut):
 
     `acked`, `lost`, `duplicated` are records of the durability account; `diverged` counts offsets at which two live
     replicas hold different records below both their high watermarks. `held_by` is the replica that holds the HW.
+    `status` is what clients experience (`core.health`); `stuck` and `uncommitted_us` say why it is stalled.
     """
 
     tp: TopicPartition
@@ -133,6 +125,10 @@ class PartitionView(SpelledOut):
     diverged: int
     exposed: int = 0
     """Committed records that a replica which may be elected lacks."""
+    stuck: tuple[int, ...] = ()
+    """ISR members that cannot fetch from the leader: their process is down or stands still, or a link between the two is cut."""
+    uncommitted_us: int = 0
+    """How long the HW has stood still below the leader's LEO; 0 when everything is committed."""
 
     @property
     def offline(self) -> bool:

@@ -58,6 +58,8 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         epoch = partition.leader_epoch
         journal.sink((event, now, arrived, APPENDED, broker.id, partition.topic, partition.number, epoch, base, end, size, producer, acks))
     account.accepted += records
+    if base == log.high_watermark:
+        partition.uncommitted_since = now
     if acks:
         _promise(partition, sender, request, base, end)
     elif broker.account.repeats:

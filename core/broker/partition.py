@@ -15,6 +15,7 @@ from core.broker.delayed_produce import DelayedProduce, complete_delayed_produce
 from core.broker.fetch_session import SessionPartition
 from core.broker.isr_change import EXPAND, SHRINK, submit
 from core.broker.replica import Replica
+from core.health import effective_min_isr
 from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.journal import events
 from core.journal.recorder import Column
@@ -56,6 +57,7 @@ class Partition:
         remotes: the leader's view of the followers.
         leader_epoch_start_offset: the LEO when it became leader in this epoch.
         holding: how many followers are not past the high watermark, of a steady partition; 0 if that must be counted.
+        uncommitted_since: of a leader whose log end is above its high watermark: since when that has not moved, µs.
         under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
         has_quiet_followers: a follower may be at the LEO in a session (`Replica.session`).
         may_be_behind: it was, and since then nobody has looked whether the high watermark can rise.
@@ -73,7 +75,7 @@ class Partition:
         "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "holding", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
         "maximal_isr", "may_be_behind", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal",
-        "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp", "under_min_isr",
+        "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
     )  # fmt: skip
 
     def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:
@@ -110,6 +112,7 @@ class Partition:
         log.last_append = 0
         self.holding = 0
         self.last_high_watermark: Column = 0
+        self.uncommitted_since: Column = 0
         self.refresh_settings()
 
     @property
@@ -147,9 +150,7 @@ class Partition:
 
     def effective_min_isr(self) -> int:
         """min.insync.replicas, capped by the replication factor since 3.7 (`Partition#effectiveMinIsr`)."""
-        if self.broker.release.capped_min_isr:
-            return min(self.min_isr, len(self.remotes) + 1)
-        return self.min_isr
+        return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
     def judge_min_isr(self) -> None:
         """Note whether the committed ISR is too small (`Partition#isUnderMinIsr`); called whenever one of the two, or the role, changes."""
@@ -286,6 +287,7 @@ class Partition:
         self.holding = 0
         broker.disk.changed[self.tp] = None
         journal, tp = broker.journal, self.tp
+        self.uncommitted_since = journal.now
         before = journal.cause
         journal.cause = self.last_high_watermark = journal.emit(
             events.HighWatermarkAdvanced.kind, broker.id, tp.topic, tp.partition, self.leader_epoch, old, candidate, held_by

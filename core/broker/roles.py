@@ -33,6 +33,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
         if log.keeps_epochs and broker.release.epoch_at_start:
             log.epochs.assign(partition.leader_epoch, log.leo)
         partition.term = Term(partition.leader_epoch, me)
+        partition.uncommitted_since = now
         partition.producers = None
     broker.replicas.behind[tp] = None
     for follower in list(partition.remotes):

@@ -155,6 +155,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                             log.noted = checkpoints
                             changed[tp] = None
                         partition.last_high_watermark = seq = seq + 1
+                        partition.uncommitted_since = at
                         if watched:
                             sink((seq, at, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
                         for one in partition.sessions.values():

@@ -67,11 +67,6 @@ class ElectionResult(SpelledOut):
         return self.kind in ("unclean", "last-known")
 
 
-def effective_min_isr(min_insync_replicas: int, replication_factor: int) -> int:
-    """min.insync.replicas capped by the replication factor (Kafka: `ReplicationControlManager#getTopicEffectiveMinIsr`)."""
-    return min(min_insync_replicas, replication_factor)
-
-
 def is_valid_new_leader(replica: int, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]) -> bool:
     """Whether a replica may lead without loss: in the ISR, or in the ELR if the ISR is empty (Kafka: `#isValidNewLeader`)."""
     return (replica in isr or (not isr and replica in elr)) and acceptable(replica)

@@ -15,10 +15,11 @@ import attrs
 
 from core import errors
 from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
-from core.controller.partition_change import ElectionMode, PartitionChange, build_partition_change, effective_min_isr, merge
+from core.controller.partition_change import ElectionMode, PartitionChange, build_partition_change, merge
 from core.controller.placement import StripedReplicaPlacer, UsableBroker
 from core.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.controller.registration import PartitionRegistration
+from core.health import effective_min_isr
 from core.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from core.journal import events
 from core.journal.recorder import Journal
@@ -102,10 +103,8 @@ class ReplicationControl:
     def min_isr(self, tp: TopicPartition) -> int:
         """min.insync.replicas of a topic, since 3.7 capped by the replication factor of its first partition (`#getTopicEffectiveMinIsr`)."""
         configured = self.settings.integer("min.insync.replicas", topic=tp.topic)
-        if not self.release.capped_min_isr:
-            return configured
         first = self.partitions[self.topics[tp.topic].partitions[0]]
-        return effective_min_isr(configured, len(first.replicas))
+        return effective_min_isr(configured, len(first.replicas), capped=self.release.capped_min_isr)
 
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
         """UNCLEAN where the topic allows it, else ONLINE."""

@@ -16,6 +16,7 @@ import attrs
 from core import errors
 from core.broker.fetcher_manager import fetcher_id
 from core.clients.client import REQUEST_TIMEOUT
+from core.health import effective_min_isr
 from core.ids import NO_LEADER, TopicPartition, broker_address
 from core.journal.events import EventTuple, HighWatermarkAdvanced, decode
 from core.log.producer_state import EXPIRATION
@@ -392,7 +393,7 @@ class MetricsObserver:
     def min_isr(self, tp: TopicPartition) -> int:
         """The effective min.insync.replicas of a partition."""
         value = self._settings.integer("min.insync.replicas", topic=tp.topic)
-        return min(value, len(self._partitions[tp].replicas)) if self._release.capped_min_isr else value
+        return effective_min_isr(value, len(self._partitions[tp].replicas), capped=self._release.capped_min_isr)
 
     def _gauges(self, broker: int, now: int) -> Iterator[tuple[str, float]]:
         manager = "kafka.server:type=ReplicaManager,name="

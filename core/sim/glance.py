@@ -2,7 +2,8 @@
 
 Every change is an event, so a partition that no event has named since the last look is as it was. What moves without an
 event (how long ago a follower was caught up, what its fetcher is doing) is looked at again for those asked for, and for a
-few others each time, in turn. Whoever shows only some partitions may leave the offsets of the others for later, and whoever
+few others each time, in turn. A partition whose high watermark stands still for longer than `core.health.STALL_BOUND` is stalled
+without any event: it is looked at when that time is over. Whoever shows only some partitions may leave the offsets of the others for later, and whoever
 has little time may ask for a bounded look: what is behind is kept in mind. `cluster.view()` looks at everything and is what
 anything else should use.
 """
@@ -14,10 +15,11 @@ import operator
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
+from core.health import STALL_BOUND
 from core.ids import TopicPartition
 from core.journal.events import DETAIL, KINDS
 from core.sim import observe
-from core.view import ClusterView, PartitionView, TopicView
+from core.view import ClusterView, PartitionStatus, PartitionView, TopicView
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
@@ -41,6 +43,10 @@ _NEVER: Final = frozenset(
 """Kinds that say nothing about any partition."""
 _OF_A_BROKER: Final = frozenset(kind for kind in KINDS if not _TOPIC_AT[kind] and next(iter(KINDS[kind].columns), "") == "broker") - _NEVER
 """Kinds that may change every replica of the broker they begin with."""
+_OF_LINKS: Final = frozenset({"link-cut", "link-healed"})
+"""Kinds that may change what the two nodes they begin with can do for clients."""
+_APPENDED: Final = "append"
+_COMMITTED: Final = "high-watermark"
 
 _TOLD: Final = frozenset(
     {
@@ -65,8 +71,12 @@ _OFFSETS: Final = frozenset(
 """Kinds after which nothing but offsets and what is counted by them is different in the partition they name."""
 
 _state_of: Final = operator.attrgetter(
-    "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "lost", "diverged", "exposed"
+    "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "stuck",
+    "lost", "diverged", "exposed",
 )  # fmt: skip
+
+_NEVER_DUE: Final = 2**62
+"""Past the end of virtual time."""
 
 Counts = tuple[int, int, int, int]
 """Accepted, acknowledged, lost and duplicated records."""
@@ -97,6 +107,8 @@ class Glance:
         self._topics: tuple[int, tuple[TopicView, ...]] = (-1, ())
         self._diverged = self._exposed = 0
         self._turn = 0
+        self._committing: dict[TopicPartition, int] = {}  # in order of time: the last move of the high watermark, or the first append since
+        self._stalled: dict[TopicPartition, None] = {}
 
     def touch(self, event: tuple) -> None:
         """An event has happened."""
@@ -107,17 +119,34 @@ class Glance:
             self._count[tp] = None
             if kind in _OFFSETS:
                 self._moved[tp] = None
+                if kind == _COMMITTED:
+                    self._committing.pop(tp, None)
+                    self._committing[tp] = event[1]
+                    if tp in self._stalled:
+                        self._news[tp] = None
+                elif kind == _APPENDED:
+                    self._committing.setdefault(tp, event[1])
             else:
                 self._news[tp] = None
         elif kind in _OF_A_BROKER:
             self._brokers[event[4]] = None
+        elif kind in _OF_LINKS:
+            for name in event[4:6]:
+                if name[:1] == "b" and name[1:].isdecimal():
+                    self._brokers[int(name[1:])] = None
         elif kind not in _NEVER and (kind != "act" or event[4] not in _TOLD):
             self._everything = True
 
     @property
     def behind(self) -> bool:
         """Whether the last view left anything for later, or anything has happened since."""
-        return self._everything or bool(self._news or self._moved or self._brokers)
+        return self._everything or bool(self._news or self._moved or self._brokers) or self._next_stall() <= self.cluster.now
+
+    def _next_stall(self) -> int:
+        """When the next partition is to be looked at because its high watermark stands still, µs; far off if none is."""
+        for since in self._committing.values():
+            return since + STALL_BOUND + 1
+        return _NEVER_DUE
 
     def is_behind(self, some: Iterable[TopicPartition]) -> bool:
         """Whether one of these partitions is not as the last view has it."""
@@ -160,6 +189,9 @@ class Glance:
         self._exposed = sum(view.exposed for view in self._views)
         self.state = next(_states)
         self._news, self._moved, self._brokers = {}, {}, {}
+        self._committing, self._stalled = {}, {}
+        for view in sorted(self._views, key=operator.attrgetter("uncommitted_us"), reverse=True):
+            self._note_stall(view)
         self._count, self._counts, self._totals = dict.fromkeys(self.cluster.account.partitions), {}, (0, 0, 0, 0)
 
     def _look_at_some(self, also: Iterable[TopicPartition], shown: Collection[TopicPartition] | None, most: int | None) -> None:
@@ -169,6 +201,10 @@ class Glance:
         if self._brokers:
             self._brokers = {}
             self.state = next(_states)
+        while self._next_stall() <= self.cluster.now:
+            tp = next(iter(self._committing))
+            del self._committing[tp]
+            news[tp] = None
         wanted = {tp: None for tp in also if tp in index}
         for _ in range(min(IN_TURN, len(views))):
             self._turn = (self._turn + 1) % len(views)
@@ -187,6 +223,7 @@ class Glance:
         at = self._index[tp]
         before = self._views[at]
         now = self._views[at] = observe.partition_view(self.cluster, tp)
+        self._note_stall(now)
         if _state_of(before) != _state_of(now):
             self.state = next(_states)
             self._diverged += now.diverged - before.diverged
@@ -194,6 +231,16 @@ class Glance:
             if before.replicas != now.replicas:
                 for broker in now.replicas:
                     self._hosted.setdefault(broker, {})[tp] = None
+
+    def _note_stall(self, view: PartitionView) -> None:
+        """Keep in mind a stalled partition, and one that is on the way to it."""
+        tp = view.tp
+        if view.status is PartitionStatus.STALLED:
+            self._stalled[tp] = None
+        else:
+            self._stalled.pop(tp, None)
+            if view.uncommitted_us and view.status.served:
+                self._committing.setdefault(tp, self.cluster.now - view.uncommitted_us)
 
     def _sums(self) -> Counts:
         """The account's totals: only of partitions that events have named is anything different."""

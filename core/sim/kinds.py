@@ -52,7 +52,7 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
             "tp", "topic", "number", "adding", "has_quiet_followers", "holding", "isr", "last_high_watermark", "leader", "leader_epoch",
             "leader_epoch_start_offset", "maximal_isr",
             "may_be_behind", "min_isr", "partition_epoch", "pending", "produce_timer_due", "proposal", "replicas", "steady_epoch",
-            "under_min_isr",
+            "uncommitted_since", "under_min_isr",
         }
     ),
     ReplicaLog: frozenset({"keeps_epochs", "leo", "high_watermark", "noted", "log_start", "config", "recovery_point", "flush_at", "last_append", "starts", "bases"}),

@@ -75,7 +75,15 @@ def _plain(*names: str) -> Fields:
 
 SPECS: Final[dict[str, Fields]] = {
     "partition": (
-        *_plain("holding", "last_high_watermark", "has_quiet_followers", "may_be_behind", "steady_epoch", "produce_timer_due"),
+        *_plain(
+            "holding",
+            "last_high_watermark",
+            "uncommitted_since",
+            "has_quiet_followers",
+            "may_be_behind",
+            "steady_epoch",
+            "produce_timer_due",
+        ),
         ("delayed", "deque"),
         ("consumers", "map"),
     ),

@@ -13,13 +13,13 @@ from core.clients.producer import Producer
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_LEADER, TopicPartition
 from core.settings import render_value
+from core.sim.health import health_of
 from core.spelled_out import SpelledOut
 from core.view import (
     BrokerState,
     BrokerView,
     ClusterView,
     ConsumerView,
-    PartitionStatus,
     PartitionView,
     ProducerView,
     ReplicaView,
@@ -28,18 +28,6 @@ from core.view import (
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
-
-
-def status_of(registration: PartitionRegistration, min_isr: int) -> PartitionStatus:
-    """How well a partition is; `min_isr` is the effective one."""
-    if registration.leader == NO_LEADER:
-        return PartitionStatus.OFFLINE
-    in_sync = len(registration.isr)
-    if in_sync < min_isr:
-        return PartitionStatus.UNDER_MIN_ISR
-    if in_sync >= len(registration.replicas) - len(registration.adding):
-        return PartitionStatus.HEALTHY
-    return PartitionStatus.AT_MIN_ISR if in_sync == min_isr else PartitionStatus.UNDER_REPLICATED
 
 
 def broker_view(cluster: Cluster, broker: Broker) -> BrokerView:
@@ -109,7 +97,7 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
     leads = brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
     counts = None if leads is None else leads.disk.logs.get(tp)
-    min_isr = replication.min_isr(tp)
+    health = health_of(cluster, tp, registration)
     return PartitionView(
         tp,
         registration.leader,
@@ -122,8 +110,8 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
         registration.adding,
         registration.removing,
         registration.recovering,
-        min_isr,
-        status_of(registration, min_isr),
+        health.min_isr,
+        health.status,
         tuple([_replica_view(cluster, brokers[b], tp, registration, leading) for b in registration.replicas if b in brokers]),
         leading.least_leo()[1] if leading is not None and leading.is_leader else NO_LEADER,
         account.accepted,
@@ -133,6 +121,8 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
         account.duplicated,
         diverged(cluster, tp, registration),
         cluster.exposure.of(tp).count(),
+        health.stuck,
+        health.uncommitted_us,
     )
 
 

@@ -8,13 +8,12 @@ from core import errors
 from core.account import Account
 from core.broker.replica import NEVER
 from core.controller.registration import PartitionRegistration
+from core.health import PartitionStatus, status_of
 from core.ids import TopicPartition
 from core.journal import events
 from core.journal.recorder import Journal
 from core.messages import AlterPartitionRequest, AlterPartitionResponse
-from core.sim.observe import status_of
 from core.units import US_PER_MS
-from core.view import PartitionStatus
 from tests.core.node_bench import TP, BrokerBench
 
 
@@ -311,7 +310,7 @@ def test_isr_17_a_partition_dropped_from_a_busy_session_gets_late() -> None:
 )
 def test_isr_22_under_replicated(isr: tuple[int, ...], adding: tuple[int, ...], status: PartitionStatus) -> None:
     registration = PartitionRegistration((1, 2, 3), isr, 1, 5, 1, adding=adding)
-    assert status_of(registration, 1) is status
+    assert status_of(1, isr, 3 - len(adding), 1, leader_serves=True) is status
     account = Account(Journal())
     account.partition_changed(TP, registration)
     account.journal.now = 7

@@ -12,11 +12,11 @@ from core.controller.partition_change import (
     ElectionMode,
     PartitionChange,
     build_partition_change,
-    effective_min_isr,
     merge,
 )
 from core.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.controller.registration import PartitionRegistration
+from core.health import effective_min_isr
 from core.ids import NO_LEADER
 
 FOO = PartitionRegistration(replicas=(2, 1, 3), isr=(2, 1, 3), leader=1, leader_epoch=100, partition_epoch=200)
@@ -313,5 +313,6 @@ def test_elr_12_unclean_shutdown_of_eligible_and_last_isr_members() -> None:
 
 
 def test_elr_13_min_isr_is_capped_by_the_replication_factor() -> None:
-    assert effective_min_isr(5, 3) == 3
-    assert effective_min_isr(2, 3) == 2
+    assert effective_min_isr(5, 3, capped=True) == 3
+    assert effective_min_isr(2, 3, capped=True) == 2
+    assert effective_min_isr(5, 3, capped=False) == 5
