@@ -20,6 +20,7 @@ import attrs
 from textual.keys import Keys, _character_to_key, format_key
 
 from core.spelled_out import SpelledOut
+from scenarios import textfile
 from scenarios.errors import InputError, did_you_mean
 from tui.actions import ACTIONS, BY_ID
 
@@ -39,6 +40,9 @@ EATEN: Final = {
     "backspace": "some terminals (as Ctrl+H)",
 }  # fmt: skip
 """Keys that something between the person and the playground may keep for itself, and what that is."""
+
+MAX_BYTES: Final = 1024 * 1024
+"""Largest keymap: the whole of `isrlab keys` is 10 kB."""
 
 _WORDS: Final = {"space": "Space", "enter": "⏎", "backspace": "Bksp", "end": "End", "insert": "Ins", "delete": "Del"}
 _KNOWN: Final = frozenset(str(key.value) for key in Keys if not str(key.value).startswith("<"))
@@ -96,14 +100,13 @@ def load_keymap(path: Path | None = None) -> Keymap:
         return DEFAULT
     import tomllib
 
+    text = textfile.read_text(path, most=MAX_BYTES)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as wrong:
-        raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8; write it as text") from None
-    except tomllib.TOMLDecodeError as wrong:
-        raise InputError(f"{path}: this is no TOML: {wrong}") from None
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, ValueError) as wrong:
+        raise InputError(f"{path}: this is no TOML: {' '.join(str(wrong).split())[:200]}") from None
+    except RecursionError:
+        raise InputError(f'{path}: this is no keymap: it is nested too deep; write [keys], and below it for example kill = "K"') from None
     return keymap_of(data, str(path))
 
 

@@ -38,6 +38,8 @@ class DescribedPartition:
         elr_known: which of those it is.
         adding, removing: replicas that a reassignment in progress adds and removes.
         marked_for_deletion: the row ends with `MarkedForDeletion: true`.
+        observers: replicas that by design stay outside the ISR (Confluent Server's `Observers` or `LiveObservers`).
+        offline: replicas that are not available (Confluent Server's `Offline`); `None` when there is no such column.
         aside: columns that Kafka's own tool does not print, as (name, value); never printed back.
     """
 
@@ -52,6 +54,8 @@ class DescribedPartition:
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     marked_for_deletion: bool = False
+    observers: tuple[int, ...] = ()
+    offline: tuple[int, ...] | None = None
     aside: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -32,9 +32,22 @@ KNOWN_COLUMNS: Final = frozenset(
 )
 """The columns Kafka's tool prints, by `column_key`."""
 
+CONFLUENT_COLUMNS: Final = frozenset({"offline", "observers", "liveobservers"})
+"""Columns of a row that Confluent Server's tool prints besides, by `column_key`."""
+
+_HEADLINE_COLUMNS: Final = frozenset({"topicid", "partitioncount", "replicationfactor", "configs", "markedfordeletion"})
+_ROW_COLUMNS: Final = (KNOWN_COLUMNS | CONFLUENT_COLUMNS) - {"topic", "topicid", "partitioncount", "replicationfactor", "configs"}
+_EITHER: Final = frozenset({"markedfordeletion"})
+
 _ESCAPES: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]")
-_DESCRIBE: Final = re.compile(r"(?:[A-Za-z0-9_.-]*[ \t]*\|)?[>\s]*(?=Topic:)")
+_DESCRIBE: Final = re.compile(r"(?:[A-Za-z0-9_.-]*[ \t]*\|)?[>\s]*(?=(?:Topic|Partition):)")
 """What may stand before a describe line: space, quote marks, the prefix of a container's log."""
+
+_BLANK: Final = re.compile(r"(?:[A-Za-z0-9_.-]+[ \t]*\|)?[>\s]*")
+"""A line with nothing on it but what may stand before a describe line."""
+
+_DESCRIBES: Final = re.compile(r"(?:^|\s)(?:Topic|Partition):")
+"""What a line has that describes something, wherever it begins."""
 
 _COLUMN: Final = re.compile(
     r"(?:(?<=\t)|(?<=  )|^)([A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+):|(?:(?<=\s)|^)((?:Adding |Removing )?[A-Z][A-Za-z]*):"
@@ -79,50 +92,140 @@ def shown(text: str) -> str:
 def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLine]:
     """The describe lines of a text, in order.
 
+    A row that names no topic belongs to the topic above it, and a note says so.
+
     Args:
         text: as pasted or read.
         note: called with line number and words for each line that is none and is not recognised as a prompt or command.
     """
     plain = _ESCAPES.sub("", text.removeprefix("\ufeff")).replace("\xa0", " ")
     lines = plain.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    found: list[DescribeLine] = []
-    configs: _OpenConfigs | None = None
-    previous: DescribeLine | None = None
-    in_command = False
+    splitter = _Splitter(note)
     for number, line in enumerate(lines, start=1):
+        splitter.take(number, line)
+    return splitter.finish()
+
+
+class _Splitter:
+    """Goes through the lines of a text.
+
+    Attributes:
+        found: the describe lines so far.
+        previous: the line that the next one may continue.
+        configs: its `Configs` column, if the next line may continue that.
+        lone: a line of only `Topic: name`, which counts when the next one continues it.
+        above: the topic that was described last, with its line; a row without a topic belongs to it.
+        nameless: rows without a topic, by the line of `above`: the first one's number, their topic, how many they are.
+    """
+
+    def __init__(self, note: Callable[[int, str], None]) -> None:
+        self.note = note
+        self.found: list[DescribeLine] = []
+        self.previous: DescribeLine | None = None
+        self.configs: _OpenConfigs | None = None
+        self.lone: DescribeLine | None = None
+        self.above: tuple[str, int] | None = None
+        self.nameless: dict[int, tuple[int, str, int]] = {}
+        self.in_command = False
+
+    def finish(self) -> list[DescribeLine]:
+        """All describe lines."""
+        self._drop_lone()
+        for above, (first, topic, count) in self.nameless.items():
+            more = f" (so are {count - 1} more rows)" if count > 1 else ""
+            self.note(first, f"the row names no topic; read as one of topic {shown(topic)}, described at line {above}{more}")
+        return self.found
+
+    def take(self, number: int, line: str) -> None:
+        """Take the next line of the text."""
         bare = line.strip()
-        if in_command:
-            in_command = bare.endswith("\\")
-            continue
+        if self.in_command:
+            self.in_command = bare.endswith("\\")
+            return
         start = _DESCRIBE.match(line)
-        if start is not None:
-            columns = split_columns(line[start.end() :])
-            if len(columns) > 1:
-                previous = DescribeLine(number, columns)
-                configs = _OpenConfigs.of(previous)
-                found.append(previous)
-                continue
-        if not bare:
-            previous = None
-            configs = configs if configs is not None and configs.after_comma else None
-            continue
-        if _PROMPT.match(bare) or _COMMAND.match(bare) or _FENCE.match(bare):
-            in_command = bare.endswith("\\")
-            previous = configs = None
-            continue
-        if start is None and previous is not None and _continues(previous, bare):
-            previous.columns.extend(split_columns(bare))
-            configs = _OpenConfigs.of(previous)
-            continue
-        if start is None and configs is not None:
-            doubt = configs.take(bare)
+        if start is not None and self._describes(number, line[start.end() :]):
+            return
+        if _BLANK.fullmatch(line) is not None:
+            self._drop_lone()
+            self.previous = None
+            self.configs = self.configs if self.configs is not None and self.configs.after_comma else None
+            return
+        if (_PROMPT.match(bare) or _COMMAND.match(bare) or _FENCE.match(bare)) and not _DESCRIBES.search(bare):
+            self.in_command = bare.endswith("\\")
+            self._forget()
+            self.above = None
+            return
+        if start is None and self._continues(bare):
+            return
+        if start is None and self.configs is not None:
+            doubt = self.configs.take(bare)
             if doubt is not None:
                 if doubt:
-                    note(number, doubt)
-                continue
-        note(number, f"left out, it is no line of kafka-topics --describe: {shown(bare)}")
-        previous = configs = None
-    return found
+                    self.note(number, doubt)
+                return
+        self.note(number, f"left out, it is no line of kafka-topics --describe: {shown(bare)}")
+        self._forget()
+
+    def _describes(self, number: int, text: str) -> bool:
+        """Take a line that begins with Topic or Partition, if it is a describe line."""
+        columns = split_columns(text)
+        if column_key(columns[0][0]) == "topic":
+            if len(columns) > 1:
+                self._add(DescribeLine(number, columns))
+                return True
+            self._drop_lone()
+            if not columns[0][1] or len(columns[0][1].split()) > 1:
+                return False
+            self._forget()
+            self.lone = self.previous = DescribeLine(number, columns)
+            return True
+        if self.lone is not None and self._continues(text):
+            return True
+        if len(columns) == 1:
+            return False
+        if self.above is None:
+            self.note(number, f"left out, the row names no topic and none is described above it: {shown(text.strip())}")
+            self._forget()
+            return True
+        topic, line = self.above
+        first, _, count = self.nameless.get(line, (number, topic, 0))
+        self.nameless[line] = (first, topic, count + 1)
+        self._add(DescribeLine(number, [("Topic", topic), *columns]))
+        self.above = topic, line
+        return True
+
+    def _add(self, line: DescribeLine) -> None:
+        self._drop_lone()
+        self.previous = line
+        self.configs = _OpenConfigs.of(line)
+        self.above = line.columns[0][1], line.line
+        self.found.append(line)
+
+    def _continues(self, bare: str) -> bool:
+        """Join a piece to the line before it, if it begins with a known column that a line of its kind has and this one still lacks."""
+        previous = self.previous
+        first = _COLUMN.match(bare)
+        if previous is None or first is None:
+            return False
+        keys = previous.keys
+        key = column_key(first[1] or first[2])
+        if key in keys or key not in _may_follow(keys):
+            return False
+        previous.columns.extend(split_columns(bare))
+        if self.lone is not None:
+            self.lone = None
+            self._add(previous)
+        self.configs = _OpenConfigs.of(previous)
+        return True
+
+    def _drop_lone(self) -> None:
+        if self.lone is not None:
+            self.note(self.lone.line, f"left out, nothing is said about the topic: {shown(self.lone.columns[0][1])}")
+            self.lone = self.previous = None
+
+    def _forget(self) -> None:
+        self._drop_lone()
+        self.previous = self.configs = None
 
 
 def split_columns(text: str) -> list[tuple[str, str]]:
@@ -155,13 +258,12 @@ def split_settings(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     return [(name, ",".join(value)) for name, value in zip(names, values, strict=True)], strays
 
 
-def _continues(previous: DescribeLine, bare: str) -> bool:
-    """Whether a line begins with a known column that the line before it still lacks."""
-    first = _COLUMN.match(bare)
-    if first is None:
-        return False
-    key = column_key(first[1] or first[2])
-    return key in KNOWN_COLUMNS and key not in previous.keys
+def _may_follow(keys: set[str]) -> frozenset[str]:
+    """The columns that the wrapped rest of a line with these can begin with: those of a row, or those of a headline."""
+    own = keys - _EITHER
+    if own & _ROW_COLUMNS:
+        return _ROW_COLUMNS - {"partition"}
+    return _HEADLINE_COLUMNS if own & _HEADLINE_COLUMNS else _ROW_COLUMNS | _HEADLINE_COLUMNS
 
 
 @attrs.define

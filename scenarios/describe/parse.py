@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 import attrs
@@ -17,18 +17,25 @@ from core.ids import NO_LEADER
 from core.settings import TOPIC_SETTINGS, setting_named
 from core.spec import MAX_BROKER_ID
 from scenarios.describe.described import DescribedPartition, DescribedTopic, DescribeError, DescribeImport, ElrColumn
-from scenarios.describe.lines import KNOWN_COLUMNS, DescribeLine, column_key, shown, split_lines, split_settings
+from scenarios.describe.lines import CONFLUENT_COLUMNS, KNOWN_COLUMNS, DescribeLine, column_key, shown, split_lines, split_settings
 
 _TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _TOPIC_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 _NO_LEADER_WORDS: Final = frozenset({"none", "-1"})
+_LISTED: Final = re.compile(r"(?:\d{1,10}(?:\s*,\s*\d{1,10})*)?")
+
+MAX_NOTES: Final = 1_000
+"""Notes that are given, on single lines and on the rest; further ones are counted. Nobody reads more, and a file of other text has millions."""
+
+_NAMED: Final = 8
+"""How many missing partitions a note names before it counts the rest."""
 
 
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
     """The topics a text describes, and notes of the form `source:line: ...` for what could not be placed.
 
     Rows come out ordered by partition, topics in order of appearance. A topic whose headline is missing (the filters print
-    none) is taken from its rows; one without rows keeps its headline.
+    none) is taken from its rows; one without rows keeps its headline; of one with fewer rows than partitions the gap is noted.
 
     Raises:
         DescribeError: no describe line at all, a line cut short, a number out of range, or a contradiction.
@@ -49,12 +56,13 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self._source = source
         self._notes: list[tuple[int, str]] = []
+        self._told: Counter[str] = Counter()
         self._lists: dict[str, tuple[int, ...]] = {"": ()}
         self._unknown: Counter[str] = Counter()
         self._unknown_first: dict[str, tuple[int, str]] = {}
 
     def read(self, text: str) -> DescribeImport:
-        lines = split_lines(text, self._note)
+        lines = split_lines(text, self._line_note)
         if not lines:
             self._refuse(
                 1,
@@ -82,9 +90,16 @@ class _Reader:
         for name, count in self._unknown.items():
             first, value = self._unknown_first[name]
             more = f" (and on {count - 1} more lines)" if count > 1 else ""
-            self._note(first, f"column '{name}' is none that Kafka prints, kept aside: {shown(value)}{more}")
-        notes = tuple(f"{self._source}:{line}: {words}" for line, words in sorted(self._notes, key=lambda entry: entry[0]))
-        return DescribeImport(topics, notes, self._source)
+            if column_key(name) in CONFLUENT_COLUMNS:
+                words = f"column {shown(name)} is Confluent Server's, read for what it says about brokers: {shown(value)}{more}"
+            else:
+                words = f"column {shown(name)} is none that Kafka prints, kept aside: {shown(value)}{more}"
+            self._note(first, words)
+        notes = [f"{self._source}:{line}: {words}" for line, words in sorted(self._notes, key=lambda entry: entry[0])]
+        for what, count in self._told.items():
+            if count > MAX_NOTES:
+                notes.append(f"{self._source}: and {count - MAX_NOTES:,} more notes on {what}")
+        return DescribeImport(topics, tuple(notes), self._source)
 
     def _values(self, line: DescribeLine) -> dict[str, str]:
         """A line's known columns; counts the others."""
@@ -94,6 +109,8 @@ class _Reader:
             if key not in KNOWN_COLUMNS:
                 self._unknown[name] += 1
                 self._unknown_first.setdefault(name, (line.line, value))
+                if key in CONFLUENT_COLUMNS:
+                    values[key] = value
             elif key in values:
                 self._refuse(line.line, f"column {name} stands twice in the line", "give each partition its own line")
             else:
@@ -156,6 +173,8 @@ class _Reader:
             adding=self._ids(values.get("addingreplicas", ""), "Adding Replicas", at),
             removing=self._ids(values.get("removingreplicas", ""), "Removing Replicas", at),
             marked_for_deletion=self._flag(values, at),
+            observers=self._confluent(values, "observers", at) or self._confluent(values, "liveobservers", at) or (),
+            offline=self._confluent(values, "offline", at),
             aside=_aside(line),
         )
         self._check_row(row, at)
@@ -173,6 +192,8 @@ class _Reader:
             ("LastKnownElr", row.last_known_elr or ()),
             ("Adding Replicas", row.adding),
             ("Removing Replicas", row.removing),
+            ("Observers", row.observers),
+            ("Offline", row.offline or ()),
         )
         among = ",".join(map(str, row.replicas))
         for column, ids in lists:
@@ -221,11 +242,10 @@ class _Reader:
                 f"partitions are 0 to {head.partitions - 1}",
             )
         if len(rows) != head.partitions:
-            missing = next(number for number in range(head.partitions) if number not in draft.rows)
-            self._refuse(
+            self._note(
                 draft.headline_at,
-                f"topic {name} has PartitionCount {head.partitions} but {len(rows)} rows; partition {missing} is missing",
-                "give a row for every partition",
+                f"topic {name} has PartitionCount {head.partitions} but {len(rows)} row{'s' if len(rows) > 1 else ''} in the text; "
+                f"nothing is known of {missing_partitions(rows, head.partitions)}",
             )
         if all(row.replication_factor != head.replication_factor for row in rows):
             self._refuse(
@@ -234,6 +254,16 @@ class _Reader:
                 "the headline counts the replicas of a row without those being added",
             )
         return attrs.evolve(head, rows=rows)
+
+    def _confluent(self, values: Mapping[str, str], key: str, line: int) -> tuple[int, ...] | None:
+        """The brokers in a column of Confluent Server's, None if there is no such column or it lists none by their ids."""
+        value = values.get(key)
+        if value is None:
+            return None
+        if _LISTED.fullmatch(value) is None:
+            self._note(line, f"column {key.capitalize()} is not read, it is no list of broker ids: {shown(value)}")
+            return None
+        return self._ids(value, key.capitalize(), line)
 
     def _elr(self, values: Mapping[str, str], key: str, column: str, line: int) -> tuple[tuple[int, ...] | None, ElrColumn]:
         value = values.get(key)
@@ -270,11 +300,33 @@ class _Reader:
             self._refuse(line, f"MarkedForDeletion has {shown(value)}", "Kafka prints true, or no such column")
         return value == "true"
 
-    def _note(self, line: int, words: str) -> None:
-        self._notes.append((line, words))
+    def _line_note(self, line: int, words: str) -> None:
+        self._note(line, words, "single lines")
+
+    def _note(self, line: int, words: str, what: str = "topics and columns") -> None:
+        self._told[what] += 1
+        if self._told[what] <= MAX_NOTES:
+            self._notes.append((line, words))
 
     def _refuse(self, line: int, what: str, right: str) -> NoReturn:
         raise DescribeError(f"{self._source}:{line}: {what}; {right}")
+
+
+def missing_partitions(rows: Sequence[DescribedPartition], count: int) -> str:
+    """The partitions below `count` that have no row, in words: `partitions 1, 4 and 7 to 11`."""
+    gaps: list[str] = []
+    missing = named = expected = 0
+    for number in (*(row.partition for row in rows), count):
+        if number > expected:
+            missing += number - expected
+            if len(gaps) < _NAMED:
+                named += number - expected
+                gaps.append(str(expected) if number == expected + 1 else f"{expected} to {number - 1}")
+        expected = number + 1
+    if missing > named:
+        return f"partitions {', '.join(gaps)} and {missing - named:,} more"
+    listed = gaps[0] if len(gaps) == 1 else f"{', '.join(gaps[:-1])} and {gaps[-1]}"
+    return f"partition{'s' if missing > 1 else ''} {listed}"
 
 
 def _aside(line: DescribeLine) -> tuple[tuple[str, str], ...]:

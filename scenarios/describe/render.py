@@ -30,7 +30,7 @@ def render_describe(
     """The text of `kafka-topics --describe` in a release's own format, each line ended by a newline.
 
     Args:
-        topics: what to print, in this order.
+        topics: what to print, in this order; one that was read without a headline is printed without one.
         release: its `describe_*` columns choose the format.
         under_replicated: as `--under-replicated-partitions`.
         unavailable: as `--unavailable-partitions`.
@@ -58,7 +58,7 @@ def render_describe(
         if topic is not None and each.name != topic:
             continue
         if not filtered:
-            if each.config or not topics_with_overrides:
+            if each.headed and (each.config or not topics_with_overrides):
                 lines.append(headline(each, release))
             if not topics_with_overrides:
                 lines.extend(partition_row(row, release) for row in each.rows)
@@ -106,8 +106,12 @@ def partition_row(row: DescribedPartition, release: Release) -> str:
 
 
 def is_under_replicated(row: DescribedPartition) -> bool:
-    """Fewer replicas in sync than assigned, not counting replicas being added (`PartitionDescription#isUnderReplicated`)."""
-    return row.replication_factor - len(row.isr) > 0
+    """Fewer replicas in sync than assigned, not counting replicas being added (`PartitionDescription#isUnderReplicated`).
+
+    Observers outside the ISR are where they belong, and do not count either.
+    """
+    observing = sum(broker not in row.isr for broker in row.observers)
+    return row.replication_factor - observing - len(row.isr) > 0
 
 
 def is_unavailable(row: DescribedPartition, live_brokers: frozenset[int] | None) -> bool:

@@ -1,7 +1,8 @@
 """Makes a cluster of what a `kafka-topics --describe` text says, in the state the text shows.
 
-The text does not say which brokers live. One that leads a partition, or is in the ISR of a partition that has a leader,
-does. The ISR of a leaderless partition proves nothing: the controller keeps its last member there after that has died, and
+Kafka's text does not say which brokers live. One that leads a partition, or is in the ISR of a partition that has a leader,
+does. One that is outside every ISR only where it is being added or observes is taken to live: it belongs there. Confluent
+Server's `Offline` column says more: a replica that it leaves out is available. The ISR of a leaderless partition proves nothing: the controller keeps its last member there after that has died, and
 would have elected it had it lived (`ReplicationControlManager`, `KafkaController#doRemoveReplicasFromIsr`). Every
 conclusion and everything a cluster cannot take over is said in a note.
 """
@@ -15,6 +16,7 @@ from core.ids import NO_LEADER
 from core.settings import TOPIC_SETTINGS, Value
 from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.describe.described import DescribedPartition, DescribedTopic, DescribeError, DescribeImport
+from scenarios.describe.parse import missing_partitions
 
 _NAMED: Final = 8
 """How many partitions a note names before it counts the rest."""
@@ -44,11 +46,11 @@ def to_cluster_spec(
         DescribeError: a topic's rows leave partitions out, or a topic without rows cannot be placed on the brokers named.
     """
     rows = [row for topic in imported.topics for row in topic.rows]
-    up = _proved_up(rows)
+    up = living(rows)
     mentioned = sorted({broker for row in rows for broker in row.replicas})
     if not mentioned:
         _refuse(imported, "the text names no broker", "give partition rows, with Replicas and Isr")
-    topics = tuple(_topic_spec(topic, imported, len(mentioned)) for topic in imported.topics)
+    topics = tuple(_topic_spec(topic, imported, mentioned) for topic in imported.topics)
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(broker, up=broker in up) for broker in mentioned),
         topics=topics,
@@ -63,12 +65,25 @@ def to_cluster_spec(
     return spec, (*_broker_notes(rows, mentioned, up), *_partition_notes(rows, up), *_topic_notes(imported.topics))
 
 
-def _proved_up(rows: Iterable[DescribedPartition]) -> frozenset[int]:
-    """Brokers that must live for the rows to be true: leaders, and ISR members of partitions that are led."""
-    return frozenset(broker for row in rows if row.has_leader for broker in row.isr)
+def living(rows: Iterable[DescribedPartition]) -> frozenset[int]:
+    """Brokers that live, by what the rows say."""
+    proved: set[int] = set()
+    at_home: set[int] = set()
+    missing: set[int] = set()
+    for row in rows:
+        isr = set(row.isr)
+        if row.has_leader:
+            proved |= isr
+        outside = {*row.replicas} - isr
+        if row.offline is not None:
+            proved |= outside - {*row.offline}
+        apart = outside & {*row.adding, *row.observers} - {*(row.offline or ())}
+        at_home |= apart
+        missing |= outside - apart
+    return frozenset(proved | (at_home - missing))
 
 
-def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: int) -> TopicSpec:
+def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: list[int]) -> TopicSpec:
     if not topic.rows:
         if topic.partitions > _MOST_PLACED:
             _refuse(
@@ -76,50 +91,65 @@ def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: int) -
                 f"topic {topic.name} has no rows and {topic.partitions} partitions",
                 f"give its partition rows; without them at most {_MOST_PLACED} partitions are placed",
             )
-        if topic.replication_factor > brokers:
+        if topic.replication_factor > len(brokers):
             _refuse(
                 imported,
-                f"topic {topic.name} has no rows and needs {topic.replication_factor} brokers to be placed, the text names {brokers}",
+                f"topic {topic.name} has no rows and needs {topic.replication_factor} brokers to be placed, the text names {len(brokers)}",
                 "give its partition rows, or leave its headline out",
             )
         return TopicSpec(topic.name, topic.partitions, topic.replication_factor, config=topic.config, topic_id=topic.topic_id)
-    if len(topic.rows) != topic.rows[-1].partition + 1:
+    count = topic.rows[-1].partition + 1
+    if len(topic.rows) != count and not topic.headed:
         _refuse(
             imported,
-            f"topic {topic.name} has rows up to partition {topic.rows[-1].partition}, but none for {_missing(topic)}",
+            f"topic {topic.name} has rows up to partition {count - 1}, but none for {missing_partitions(topic.rows, count)}",
             "a filter leaves healthy partitions out: give the output without one",
         )
+    if count - len(topic.rows) > _MOST_PLACED:
+        _refuse(
+            imported,
+            f"topic {topic.name} has {len(topic.rows)} rows up to partition {count - 1}",
+            f"give more of them; at most {_MOST_PLACED} partitions without a row are placed",
+        )
+    given = {row.partition: row for row in topic.rows}
     return TopicSpec(
         name=topic.name,
-        partitions=len(topic.rows),
+        partitions=count,
         replication_factor=topic.replication_factor,
         assignment=tuple(
-            PartitionSpec(row.replicas, row.isr, row.leader if row.has_leader else NO_LEADER, row.elr or (), row.last_known_elr or ())
-            for row in topic.rows
+            _placed(brokers, topic.replication_factor, number) if (row := given.get(number)) is None else _as_described(row)
+            for number in range(count)
         ),
         config=topic.config,
         topic_id=topic.topic_id,
     )
 
 
-def _missing(topic: DescribedTopic) -> str:
-    """The partitions that the rows leave out, as a note names them."""
-    missing: list[str] = []
-    expected = 0
-    for row in topic.rows:
-        missing.extend(str(number) for number in range(expected, min(row.partition, expected + _NAMED)))
-        expected = row.partition + 1
-        if len(missing) >= _NAMED:
-            break
-    return _some(missing[:_NAMED], topic.rows[-1].partition + 1 - len(topic.rows))
+def _as_described(row: DescribedPartition) -> PartitionSpec:
+    return PartitionSpec(row.replicas, row.isr, row.leader if row.has_leader else NO_LEADER, row.elr or (), row.last_known_elr or ())
+
+
+def _placed(brokers: list[int], factor: int, number: int) -> PartitionSpec:
+    """A partition that the text leaves out: its replicas on brokers in turn, in sync where those live."""
+    return PartitionSpec(tuple(brokers[(number + place) % len(brokers)] for place in range(min(factor, len(brokers)))))
 
 
 def _broker_notes(rows: list[DescribedPartition], mentioned: list[int], up: frozenset[int]) -> Iterable[str]:
     in_some_isr = {broker for row in rows for broker in row.isr}
+    added = {broker for row in rows for broker in row.adding}
+    observing = {broker for row in rows for broker in row.observers}
+    offline = {broker for row in rows for broker in row.offline or ()}
     for broker in mentioned:
         if broker in up:
-            continue
-        if broker in in_some_isr:
+            if broker in in_some_isr:
+                continue
+            if broker in added:
+                yield f"broker {broker} starts up although it is in no Isr: a reassignment in progress adds it, which says nothing against it"
+            elif broker in observing:
+                yield f"broker {broker} starts up although it is in no Isr: it observes; the laboratory has no observers, it joins the Isr when it caught up"
+        elif broker in offline:
+            yield f"broker {broker} starts down: its replicas are Offline"
+        elif broker in in_some_isr:
             yield f"broker {broker} starts down: it leads nothing and is in the Isr of leaderless partitions only"
         else:
             yield f"broker {broker} starts down: it leads nothing and is in no Isr"
@@ -159,6 +189,14 @@ def _partition_notes(rows: list[DescribedPartition], up: frozenset[int]) -> Iter
 def _topic_notes(topics: Iterable[DescribedTopic]) -> Iterable[str]:
     inert: dict[str, None] = {}
     for topic in topics:
+        count = topic.rows[-1].partition + 1 if topic.rows else 0
+        if len(topic.rows) < count:
+            yield (
+                f"topic {topic.name}: the text leaves out {missing_partitions(topic.rows, count)}; they are placed on the brokers in turn, "
+                "in sync where these live"
+            )
+        if topic.headed and 0 < count < topic.partitions:
+            yield f"topic {topic.name} starts with {count} of its {topic.partitions} partitions: the text has no rows of the others"
         inert.update((name, None) for name, _ in topic.config if name not in TOPIC_SETTINGS)
         if not topic.rows:
             yield f"topic {topic.name} has no rows in the text: its {topic.partitions} partitions are placed as Kafka places a new topic"

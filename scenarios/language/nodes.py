@@ -14,10 +14,8 @@ from typing import Any, Final
 import attrs
 import yaml
 
-from scenarios.errors import InputError, Place, ScriptError, did_you_mean
-
-MAX_BYTES: Final = 64 * 1024 * 1024
-"""Largest script: room for a cluster of some hundred thousand partitions."""
+from scenarios import textfile
+from scenarios.errors import Place, ScriptError, did_you_mean
 
 MAX_DEPTH: Final = 24
 """Deepest nesting of lists and mappings; the language itself needs seven."""
@@ -120,36 +118,11 @@ def read_file(path: str | Path, remedy: str) -> str:
     """The text in a file; `remedy` says what should have been named.
 
     Raises:
-        InputError: it cannot be read, or is no text.
+        InputError: it cannot be read, is too large, or is no text.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as wrong:
-        raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}; {remedy}") from None
-    except ValueError:
-        raise InputError(f"{shortened(str(path))!r}: is no file name; {remedy}") from None
-    return decode(data, str(path))
-
-
-def decode(data: bytes, source: str) -> str:
-    """The text of a file's bytes.
-
-    Raises:
-        ScriptError: it is empty, too large, binary or no UTF-8.
-    """
-    start = Place(source, 1, 1)
-    if len(data) > MAX_BYTES:
-        raise ScriptError(start, "", f"the file has {len(data):,} bytes", f"at most {MAX_BYTES:,} are read")
-    if b"\0" in data:
-        raise ScriptError(start, "", "the file is binary", "a script is YAML text in UTF-8")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        before = data[: wrong.start]
-        line, column = before.count(b"\n") + 1, wrong.start - (before.rfind(b"\n") + 1) + 1
-        raise ScriptError(Place(source, line, column), "", "the file is binary or not UTF-8", "a script is YAML text in UTF-8") from None
+    text = textfile.read_text(path, "a script is YAML text in UTF-8", remedy)
     if not text.strip():
-        raise ScriptError(start, "", "the file is empty", "a script has at least a 'cluster:'")
+        raise ScriptError(Place(str(path), 1, 1), "", "the file is empty", "a script has at least a 'cluster:'")
     return text
 
 

@@ -33,25 +33,11 @@ def complain(message: str) -> None:
 
 def read_text(source: str) -> str:
     """A text file, or stdin."""
-    from scenarios.errors import InputError
+    from scenarios import textfile
 
-    try:
-        if source == "-":
-            data = sys.stdin.buffer.read()
-        else:
-            with open(source, "rb") as file:
-                data = file.read()
-    except OSError as wrong:
-        raise InputError(f"{source}: cannot be read: {wrong.strerror or wrong}") from None
-    except ValueError:
-        raise InputError(f"{source!r}: is no file name") from None
-    if b"\0" in data:
-        raise InputError(f"{source}:1: the file is binary; give text")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        line = data.count(b"\n", 0, wrong.start) + 1
-        raise InputError(f"{source}:{line}: the file is binary or not UTF-8; give text") from None
+    if source == "-":
+        return textfile.decode(textfile.take(sys.stdin.buffer, "<stdin>"), "<stdin>")
+    return textfile.read_text(source)
 
 
 def write_text(path: str | None, text: str) -> None:

@@ -78,14 +78,14 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
     """A describe text as it stands, or, with a time, the cluster made of it after it has lived that long."""
     from core.release import CURRENT
     from scenarios.describe.render import from_view
-    from scenarios.describe.spec import to_cluster_spec
+    from scenarios.describe.spec import living, to_cluster_spec
     from scenarios.logfold import Described
 
     for note in imported.notes:
         print(note, file=sys.stderr)
     if at is None:
-        proved = frozenset(broker for topic in imported.topics for row in topic.rows if row.has_leader for broker in row.isr)
-        return Described(imported.topics, proved, release or _release_of(text, imported))
+        rows = [row for topic in imported.topics for row in topic.rows]
+        return Described(imported.topics, living(rows), release or _release_of(text, imported))
     from core.sim.cluster import Cluster
 
     spec, notes = to_cluster_spec(imported)

@@ -11,7 +11,7 @@ import pytest
 
 from core.release import RELEASES
 from scenarios.describe.described import DescribedPartition, DescribeError, ElrColumn
-from scenarios.describe.parse import parse_describe
+from scenarios.describe.parse import MAX_NOTES, parse_describe
 from scenarios.describe.render import render_describe
 
 DATA = Path(__file__).parent / "data"
@@ -188,9 +188,118 @@ def test_columns_of_other_distributions_are_kept_aside() -> None:
     assert imported.topics[0].aside == (("Rack", "a"),)
     assert imported.notes == (
         "x.txt:1: column 'Rack' is none that Kafka prints, kept aside: 'a'",
-        "x.txt:2: column 'Offline' is none that Kafka prints, kept aside: '2' (and on 1 more lines)",
-        "x.txt:2: column 'Live Observers' is none that Kafka prints, kept aside: '' (and on 1 more lines)",
+        "x.txt:2: column 'Offline' is Confluent Server's, read for what it says about brokers: '2' (and on 1 more lines)",
+        "x.txt:2: column 'Live Observers' is Confluent Server's, read for what it says about brokers: '' (and on 1 more lines)",
     )
+    assert (imported.topics[0].rows[0].offline, imported.topics[0].rows[0].observers) == ((2,), ())
+    assert parse_describe(HEAD + "\n" + ROW).topics[0].rows[0].offline is None
+
+
+def test_observers_are_no_missing_replicas() -> None:
+    text = "Topic: t\tPartitionCount: 1\tReplicationFactor: 4\tConfigs: \n\tTopic: t\tPartition: 0\tLeader: 2\tReplicas: 2,1,3,4\tIsr: 2,1\tOffline: \tObservers: 3,4\n"
+    (topic,) = parse_describe(text).topics
+    assert (topic.rows[0].observers, topic.rows[0].offline) == ((3, 4), ())
+    assert render_describe([topic], RELEASES["4.1"], under_replicated=True) == ""
+    (lagging,) = parse_describe(text.replace("Isr: 2,1", "Isr: 2")).topics
+    assert "Isr: 2" in render_describe([lagging], RELEASES["4.1"], under_replicated=True)
+    (promoted,) = parse_describe(text.replace("Isr: 2,1", "Isr: 2,1,3")).topics
+    assert render_describe([promoted], RELEASES["4.1"], under_replicated=True) == ""
+
+
+@pytest.mark.parametrize("value", ["none", "[3,4]", "99999999999999"])
+def test_observers_that_are_no_brokers_are_noted(value: str) -> None:
+    imported = parse_describe(HEAD + "\n" + ROW.replace("\n", f"\tObservers: {value}\n"), "f")
+    assert imported.topics[0].rows[0].observers == ()
+    assert f"f:2: column Observers is not read, it is no list of broker ids: '{value}'" in imported.notes
+
+
+NAMELESS = "\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1\n\tPartition: 1\tLeader: 2\tReplicas: 2,1\tIsr: 2,1\n"
+
+
+@pytest.mark.parametrize("between", ["", "\n", "  \n\n"])
+@pytest.mark.parametrize("mark", ["", "> ", "kafka-1  | "])
+def test_a_row_without_topic_belongs_to_the_topic_above(between: str, mark: str) -> None:
+    text = HEAD.replace("Count: 1", "Count: 2") + "a.b=1\n" + between + NAMELESS
+    imported = parse_describe("".join(mark + line for line in text.splitlines(keepends=True)), "f")
+    (topic,) = imported.topics
+    assert (topic.headed, topic.partitions, topic.config) == (True, 2, (("a.b", "1"),))
+    assert [(row.partition, row.leader, row.isr) for row in topic.rows] == [(0, 1, (1,)), (1, 2, (2, 1))]
+    first = 2 + between.count("\n")
+    assert imported.notes == (f"f:{first}: the row names no topic; read as one of topic 't', described at line 1 (so are 1 more rows)",)
+
+
+def test_rows_without_topic_of_two_topics() -> None:
+    imported = parse_describe(
+        "Topic: u Partition: 0 Leader: 1 Replicas: 1 Isr: 1\n" + NAMELESS.splitlines()[1] + "\n" + HEAD + "\n" + ROW, "f"
+    )
+    assert [(topic.name, [row.partition for row in topic.rows]) for topic in imported.topics] == [("u", [0, 1]), ("t", [0])]
+    assert (
+        imported.notes[0]
+        == "f:1: topic u has no headline (a filter prints none): its TopicId and settings are unknown, its size is taken from the rows"
+    )
+    assert imported.notes[1] == "f:2: the row names no topic; read as one of topic 'u', described at line 1"
+
+
+def test_a_row_without_topic_and_nothing_above_is_noted() -> None:
+    text = NAMELESS + "$ kafka-topics.sh --describe --topic t\n" + HEAD + "\n" + ROW + "$ tail log\n" + NAMELESS
+    imported = parse_describe(text, "f")
+    assert [len(topic.rows) for topic in imported.topics] == [1]
+    assert [note.split(";")[0].split(" described")[0] for note in imported.notes] == [
+        f"f:{line}: left out, the row names no topic and none is" for line in (1, 2, 7, 8)
+    ]
+
+
+def test_the_rest_of_a_row_is_not_joined_to_a_headline() -> None:
+    imported = parse_describe(HEAD + "\n  Leader: 1  Replicas: 1,2  Isr: 1\n" + ROW, "f")
+    assert [row.partition for row in imported.topics[0].rows] == [0]
+    assert imported.notes == ("f:2: left out, it is no line of kafka-topics --describe: 'Leader: 1  Replicas: 1,2  Isr: 1'",)
+
+
+def test_lines_that_were_wrapped_behind_the_topic() -> None:
+    text = read("kafka-4.3-healthy.txt")
+    imported = parse_describe(text.replace("\tPartition:", "\n\tPartition:").replace("\tTopicId", "\n  TopicId"))
+    assert imported.topics == parse_describe(text).topics
+    assert imported.notes == ()
+    imported = parse_describe("Topic: orders\n\n" + HEAD + "\n" + ROW + "Topic: last", "f")
+    assert [topic.name for topic in imported.topics] == ["t"]
+    assert imported.notes == (
+        "f:1: left out, nothing is said about the topic: 'orders'",
+        "f:5: left out, nothing is said about the topic: 'last'",
+    )
+
+
+@pytest.mark.parametrize("mark", ["# ", "$ ", "me@host:~$ "])
+def test_a_described_line_behind_a_prompt_is_noted(mark: str) -> None:
+    imported = parse_describe(HEAD + "\n" + ROW + mark + ROW.strip().replace("n: 0", "n: 1") + "\n", "f")
+    assert len(imported.notes) == 1
+    assert imported.notes[0].startswith("f:3: left out, it is no line of kafka-topics --describe: ")
+
+
+def test_an_excerpt_keeps_its_rows_and_says_what_is_missing() -> None:
+    text = HEAD.replace("Count: 1", "Count: 12") + "\n" + ROW + ROW.replace("n: 0", "n: 4") + ROW.replace("n: 0", "n: 6")
+    imported = parse_describe(text, "f")
+    (topic,) = imported.topics
+    assert (topic.partitions, [row.partition for row in topic.rows]) == (12, [0, 4, 6])
+    assert imported.notes == (
+        "f:1: topic t has PartitionCount 12 but 3 rows in the text; nothing is known of partitions 1 to 3, 5 and 7 to 11",
+    )
+    assert render_describe([topic], RELEASES["3.6"]) == text
+    every_other = HEAD.replace("Count: 1", "Count: 40") + "\n" + "".join(ROW.replace("n: 0", f"n: {n}") for n in range(0, 40, 2))
+    assert parse_describe(every_other, "f").notes == (
+        "f:1: topic t has PartitionCount 40 but 20 rows in the text; nothing is known of partitions 1, 3, 5, 7, 9, 11, 13, 15 and 12 more",
+    )
+
+
+def test_what_a_filter_printed_is_printed_back_without_headlines() -> None:
+    text = ROW + ROW.replace("n: 0", "n: 4") + ROW.replace("Topic: t", "Topic: u")
+    assert render_describe(parse_describe(text).topics, RELEASES["3.6"]) == text
+    assert render_describe(parse_describe(text).topics, RELEASES["3.6"], topics_with_overrides=True) == ""
+
+
+def test_notes_are_bounded() -> None:
+    imported = parse_describe("junk\n" * 5_000 + HEAD + "\n" + ROW, "f")
+    assert len(imported.notes) == MAX_NOTES + 1
+    assert imported.notes[-1] == "f: and 4,000 more notes on single lines"
 
 
 @pytest.mark.parametrize("gap", ["\t", " "])
@@ -263,10 +372,6 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         (WHOLE.replace("Leader: 1", "Leader: one"), "f:2: Leader has 'one', which is no number; write a broker id, or none"),
         (WHOLE.replace("Leader: 1", "Leader: -7"), "f:2: Leader has '-7', which is no number"),
         (WHOLE.replace("Leader: 1\t", "Leader: \t"), "f:2: Leader has '', which is no number; write a broker id, or none"),
-        (
-            WHOLE.replace("Count: 1", "Count: 2"),
-            "f:1: topic t has PartitionCount 2 but 1 rows; partition 1 is missing; give a row for every partition",
-        ),
         (
             WHOLE.replace("Count: 1", "Count: 99999999999"),
             "f:1: PartitionCount has '99999999999', which is out of range; Kafka has 1 to 2147483647 there",

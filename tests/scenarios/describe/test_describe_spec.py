@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from core.release import CURRENT
+from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, NetworkSpec, Pace, PartitionSpec
+from core.units import SECOND
 from scenarios.describe.described import DescribeError
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec
@@ -76,10 +79,11 @@ def test_elr_and_reassignment_and_deletion() -> None:
     assert spec.topics[0].assignment[0] == PartitionSpec((1, 2), (), -1, elr=(2,), last_known_elr=(1,))
     assert spec.topics[0].config == (("segment.index.bytes", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
     assert notes == (
-        "broker 3 starts down: it leads nothing and is in no Isr",
+        "broker 3 starts up although it is in no Isr: a reassignment in progress adds it, which says nothing against it",
         "empty Isr, so only a replica of the Elr can lead without loss: t-0",
         "broker 1 lives but is outside the Isr, its replica starts behind: t-0, t-1",
         "broker 2 lives but is outside the Isr, its replica starts behind: t-0",
+        "broker 3 lives but is outside the Isr, its replica starts behind: t-1",
         "a reassignment is in progress and is not taken over; replicas stay as listed: t-1",
         "topic t is marked for deletion; it starts as any other topic",
         "settings that are shown but change nothing in the laboratory: segment.index.bytes, cleanup.policy",
@@ -99,7 +103,7 @@ def test_rows_that_a_filter_left_out_are_not_invented() -> None:
     with pytest.raises(DescribeError) as refused:
         to_cluster_spec(parse_describe(text, "f"))
     assert str(refused.value) == (
-        "f: topic t has rows up to partition 2000000000, but none for 0, 1, 3, 4, 5, 6, 7, 8 and 1999999991 more; "
+        "f: topic t has rows up to partition 2000000000, but none for partitions 0 to 1 and 3 to 1999999999; "
         "a filter leaves healthy partitions out: give the output without one"
     )
 
@@ -134,3 +138,61 @@ def test_settings_network_and_pace_are_taken_over() -> None:
     assert [broker.id for broker in spec.brokers] == [0, 1, 2]
     assert spec.topics[0].config == (("segment.bytes", "1000000"),)
     assert notes == ()
+
+
+def test_an_excerpt_becomes_a_cluster_of_its_rows() -> None:
+    text = head(9, 2) + row(0, "1", "1,2", "1,2") + row(3, "2", "2,3", "2") + row(4, "none", "3,1", "3")
+    spec, notes = to_cluster_spec(parse_describe(text))
+    assert [(broker.id, broker.up) for broker in spec.brokers] == [(1, True), (2, True), (3, False)]
+    (topic,) = spec.topics
+    assert topic.assignment == (
+        PartitionSpec((1, 2), (1, 2), 1),
+        PartitionSpec((2, 3)),
+        PartitionSpec((3, 1)),
+        PartitionSpec((2, 3), (2,), 2),
+        PartitionSpec((3, 1), (3,), -1),
+    )
+    assert notes[-2:] == (
+        "topic t: the text leaves out partitions 1 to 2; they are placed on the brokers in turn, in sync where these live",
+        "topic t starts with 5 of its 9 partitions: the text has no rows of the others",
+    )
+    Cluster(spec, CURRENT).run_until(SECOND)
+
+
+def test_an_excerpt_of_a_huge_topic_is_refused() -> None:
+    with pytest.raises(DescribeError) as refused:
+        to_cluster_spec(parse_describe(head(2_000_000_000, 2) + row(1_999_999_999, "1", "1,2", "1"), "f"))
+    assert str(refused.value).startswith("f: topic t has 1 rows up to partition 1999999999; ")
+
+
+MOVING = "\tAdding Replicas: 4,5\tRemoving Replicas: 1,2"
+
+
+def test_brokers_that_a_reassignment_adds_are_not_down() -> None:
+    spec, notes = to_cluster_spec(parse_describe(head(1, 3) + row(0, "1", "3,4,5,1,2", "1,2,3", MOVING)))
+    assert [broker.up for broker in spec.brokers] == [True] * 5
+    assert not any("starts down" in note for note in notes)
+    beside = row(1, "1", "1,4", "1")
+    spec, notes = to_cluster_spec(parse_describe(head(2, 3) + row(0, "1", "3,4,5,1,2", "1,2,3", MOVING) + beside))
+    assert [broker.id for broker in spec.brokers if not broker.up] == [4], "as an old replica it should be in the Isr of t-1"
+
+
+def test_observers_are_not_down() -> None:
+    text = head(1, 4) + row(0, "2", "2,1,3,4", "2,1", "\tOffline: \tObservers: 3,4")
+    spec, notes = to_cluster_spec(parse_describe(text))
+    assert [broker.up for broker in spec.brokers] == [True] * 4
+    assert notes[0].startswith("broker 3 starts up although it is in no Isr: it observes")
+    spec, notes = to_cluster_spec(parse_describe(text.replace("Offline: ", "Offline: 3")))
+    assert [broker.id for broker in spec.brokers if not broker.up] == [3]
+    assert notes[0] == "broker 3 starts down: its replicas are Offline"
+    spec, _ = to_cluster_spec(parse_describe(text.replace("Offline: \tO", "LiveO")))
+    assert [broker.up for broker in spec.brokers] == [True] * 4
+
+
+def test_a_replica_that_offline_leaves_out_lags_and_lives() -> None:
+    spec, notes = to_cluster_spec(parse_describe(head(1, 3) + row(0, "2", "2,1,3", "2", "\tOffline: 3")))
+    assert [(broker.id, broker.up) for broker in spec.brokers] == [(1, True), (2, True), (3, False)]
+    assert notes == (
+        "broker 3 starts down: its replicas are Offline",
+        "broker 1 lives but is outside the Isr, its replica starts behind: t-0",
+    )

@@ -1,0 +1,87 @@
+"""Text files of any kind, read within bounds: at most so many bytes, in UTF-8 or in the UTF-16 that Windows tools write.
+
+A file that has no end (a device, a pipe that keeps talking) is refused like one that is too large. What the text must
+look like is the business of whoever asked for it.
+"""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+from typing import IO, Final
+
+from scenarios.errors import InputError, Place, ScriptError
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""Largest text: a cluster of 200,000 partitions, the most that Kafka's people have run, is 30 MB as a script or a describe text."""
+
+_UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_LOOKED_AT: Final = 64
+
+
+def read_bytes(path: str | Path, remedy: str = "", most: int = MAX_BYTES) -> bytes:
+    """The bytes of a file; `remedy` says what should have been named.
+
+    Raises:
+        InputError: it cannot be read, or has more bytes than `most`.
+    """
+    told = f"; {remedy}" if remedy else ""
+    try:
+        with Path(path).open("rb") as file:
+            return take(file, str(path), most)
+    except OSError as wrong:
+        raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}{told}") from None
+    except ValueError:
+        raise InputError(f"{str(path)[:80]!r}: is no file name{told}") from None
+
+
+def take(file: IO[bytes], source: str, most: int = MAX_BYTES) -> bytes:
+    """What is in an open file.
+
+    Raises:
+        InputError: it has more bytes than `most`.
+    """
+    data = file.read(most + 1)
+    if len(data) > most:
+        raise InputError(f"{source}: the file has more than {most:,} bytes; at most that many are read")
+    return data
+
+
+def decode(data: bytes, source: str, right: str = "give text in UTF-8") -> str:
+    """The text of a file's bytes; `right` says what it should be.
+
+    Raises:
+        ScriptError: it is binary, or in an encoding other than UTF-8 and UTF-16.
+    """
+    encoding = _UTF_16.get(data[:2]) or _unmarked_utf_16(data)
+    try:
+        if encoding is not None:
+            return data.decode(encoding).removeprefix("\ufeff")
+        if b"\0" in data:
+            raise ScriptError(Place(source, 1, 1), "", "the file is binary", right)
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        before = data[: wrong.start]
+        line, column = before.count(b"\n") + 1, wrong.start - (before.rfind(b"\n") + 1) + 1
+        named = "not UTF-16, though it begins as such" if encoding is not None else "not UTF-8"
+        raise ScriptError(Place(source, line, column), "", f"the file is binary or {named}", right) from None
+
+
+def read_text(path: str | Path, right: str = "give text in UTF-8", remedy: str = "", most: int = MAX_BYTES) -> str:
+    """The text in a file.
+
+    Raises:
+        InputError: it cannot be read, is too large, or no text.
+    """
+    return decode(read_bytes(path, remedy, most), str(path), right)
+
+
+def _unmarked_utf_16(data: bytes) -> str | None:
+    """UTF-16 without its mark, told by its first characters, of which each is ASCII beside a zero byte."""
+    start = data[:_LOOKED_AT]
+    if len(start) < 4 or len(data) % 2:
+        return None
+    for text, zeros, name in ((start[::2], start[1::2], "utf-16-le"), (start[1::2], start[::2], "utf-16-be")):
+        if not any(zeros) and 0 not in text and text.isascii():
+            return name
+    return None
