@@ -8,7 +8,6 @@ refused with its line number. The columns are those of `core.journal.events`; EV
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from core.spec import ClusterSpec
 from scenarios.errors import InputError, LogError, ScriptError, did_you_mean
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
 from scenarios.logfile import is_packed_name, open_log_file, packer
+from scenarios.printing import remark
 from scenarios.releases import release_named
 from scenarios.stopping import whole
 
@@ -442,7 +442,7 @@ def read_events(path: str | Path, report: Callable[[str], None] | None = None) -
     reader = LogReader(path)
     events = list(reader)
     if problem := reader.problem():
-        (report or (lambda text: print(text, file=sys.stderr)))(problem)
+        (report or remark)(problem)
     return reader, events
 
 

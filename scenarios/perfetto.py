@@ -14,6 +14,7 @@ from typing import IO, Any, Final
 from core.journal.events import KINDS, explain
 from core.journal.events.base import name_of
 from scenarios.eventlog import LogReader
+from scenarios.visible import visible_json
 
 PROCESS: Final = 1
 """The session: tracks are the threads of this process."""
@@ -75,7 +76,11 @@ def write_trace(reader: LogReader, out: IO[str]) -> int:
     tracks = _Tracks()
     for broker in reader.spec.brokers:
         tracks.broker(broker.id)
-    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+    def encode(value: object) -> str:
+        return visible_json(as_json(value))
+
     out.write('{"displayTimeUnit":"ms","traceEvents":[\n')
     for event in events:
         for entry in _entries(event, tracks, effects.get(event[0], ())):

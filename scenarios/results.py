@@ -7,6 +7,7 @@ from typing import Any
 
 from core.units import SECOND, format_duration
 from scenarios.runner import Check, Harm, Result, State
+from scenarios.visible import visible
 
 
 def lines(result: Result) -> Iterator[str]:
@@ -116,9 +117,8 @@ def as_junit(results: Sequence[Result]) -> str:
 
 
 def escape(text: str) -> str:
-    """A text as XML holds it; control characters, which it may not hold, become spaces. (The library's own is slow to import.)"""
-    printable = "".join(char if char.isprintable() else " " for char in text)
-    return printable.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    """A text as XML holds it; control characters, which it may not hold, are spelled out. (The library's own is slow to import.)"""
+    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def quoteattr(text: str) -> str:

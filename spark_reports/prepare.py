@@ -20,6 +20,7 @@ from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
+from scenarios.printing import complain, remark
 from scenarios.stopping import Stopped, stoppable
 from spark_reports import computing
 from spark_reports.archive import archive_of, spark_jars, stale
@@ -104,12 +105,12 @@ def _play(path: Path) -> None:
 
 def main() -> int:
     """Make the archive; what keeps it from being made is told, and is no reason for anything else to fail."""
-    print("Preparing Java's archive of Spark's classes (a minute, once) …", file=sys.stderr, flush=True)
+    remark("Preparing Java's archive of Spark's classes (a minute, once) …")
     try:
         with stoppable():
             prepare()
     except ReportError as wrong:
-        print(f"isrlab: {wrong}; Spark will start without", file=sys.stderr)
+        complain(f"{wrong}; Spark will start without")
     except Stopped as stopped:
         return 128 + stopped.signal
     return 0

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from scenarios.printing import complain, say_json, styled
 from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
 from spark_reports.pools import pool_of
@@ -75,10 +76,7 @@ def main_report(
         0, or 2 when a log could not be used; the good ones are reported all the same.
     """
 
-    def complain(message: str) -> None:
-        print(f"isrlab: {message}", file=sys.stderr, flush=True)
-
-    progress = Progress(sys.stderr, quiet=quiet)
+    progress = Progress(styled(sys.stderr), quiet=quiet)
     try:
         settings = read_conf(conf)
         found = find_logs(paths)
@@ -216,9 +214,9 @@ def _write_html(path: Path, report: Report) -> None:
 def _show(results: Sequence[Result], as_json: bool) -> None:
     """Write the tables to stdout."""
     if as_json:
-        sys.stdout.write(json_document.render(results))
+        say_json(json_document.render(results))
     else:
         from spark_reports.render import terminal
 
-        terminal.render(results, sys.stdout)
+        terminal.render(results, styled(sys.stdout))
     sys.stdout.flush()

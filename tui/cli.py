@@ -1,22 +1,23 @@
 """The command line `isrlab`: what it may be asked, in which order things are imported, and how it ends.
 
-Exit codes: 0 all is well and every expectation held, 1 an expectation failed, 2 bad input, told in one message on stderr.
-Payload goes to stdout, everything else to stderr. Each command imports what it needs when it runs, so that `isrlab run`
-starts without the terminal framework and without Spark.
+Exit codes: 0 all is well and every expectation held, 1 an expectation failed, 2 bad input, told in one message on stderr, 74 stdout
+could not be written; 141 without a word when the reader of stdout went away, as `head` does. Payload goes to stdout, everything else to stderr, both
+through `scenarios.printing`. Each command imports what it needs when it runs, so that `isrlab run` starts without the terminal
+framework and without Spark.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Final
 
+from scenarios.printing import OutputLost, complain, guarded_streams, say_lines
 from tui.commands import library, logs, moments, operations, play, run, serve, sweep
-from tui.commands.console import BAD_INPUT, BROKEN_PIPE, Parser, complain
+from tui.commands.console import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST, Parser
 
 VERSION = "0.1.0"
 """Of the distribution."""
@@ -42,19 +43,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         SystemExit: help was asked for, or the arguments are wrong.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
+    with guarded_streams():
+        try:
+            try:
+                return _command(argv)
+            finally:
+                sys.stdout.flush()
+        except OutputLost as lost:
+            if lost.reader_left:
+                return BROKEN_PIPE
+            complain(str(lost))
+            return OUTPUT_LOST
+
+
+def _command(argv: Sequence[str]) -> int:
     arguments = parser_for(argv[0] if argv else "").parse_args(argv)
     from scenarios.errors import InputError
 
     try:
-        code = int(arguments.command(arguments))
-        sys.stdout.flush()
-        return code
+        return int(arguments.command(arguments))
     except InputError as wrong:
         complain(str(wrong))
         return BAD_INPUT
     except BrokenPipeError:
-        # Python flushes stdout once more at exit; let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt as stopped:
         return 128 + int(getattr(stopped, "signal", signal.SIGINT))
@@ -65,7 +76,7 @@ def parser_for(command: str) -> Parser:
     parser = Parser(
         prog="isrlab",
         description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, report on sessions.",
-        epilog="exit codes: 0 held, 1 an expectation failed, 2 bad input",
+        epilog="exit codes: 0 held, 1 an expectation failed, 2 bad input, 74 stdout could not be written",
     )
     parser.add_argument("--version", action=Version, nargs=0, help="tell the version, and whether the engine is compiled")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
@@ -80,4 +91,5 @@ class Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from core import is_compiled
 
-        parser.exit(message=f"isrlab {VERSION}, engine {'compiled' if is_compiled() else 'in pure Python'}\n")
+        say_lines([f"isrlab {VERSION}, engine {'compiled' if is_compiled() else 'in pure Python'}"])
+        parser.exit()

@@ -21,6 +21,7 @@ from scenarios import catalogue
 from scenarios.errors import InputError
 from scenarios.language.script import releases_of
 from scenarios.play_target import PlayTarget
+from scenarios.printing import remark
 from tui.app import Playground
 from tui.display import Display
 from tui.palette import PALETTES
@@ -98,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         stage = set_stage(_target(options.scenario, options.release))
     except (InputError, ValueError) as wrong:
-        print(f"tui.picture: {wrong}", file=sys.stderr)
+        remark(f"tui.picture: {wrong}")
         return 2
     timed: list[tuple[int, Act]] = [(at, Kill(broker)) for broker, at in options.kill]
     timed += [(at, Start(broker)) for broker, at in options.start]
@@ -110,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for _ in range(options.steps or 0):
             stage.session.course.step()
     except ActRefused as refusal:
-        print(f"tui.picture: {refusal}", file=sys.stderr)
+        remark(f"tui.picture: {refusal}")
         return 2
     stage.session.pause()
     app = Playground(stage, Display(ascii_only=options.ascii, palette="plain" if options.no_colour else options.palette))

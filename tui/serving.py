@@ -17,6 +17,7 @@ from aiohttp import web
 from textual_serve.server import Server
 
 from scenarios.errors import InputError
+from scenarios.printing import complain
 
 
 class PlayServer(Server):
@@ -28,7 +29,7 @@ class PlayServer(Server):
 
     async def on_startup(self, app: web.Application) -> None:
         """Say where to look."""
-        print(f"isrlab: open {self.public_url} in a browser; Ctrl+C ends it", file=sys.stderr, flush=True)
+        complain(f"open {self.public_url} in a browser; Ctrl+C ends it")
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
         """The page: without the font it would fetch from elsewhere, and calling back at the name it was asked for by."""

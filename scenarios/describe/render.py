@@ -13,6 +13,7 @@ from core.release import Release
 from core.settings import setting_named
 from core.view import ClusterView, PartitionView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
+from scenarios.visible import visible
 
 
 def render_describe(
@@ -78,12 +79,12 @@ def render_describe(
 def headline(topic: DescribedTopic, release: Release) -> str:
     """A topic's first line, without its newline."""
     space = " " if release.describe_spaced else ""
-    columns = [f"Topic:{space}{topic.name}"]
+    columns = [f"Topic:{space}{visible(topic.name)}"]
     if release.describe_topic_id and topic.topic_id:
-        columns.append(f"TopicId:{space}{topic.topic_id}")
+        columns.append(f"TopicId:{space}{visible(topic.topic_id)}")
     columns.append(f"PartitionCount:{space}{topic.partitions}")
     columns.append(f"ReplicationFactor:{space}{topic.replication_factor}")
-    columns.append(f"Configs:{space}" + ",".join(f"{name}={value}" for name, value in topic.config))
+    columns.append(f"Configs:{space}" + visible(",".join(f"{name}={value}" for name, value in topic.config)))
     if topic.marked_for_deletion:
         columns.append(f"MarkedForDeletion:{space}true")
     return "\t".join(columns)
@@ -92,7 +93,7 @@ def headline(topic: DescribedTopic, release: Release) -> str:
 def partition_row(row: DescribedPartition, release: Release) -> str:
     """A partition's line, without its newline."""
     text = (
-        f"\tTopic: {row.topic}\tPartition: {row.partition}"
+        f"\tTopic: {visible(row.topic)}\tPartition: {row.partition}"
         f"\tLeader: {row.leader if row.has_leader else release.describe_no_leader}"
         f"\tReplicas: {_ids(row.replicas)}\tIsr: {_ids(row.isr)}"
     )

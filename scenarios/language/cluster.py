@@ -33,6 +33,7 @@ from scenarios.language.values import (
     write_duration,
     write_ppm,
 )
+from scenarios.visible import visible_text
 
 MAX_BROKERS: Final = 10_000
 """Most brokers of one cluster."""
@@ -424,8 +425,13 @@ _Dumper.add_representer(_FlowList, lambda dumper, data: dumper.represent_sequenc
 
 
 def write_yaml(data: dict[str, Any]) -> str:
-    """A mapping as the YAML of a script."""
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=140, default_flow_style=False)
+    """A mapping as the YAML of a script; one with characters that hide or move others is written in ASCII, with YAML's escapes."""
+    text = _dump(data, allow_unicode=True)
+    return text if text == visible_text(text) else _dump(data, allow_unicode=False)
+
+
+def _dump(data: dict[str, Any], *, allow_unicode: bool) -> str:
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode, width=140, default_flow_style=False)
 
 
 def write_cluster(spec: ClusterSpec) -> str:

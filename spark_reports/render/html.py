@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.units import format_duration
+from scenarios.visible import visible
 from spark_reports.render import svg
 from spark_reports.render.result import Report, Result
-from spark_reports.render.terminal import ALARMS, heading, plain, text_of
+from spark_reports.render.terminal import ALARMS, heading, text_of
 
 ROWS: Final = 300
 """Rows of a table in the page; Parquet has all of them."""
@@ -70,7 +71,7 @@ def _session_words(sessions: Rows) -> str:
         return f"{len(sessions)} sessions"
     one = sessions[0]
     events = f"{one['events']:,} event{'' if one['events'] == 1 else 's'}"
-    return f"{plain(one['session'])}, release {plain(one['release'])}, {events} in {format_duration(one['end_us'])}"
+    return f"{visible(one['session'])}, release {visible(one['release'])}, {events} in {format_duration(one['end_us'])}"
 
 
 # --- what a reader must not overlook -------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ def _charts(report: Report, sessions: Rows) -> str:
         if not of["timeline"]:
             continue
         if len(sessions) > 1:
-            parts.append(f"<h3>{escape(plain(session['session']))}</h3>")
+            parts.append(f"<h3>{escape(visible(session['session']))}</h3>")
         parts.append(f"<figure>{svg.timeline(of['timeline'], of.get('unavailability', []), session['end_us'])}</figure>")
         parts.append(_curves(of.get("curves", []), session["end_us"]))
     parts.append("</section>\n")
@@ -140,7 +141,7 @@ def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
         return ""
     most = sorted(of, key=lambda where: (-max(row["log_end"] or 0 for row in of[where]), where))[:CURVES]
     figures = (
-        f"<figure>{svg.curve(of[where], end_us)}<figcaption>{escape(plain(f'{where[0]}-{where[1]}'))}</figcaption></figure>"
+        f"<figure>{svg.curve(of[where], end_us)}<figcaption>{escape(visible(f'{where[0]}-{where[1]}'))}</figcaption></figure>"
         for where in sorted(most)
     )
     words = "High watermark (line) and log end (dashed) of the leader, in records"

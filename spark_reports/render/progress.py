@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Final
 
+from scenarios.visible import visible_line
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -29,7 +31,8 @@ class Progress:
         if not self._quiet:
             with self._lock:
                 self._wipe()
-                print(message, file=self._out, flush=True)
+                self._out.write(visible_line(message) + "\n")
+                self._out.flush()
 
     @contextlib.contextmanager
     def watching(self, spark: SparkSession) -> Iterator[None]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from core.units import SECOND, format_duration
-from spark_reports.render.terminal import plain
+from scenarios.visible import visible
 
 LABEL: Final = 190
 """Width of the partitions' names."""
@@ -76,7 +76,7 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     ]
     for number, (where, rows) in enumerate(of.items()):
         top = number * ROW
-        name = plain(f"{where[0]}-{where[1]}")
+        name = visible(f"{where[0]}-{where[1]}")
         parts.append(
             f'<text x="{LABEL - 8}" y="{top + 13}" text-anchor="end"><title>{escape(name)}</title>{escape(_shortened(name))}</text>'
         )

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.units import format_duration
+from scenarios.visible import visible
 from spark_reports.render.result import Result
 
 PIPE_WIDTH: Final = 10_000
@@ -76,7 +77,7 @@ def text_of(column: str, value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return format_duration(value) if column.endswith("_us") else _acks(value) if column == "acks" else _number(column, value)
-    return plain(str(value))
+    return visible(str(value))
 
 
 def _acks(value: int) -> str:
@@ -86,8 +87,3 @@ def _acks(value: int) -> str:
 def _number(column: str, value: int) -> str:
     """Counts with separators; numbers that are names without."""
     return str(value) if column in ("partition", "broker", "seed", "change") else f"{value:,}"
-
-
-def plain(text: str) -> str:
-    """A name as it can be shown anywhere: characters that would move the cursor or hide others are spelled out."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -11,6 +11,7 @@ from html import escape
 from typing import Final
 
 from core.units import format_duration
+from scenarios.visible import visible, visible_text
 from spark_reports.sweep.outcome import CellOutcome, Outcome
 from spark_reports.sweep.terminal import _values, notes_of, numbers_of, percent, title_of, varied
 
@@ -40,16 +41,16 @@ td.text, th.text { text-align: left } td.lost { color: var(--bad); font-weight: 
 
 def render(outcome: Outcome) -> str:
     """The whole file."""
-    title = escape(title_of(outcome))
-    about = f"<p>{escape(' '.join(outcome.grid.about.split()))}</p>" if outcome.grid.about else ""
-    notes = "".join(f"<li>{escape(line)}</li>" for line in notes_of(outcome))
+    title = escape(visible(title_of(outcome)))
+    about = f"<p>{escape(visible(' '.join(outcome.grid.about.split())))}</p>" if outcome.grid.about else ""
+    notes = "".join(f"<li>{escape(visible(line))}</li>" for line in notes_of(outcome))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>{about}\n"
         f"<figure>{picture(outcome)}<figcaption>The trade-off: down is safe, left is available. Bars are 95 % intervals; "
         f"numbers are cells.</figcaption></figure>\n"
         f'<div class="wide">{_table(outcome)}</div>\n<ul class="notes">{notes}</ul>'
-        f"<details><summary>The grid</summary><pre>{escape(outcome.grid.text)}</pre></details></body></html>\n"
+        f"<details><summary>The grid</summary><pre>{escape(visible_text(outcome.grid.text))}</pre></details></body></html>\n"
     )
 
 
@@ -57,11 +58,13 @@ def _table(outcome: Outcome) -> str:
     words = varied(outcome) or ["name"]
     heads = ["runs", "P(loss)", "95 %", "records lost a run", "no writes", "no reads", "p50", "p99", "p99.9"]
     head = (
-        "<th>cell</th>" + "".join(f'<th class="text">{escape(word)}</th>' for word in words) + "".join(f"<th>{text}</th>" for text in heads)
+        "<th>cell</th>"
+        + "".join(f'<th class="text">{escape(visible(word))}</th>' for word in words)
+        + "".join(f"<th>{text}</th>" for text in heads)
     )
     rows = []
     for cell in outcome.cells:
-        values = "".join(f'<td class="text">{escape(value)}</td>' for value in _values(cell, varied(outcome)))
+        values = "".join(f'<td class="text">{escape(visible(value))}</td>' for value in _values(cell, varied(outcome)))
         kind = "lost" if cell.losing else "kept"
         numbers = "".join(
             f'<td class="{kind}">{escape(text)}</td>' if column == 1 else f"<td>{escape(text)}</td>"
@@ -112,7 +115,7 @@ def picture(outcome: Outcome) -> str:
             parts.append(f'<line class="bar" x1="{px}" y1="{y(loss.low)}" x2="{px}" y2="{y(loss.high)}"/>')
             parts.append(f'<line class="bar" x1="{x(down.low)}" y1="{py}" x2="{x(down.high)}" y2="{py}"/>')
         names = "".join(f"{cell.cell.number}: {cell.cell.name}\n" for cell in cells)
-        parts.append(f'<circle cx="{px}" cy="{py}" r="5"><title>{escape(names)}</title></circle>')
+        parts.append(f'<circle cx="{px}" cy="{py}" r="5"><title>{escape(visible_text(names))}</title></circle>')
         label = ", ".join(str(cell.cell.number) for cell in cells)
         at = py - 8
         while any(abs(px - other) < 40 and abs(at - line) < 13 for other, line in taken):

@@ -20,8 +20,10 @@ import attrs
 
 from core.units import format_duration
 from scenarios.errors import InputError, did_you_mean
+from scenarios.printing import complain, remark, say_json, say_text, styled
 from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
+from spark_reports.render.as_csv import csv_value
 from spark_reports.sweep import outcome as outcomes
 from spark_reports.sweep import runs as run_rows
 from spark_reports.sweep.grid import Cell, Grid
@@ -109,7 +111,8 @@ def main_sweep(
                 outcome, every = sweep_runs(grid, runs, workers, store, width, progress.tell)
         except KeyboardInterrupt:
             kept = f"; finished runs are kept in {out}, and the same command goes on from there" if out else ""
-            print(f"\nisrlab: stopped{kept}", file=sys.stderr, flush=True)
+            progress.end_line()
+            complain(f"stopped{kept}")
             raise
         progress.say(f"{_count(outcome.runs, 'run')} in {format_duration(round((time.monotonic() - begun) * 1e6))}")
         if out is not None:
@@ -117,14 +120,14 @@ def main_sweep(
         if html is not None:
             _write_html(Path(html), outcome)
     except ReportError as wrong:
-        print(f"isrlab: {wrong}", file=sys.stderr, flush=True)
+        complain(str(wrong))
         return 2
     if as_json:
-        sys.stdout.write(json_of(outcome))
+        say_json(json_of(outcome))
     else:
         from spark_reports.sweep import terminal
 
-        terminal.render(outcome, sys.stdout)
+        terminal.render(outcome, styled(sys.stdout))
     sys.stdout.flush()
     return 0
 
@@ -141,7 +144,7 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
         raise InputError(f"--seed: nothing happens to seed {seed} in {format_horizon(grid.horizon)}")
     text = script_of(grid, cell, seed, played)
     if path is None:
-        sys.stdout.write(text)
+        say_text(text)
         return 0
     try:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
@@ -183,7 +186,8 @@ class _Progress:
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
-        self.live = sys.stderr.isatty()
+        self.out = styled(sys.stderr)
+        self.live = self.out.isatty()
         self.begun: tuple[float, int] | None = None
         self.told = 0.0
         self.told_share = 0
@@ -192,7 +196,13 @@ class _Progress:
     def say(self, text: str) -> None:
         """One line."""
         if not self.quiet:
-            print(("\n" if self.open else "") + text, file=sys.stderr, flush=True)
+            self.end_line()
+            remark(text)
+
+    def end_line(self) -> None:
+        """Leave the line that is written over and over as it stands."""
+        if self.open:
+            self.out.write("\n")
             self.open = False
 
     def tell(self, done: int, runs: int, losing: int) -> None:
@@ -211,11 +221,11 @@ class _Progress:
         left = f", {format_duration(round(elapsed / fresh * (runs - done)) * 1_000_000)} to go" if fresh and done < runs else ""
         text = f"{done:,} of {runs:,} runs, {losing:,} lost records{left}"
         if self.live:
-            sys.stderr.write(f"\r\x1b[2K{text}")
-            sys.stderr.flush()
+            self.out.write(f"\r\x1b[2K{text}")
+            self.out.flush()
             self.open = True
         else:
-            print(text, file=sys.stderr, flush=True)
+            remark(text)
 
 
 # --- files ---------------------------------------------------------------------------------------------------------
@@ -261,7 +271,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows([csv_value(value) for value in row] for row in rows)
     return text.getvalue()
 
 

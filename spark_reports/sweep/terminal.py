@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.units import format_duration
+from scenarios.visible import visible
 from spark_reports.sweep.estimates import Estimate
 from spark_reports.sweep.outcome import SHOWN_SEEDS, CellOutcome, Outcome
 
@@ -20,17 +21,17 @@ def render(outcome: Outcome, file: IO[str]) -> None:
     """Print it."""
     console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, emoji=False, markup=False)
     words = varied(outcome)
-    table = Table(title=Text(title_of(outcome)), title_justify="left")
+    table = Table(title=Text(visible(title_of(outcome))), title_justify="left")
     table.add_column("cell", justify="right")
     for word in words or ("",):
-        table.add_column(Text(word or "name"))
+        table.add_column(Text(visible(word or "name")))
     for head in ("runs", "P(loss)", "95 %", "lost/run", "no writes", "no reads", "p50", "p99", "p99.9"):
         table.add_column(head, justify="right")
     for cell in outcome.cells:
-        table.add_row(*map(Text, (str(cell.cell.number), *_values(cell, words), *numbers_of(cell))))
+        table.add_row(*(Text(visible(value)) for value in (str(cell.cell.number), *_values(cell, words), *numbers_of(cell))))
     console.print(table)
     for line in notes_of(outcome):
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(visible(line)), soft_wrap=True)
 
 
 def varied(outcome: Outcome) -> list[str]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from scenarios.printing import say_lines, say_text
 from tui.commands.console import HELD, Parser
 
 
@@ -26,11 +27,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
     names = catalogue.names()
     if not (arguments.long or sys.stdout.isatty()):
-        print("\n".join(names))
+        say_lines(names)
         return HELD
     width = max(map(len, names))
-    for name in names:
-        print(f"{name:<{width}}  {catalogue.load(name).headline}".rstrip())
+    say_lines(f"{name:<{width}}  {catalogue.load(name).headline}".rstrip() for name in names)
     return HELD
 
 
@@ -38,5 +38,5 @@ def _show(arguments: argparse.Namespace) -> int:
     from scenarios import catalogue
 
     path = catalogue.path_of(arguments.name)
-    sys.stdout.write(path.read_text(encoding="utf-8"))
+    say_text(path.read_text(encoding="utf-8"))
     return HELD

@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from tui.commands.console import BAD_INPUT, FAILED, HELD, Parser, complain
+from scenarios.printing import complain, remark, say_lines
+from tui.commands.console import BAD_INPUT, FAILED, HELD, Parser
 from tui.commands.options import add_spark_options, log_files
 
 
@@ -77,7 +78,7 @@ def _log_check(arguments: argparse.Namespace) -> int:
         if checked.count:
             bad += 1
         else:
-            print(f"{path}: {checked.events:,} events, {format_duration(checked.end_us)}, all in order", flush=True)
+            say_lines([f"{path}: {checked.events:,} events, {format_duration(checked.end_us)}, all in order"], flush=True)
     return BAD_INPUT if bad else HELD
 
 
@@ -90,7 +91,7 @@ def _log_convert(arguments: argparse.Namespace) -> int:
 
     def say(what: str) -> None:
         if not arguments.quiet:
-            print(what, file=sys.stderr, flush=True)
+            remark(what)
 
     try:
         convert(arguments.logs, arguments.output, arguments.master, read_conf(arguments.conf), say)
@@ -119,7 +120,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     for path in log_files(arguments.logs):
         replayed = replay(path)
         same = same and replayed.same
-        print("\n".join(lines_of(replayed)), flush=True)
+        say_lines(lines_of(replayed), flush=True)
     return HELD if same else FAILED
 
 

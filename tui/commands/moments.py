@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any, Final
 
-from tui.commands.console import FAILED, HELD, complain, read_text, write_text
+from scenarios.printing import complain, remark, say_lines, say_text
+from tui.commands.console import FAILED, HELD, read_text, write_text
 from tui.commands.options import add_run_options, release_of, seed_of, time_of
 from tui.commands.sources import described_moment, looks_like_log, parse_describe_file
 
@@ -61,7 +61,7 @@ def _import(arguments: argparse.Namespace) -> int:
     imported = parse_describe_file(read_text(arguments.source), arguments.source)
     spec, notes = to_cluster_spec(imported)
     for note in (*imported.notes, *notes):
-        print(note, file=sys.stderr)
+        remark(note)
     write_text(arguments.output, write_cluster(spec))
     return HELD
 
@@ -84,7 +84,7 @@ def _describe(arguments: argparse.Namespace) -> int:
         )
     except ValueError as wrong:
         raise InputError(f"{arguments.source}: {wrong}") from None
-    sys.stdout.write(text)
+    say_text(text)
     return HELD
 
 
@@ -106,11 +106,11 @@ def _checkpoints(arguments: argparse.Namespace) -> int:
         tree = checkpoints.tree_of(cluster)
         if arguments.output is not None:
             count = checkpoints.write_tree(tree, arguments.output)
-            print(f"{count} files of {len(tree)} log directories in {arguments.output}")
+            say_lines([f"{count} files of {len(tree)} log directories in {arguments.output}"])
     if arguments.check is None:
         return HELD
     told = checkpoints.differences(tree, checkpoints.read_tree(arguments.check))
-    print("\n".join(told) if told else "the same")
+    say_lines(told or ["the same"])
     return FAILED if told else HELD
 
 
@@ -140,5 +140,5 @@ def _metrics(arguments: argparse.Namespace) -> int:
     if not found:
         complain("no metric is called so there")
         return FAILED
-    print("\n".join(found))
+    say_lines(found)
     return HELD

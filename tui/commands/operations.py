@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
+from scenarios.printing import remark, say_lines
 from tui.commands.console import FAILED, HELD, read_text
 from tui.commands.options import release_of, time_of
 from tui.commands.sources import described_moment
@@ -83,13 +83,13 @@ def _reassign(arguments: argparse.Namespace) -> int:
         elif arguments.action == "cancel":
             told = reassign.cancel(state, plan)
             steps = [f"- cancel-reassignment: {tp}" for tp in reassign.cancellable(state, plan)]
-            print("\n".join(steps), file=sys.stderr)
+            remark(*steps)
         else:
             throttle = None if arguments.throttle is None else _number("--throttle", arguments.throttle)
             told = reassign.execute(state, plan, additional=arguments.additional, throttle=throttle)
             steps = [] if throttle is None else reassign.throttle_acts(state, plan, throttle)
-            print("\n".join([*steps, *reassign.as_acts(plan)]), file=sys.stderr)
-    print("\n".join(told))
+            remark(*steps, *reassign.as_acts(plan))
+    say_lines(told)
     return HELD
 
 
@@ -111,10 +111,9 @@ def _elect(arguments: argparse.Namespace) -> int:
     described = _moment(arguments)
     preferred = arguments.election_type.lower() == "preferred"
     told, failed = leader_election.elect(_state(described), described.live_brokers, named, preferred=preferred)
-    if told:
-        print("\n".join(told))
+    say_lines(told)
     if failed:
-        print(f"{failed} replica(s) could not be elected", file=sys.stderr)
+        remark(f"{failed} replica(s) could not be elected")
     return FAILED if failed else HELD
 
 

@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from core.units import format_duration
-from tui.commands.console import BAD_INPUT, HELD, complain
+from scenarios.printing import complain, say_lines
+from tui.commands.console import BAD_INPUT, HELD
 from tui.commands.options import add_display_options, add_run_options, display_of, release_of, seed_of, time_of
 from tui.commands.sources import describe_text, looks_like_log, parse_describe_file
 
@@ -155,5 +156,5 @@ def _keys(arguments: argparse.Namespace) -> int:
 
     from tui.keymap import as_toml, load_keymap
 
-    print("\n".join(as_toml(load_keymap(None if arguments.keys is None else Path(arguments.keys)))))
+    say_lines(as_toml(load_keymap(None if arguments.keys is None else Path(arguments.keys))))
     return HELD

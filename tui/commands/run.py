@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scenarios.printing import say_json, say_lines
 from tui.commands.console import FAILED, HELD, write_text
 from tui.commands.options import add_run_options, release_of, seed_of
 
@@ -63,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 result = _run_one(scenario, under, seed, log)
                 done.append(result)
                 if not arguments.json:
-                    print("\n".join(results.lines(result)), flush=True)
+                    say_lines(results.lines(result), flush=True)
     if arguments.json:
         import json
 
@@ -72,9 +73,9 @@ def _run(arguments: argparse.Namespace) -> int:
             from scenarios import comparison
 
             document["comparisons"] = [comparison.as_data(one) for one in compared]
-        print(json.dumps(document, indent=2))
+        say_json(json.dumps(document, indent=2) + "\n")
     elif len(done) > 1:
-        print(results.summary(done))
+        say_lines([results.summary(done)])
     if arguments.junit is not None:
         write_text(arguments.junit, results.as_junit(done))
     return HELD if all(result.held for result in done) else FAILED
@@ -122,8 +123,8 @@ def _compare(scenario: Scenario, releases: Sequence[Release], seed: int | None, 
                 writer.close(outcome.result.time)
     if not quiet:
         for outcome in compared.outcomes:
-            print("\n".join(results.lines(outcome.result)))
-        print("\n".join(comparison.lines(compared)), flush=True)
+            say_lines(results.lines(outcome.result))
+        say_lines(comparison.lines(compared), flush=True)
     return compared
 
 

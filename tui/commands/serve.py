@@ -9,7 +9,8 @@ import shlex
 import sys
 from typing import Any
 
-from tui.commands.console import BAD_INPUT, HELD, complain
+from scenarios.printing import complain
+from tui.commands.console import BAD_INPUT, HELD
 from tui.commands.options import add_display_options, display_of
 from tui.commands.play import add_target_options, target_of
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from scenarios.logfile import open_log_file
-from tui.commands.console import complain, read_text
+from scenarios.printing import complain, remark
+from tui.commands.console import read_text
 
 if TYPE_CHECKING:
     from core.release import Release
@@ -82,7 +82,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
     from scenarios.logfold import Described
 
     for note in imported.notes:
-        print(note, file=sys.stderr)
+        remark(note)
     if at is None:
         rows = [row for topic in imported.topics for row in topic.rows]
         return Described(imported.topics, living(rows), release or _release_of(text, imported))
@@ -90,7 +90,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
 
     spec, notes = to_cluster_spec(imported)
     for note in notes:
-        print(note, file=sys.stderr)
+        remark(note)
     cluster = Cluster(spec, release or CURRENT)
     cluster.run_until(at)
     view = cluster.view()

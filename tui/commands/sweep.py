@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tui.commands.console import BAD_INPUT, complain
+from scenarios.printing import complain
+from tui.commands.console import BAD_INPUT
 from tui.commands.options import add_spark_options, seed_of
 
 
