@@ -4,7 +4,8 @@ An observer beside the nodes: it sees all logs, and nothing it knows flows back 
 term and offset (`core.log.term`). Harm has two grades. A committed record is *exposed* while a replica that may be elected
 lacks it (`core.sim.exposure`). A record that was acknowledged, or that a consumer has read, is *lost* from the moment a
 newer leader's log lacks it: from then on the history goes on without it. Should a replica that kept it lead again, it is
-counted as recovered.
+counted as recovered. `lost` counts each such record once. `lost_acknowledged` counts those that were acknowledged to their
+producer (acks 1 or all), `lost_read` those that a consumer has read, acknowledged or not; a record can be in both.
 """
 
 from __future__ import annotations
@@ -24,12 +25,6 @@ from core.log.replica_log import ReplicaLog, Run, Stretch
 from core.log.term import Term
 from core.messages import ProduceRequest
 
-ACKNOWLEDGED = "acknowledged"
-"""Why a lost record counts: its producer was told that it is in."""
-
-READ = "read"
-"""A consumer has read it, though no producer was told."""
-
 
 class Gone(NamedTuple):
     """Offsets [start, end) of a term, and the seq of the event that took them."""
@@ -41,7 +36,9 @@ class Gone(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Lost offsets [start, end) of one producer: written in leader epoch `epoch`, `grade` says for whom they count.
+    """Lost offsets [start, end) of one producer, written in leader epoch `epoch`.
+
+    `acknowledged` says whether they were acknowledged to that producer, `read` whether a consumer has read them.
 
     `event` is the seq of the event that doomed them: the truncation or the power loss that took them from the log of the
     leader that went on without them, or, where that log never had them, the election that made it leader.
@@ -52,7 +49,8 @@ class Loss(NamedTuple):
     epoch: int
     start: int
     end: int
-    grade: str
+    acknowledged: bool
+    read: bool
     event: int
 
 
@@ -72,7 +70,7 @@ class PartitionAccount:
         shortened: brokers whose logs were cut, each with the end it had had: until it is as long again, a leader may take it for longer.
         dooms: what took the records that were lost when a leader was compared, newest last.
         elected_by: seq of the event of the newest election.
-        acked_count, lost_count, duplicated: totals.
+        acked_count, lost_count, lost_acknowledged, lost_read, duplicated: totals.
         leader, leader_epoch, log: the newest leadership seen, and the log that counts.
         under_since, offline_since: when the present bad state began, -1 if it is not in it; with the totals before that.
     """
@@ -90,6 +88,8 @@ class PartitionAccount:
     elected_by: int = 0
     acked_count: int = 0
     lost_count: int = 0
+    lost_acknowledged: int = 0
+    lost_read: int = 0
     duplicated: int = 0
     leader: int = NO_LEADER
     leader_epoch: int = -1
@@ -202,8 +202,18 @@ class Account:
 
     @property
     def lost(self) -> int:
-        """Records acknowledged or read that the log that counts lacks now."""
+        """Records acknowledged or read that the log that counts lacks now, each once."""
         return sum(account.lost_count for account in self.partitions.values())
+
+    @property
+    def lost_acknowledged(self) -> int:
+        """Those of them that were acknowledged to their producer."""
+        return sum(account.lost_acknowledged for account in self.partitions.values())
+
+    @property
+    def lost_read(self) -> int:
+        """Those of them that a consumer has read, acknowledged or not."""
+        return sum(account.lost_read for account in self.partitions.values())
 
     @property
     def duplicated(self) -> int:
@@ -215,14 +225,17 @@ class Account:
         found: list[Loss] = []
         for tp, account in self.partitions.items():
             for term, lost in sorted(account.lost.items(), key=lambda each: (each[0].epoch, each[0].leader)):
-                acked = account.acked.get(term, Intervals())
-                for start, end in lost:
-                    for grade, part in ((READ, Intervals.of([(start, end)]).minus(acked)), (ACKNOWLEDGED, acked.within(start, end))):
-                        for low, high in part:
-                            found.extend(self._by_producer(tp, account, term, low, high, grade))
+                acked, read = account.acked.get(term, Intervals()), account.read.get(term, Intervals())
+                unread = lost.minus(read)
+                parts = ((True, False, unread), (True, True, lost.common(read).common(acked)), (False, True, lost.minus(acked)))
+                for acknowledged, was_read, part in parts:
+                    for low, high in part:
+                        found.extend(self._by_producer(tp, account, term, low, high, acknowledged, was_read))
         return sorted(found, key=lambda loss: (loss.tp, loss.start, loss.epoch))
 
-    def _by_producer(self, tp: TopicPartition, account: PartitionAccount, term: Term, start: int, end: int, grade: str) -> list[Loss]:
+    def _by_producer(
+        self, tp: TopicPartition, account: PartitionAccount, term: Term, start: int, end: int, acknowledged: bool, read: bool
+    ) -> list[Loss]:
         found: list[Loss] = []
         at, i = start, bisect_right(term.ends, start)
         while at < end and i < len(term.written):
@@ -235,7 +248,7 @@ class Account:
             if last is not None and last.end == at and last.producer == batch.producer and last.event == event:
                 found[-1] = last._replace(end=until)
             else:
-                found.append(Loss(tp, batch.producer, term.epoch, at, until, grade, event))
+                found.append(Loss(tp, batch.producer, term.epoch, at, until, acknowledged, read, event))
             at = until
             i += at >= term.ends[i]
         return found
@@ -269,6 +282,10 @@ class Account:
         held = account.acked.get(term)
         if held is None:
             held = account.acked[term] = Intervals()
+        if term in account.lost:
+            for start, end in account.lost[term].within(base, base + count).minus(held):
+                account.lost_acknowledged += end - start
+                self.journal.emit(events.LostRecordsSeen.kind, tp.topic, tp.partition, term.epoch, start, end, end - start, 0)
         held.add(base, base + count)
         account.acked_count += count
         self.latencies.setdefault((tp.topic, acks), []).append(latency)
@@ -283,6 +300,10 @@ class Account:
             held = account.read.get(stretch.term)
             if held is None:
                 held = account.read[stretch.term] = Intervals()
+            if stretch.term in account.lost:
+                for start, end in account.lost[stretch.term].within(stretch.start, stretch.end).minus(held):
+                    account.lost_read += end - start
+                    self.journal.emit(events.LostRecordsSeen.kind, tp.topic, tp.partition, stretch.term.epoch, start, end, 0, end - start)
             held.add(stretch.start, stretch.end)
             log = account.log
             if log is not None and not log.term_at(stretch.start) is log.term_at(stretch.end - 1) is stretch.term:
@@ -377,15 +398,24 @@ class Account:
             before = account.lost.get(term, Intervals())
             if log.log_start:  # deleted on purpose; what was lost before that stays lost
                 missing = missing.minus(Intervals.of([(0, log.log_start)]).minus(before))
+            acked, read = account.acked.get(term, Intervals()), account.read.get(term, Intervals())
             for start, end in missing.minus(before):
                 doomed_by = self._doom(account, term, start, end)
+                acknowledged, seen = acked.within(start, end).count(), read.within(start, end).count()
+                account.lost_acknowledged += acknowledged
+                account.lost_read += seen
                 self.journal.emit(
-                    events.RecordsLost.kind, tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, doomed_by
-                )
+                    events.RecordsLost.kind,
+                    tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, doomed_by, acknowledged, seen,
+                )  # fmt: skip
             for start, end in before.minus(missing):
+                acknowledged, seen = acked.within(start, end).count(), read.within(start, end).count()
+                account.lost_acknowledged -= acknowledged
+                account.lost_read -= seen
                 self.journal.emit(
-                    events.RecordsRecovered.kind, tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch
-                )
+                    events.RecordsRecovered.kind,
+                    tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, acknowledged, seen,
+                )  # fmt: skip
             account.lost_count += missing.count() - before.count()
             if missing:
                 account.lost[term] = missing

@@ -177,7 +177,8 @@ class LostRecords:
         tp, producer: whose.
         ranges: the offsets exactly, [start, end) each, in order; records of other producers may lie between them.
         epoch: leader epoch in which they were written.
-        grade: `acknowledged`, or `read` by a consumer only.
+        acknowledged: whether they were acknowledged to the producer.
+        read: whether a consumer has read them.
         event: seq of the event that doomed them.
     """
 
@@ -185,8 +186,14 @@ class LostRecords:
     producer: str
     ranges: tuple[tuple[int, int], ...]
     epoch: int
-    grade: str
+    acknowledged: bool
+    read: bool
     event: int
+
+    @property
+    def whose(self) -> str:
+        """For whom they count, in words."""
+        return " and ".join(word for word, holds in (("acknowledged", self.acknowledged), ("read", self.read)) if holds)
 
     @property
     def records(self) -> int:

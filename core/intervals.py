@@ -63,6 +63,10 @@ class Intervals:
             left.add(start, end)
         return left
 
+    def common(self, other: Intervals) -> Intervals:
+        """What is both here and there."""
+        return self.minus(self.minus(other))
+
     def within(self, start: int, end: int) -> Intervals:
         """What is here of [start, end)."""
         return Intervals.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)

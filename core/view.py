@@ -95,8 +95,8 @@ class ReplicaView(SpelledOut):
 class PartitionView(SpelledOut):
     """One partition as the controller has it, with all its replicas.
 
-    `acked`, `lost`, `duplicated` are records of the durability account; `diverged` counts offsets at which two live
-    replicas hold different records below both their high watermarks. `held_by` is the replica that holds the HW.
+    `acked`, `lost`, `lost_acknowledged`, `lost_read`, `duplicated` are records of the durability account (`core.account`);
+    `diverged` counts offsets at which two live replicas hold different records below both their high watermarks. `held_by` is the replica that holds the HW.
     `status` is what clients experience (`core.health`); `stuck` and `uncommitted_us` say why it is stalled.
     """
 
@@ -129,6 +129,8 @@ class PartitionView(SpelledOut):
     """ISR members that cannot fetch from the leader: their process is down or stands still, or a link between the two is cut."""
     uncommitted_us: int = 0
     """How long the HW has stood still below the leader's LEO; 0 when everything is committed."""
+    lost_acknowledged: int = 0
+    lost_read: int = 0
 
     @property
     def offline(self) -> bool:
@@ -230,6 +232,8 @@ class ClusterView(SpelledOut):
     isr_shrinks: int
     isr_expands: int
     exposed: int = 0
+    lost_acknowledged: int = 0
+    lost_read: int = 0
     controller_epoch: int = 0
     active_controllers: int = 1
     majority: bool = True

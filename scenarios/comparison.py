@@ -116,6 +116,8 @@ def _values(cluster: Cluster) -> list[tuple[str, str]]:
     values = [
         ("records acknowledged", str(account.acked)),
         ("records lost", str(account.lost)),
+        ("of them acknowledged", str(account.lost_acknowledged)),
+        ("of them read", str(account.lost_read)),
         ("records that replicas hold otherwise than their leader", str(view.diverged)),
     ]
     for partition in view.partitions:

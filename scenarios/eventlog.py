@@ -428,7 +428,8 @@ def _decoder(kind: str) -> Callable[[bytes], msgspec.Struct]:
     if event is None:
         raise UnknownKind(f"unknown kind '{kind[:40]}'; {did_you_mean(kind, KINDS, 'see EVENTLOG.md')}")
     stamp: list[tuple[str, Any]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
-    line = msgspec.defstruct(event.__name__, stamp + _columns(event), forbid_unknown_fields=True, gc=False)
+    columns = [(name, kind, event.defaults[name]) if name in event.defaults else (name, kind) for name, kind in _columns(event)]
+    line = msgspec.defstruct(event.__name__, [*stamp, *columns], forbid_unknown_fields=True, gc=False)
     return msgspec.json.Decoder(line).decode
 
 

@@ -61,13 +61,15 @@ def _durability(harm: Harm) -> dict[str, Any]:
         "duplicated": harm.duplicated,
         "exposed": harm.exposed,
         "lost": harm.lost,
+        "lost_acknowledged": harm.lost_acknowledged,
+        "lost_read": harm.lost_read,
         "exposed_offsets": [
             {"partition": str(tp), "from": start, "to": end} for tp, ranges in harm.exposed_ranges for start, end in ranges
         ],
         "lost_offsets": [
             {
                 "partition": str(loss.tp), "producer": loss.producer, "epoch": loss.epoch, "from": loss.start, "to": loss.end,
-                "grade": loss.grade, "doomed_by": loss.event,
+                "acknowledged": loss.acknowledged, "read": loss.read, "doomed_by": loss.event,
             }
             for loss in harm.losses
         ],

@@ -59,7 +59,7 @@ class Harm:
     """The durability account at the end of a run.
 
     Attributes:
-        accepted, acked, duplicated, exposed, lost: records.
+        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: records (`core.account`).
         exposed_ranges: committed offsets that a replica which may be elected lacks, by partition.
         losses: what is lost, by producer, with the event that doomed it.
     """
@@ -69,6 +69,8 @@ class Harm:
     duplicated: int
     exposed: int
     lost: int
+    lost_acknowledged: int
+    lost_read: int
     exposed_ranges: tuple[tuple[TopicPartition, tuple[tuple[int, int], ...]], ...]
     losses: tuple[Loss, ...]
 
@@ -349,6 +351,8 @@ class Run:
             duplicated=account.duplicated,
             exposed=sum(end - start for _, found in ranges for start, end in found),
             lost=account.lost,
+            lost_acknowledged=account.lost_acknowledged,
+            lost_read=account.lost_read,
             exposed_ranges=tuple(ranges),
             losses=tuple(account.losses()),
         )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from core.journal.events import KINDS, column_types
+from core.journal.events import KINDS, column_types, required_columns
 from spark_reports.schema import BULK, CORRUPT_FIELD, DATASET_HEADER, DATASET_TAIL, END_FIELD, HEADER_FIELD, LINE, SESSION
 from spark_reports.summaries.counted import counted
 from spark_reports.summaries.lag import behind
@@ -195,7 +195,7 @@ def _lacking(kinds: Collection[str], columns: Collection[str]) -> str:
     """SQL for: a row has no value in one of `columns` that its kind, one of `kinds`, declares (one text: columns built in Python cost ms each)."""
     cases = []
     for kind in kinds:
-        needed = [f"`{name}` IS NULL" for name in column_types(KINDS[kind]) if name in columns]
+        needed = [f"`{name}` IS NULL" for name in required_columns(KINDS[kind]) if name in columns]
         if needed:
             cases.append(f"WHEN '{kind}' THEN {' OR '.join(needed)}")
     return f"CASE kind {' '.join(cases)} ELSE false END"

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 import attrs
 
-from core.journal.events import KINDS, column_types
+from core.journal.events import KINDS, required_columns
 from scenarios.eventlog import MAX_LINE
 from spark_reports.schema import BULK, DATASET_HEADER, DATASET_TAIL, ENVELOPE, LINE, SESSION, event_columns
 from spark_reports.sessions import Log
@@ -293,6 +293,6 @@ def _check(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[st
     for kind in pc.unique(table["kind"]).to_pylist():
         if kind not in KINDS:
             raise _NotInOrder
-        needed = [name for name in column_types(KINDS[kind]) if name in columns] if kind in kinds else []
+        needed = [name for name in required_columns(KINDS[kind]) if name in columns] if kind in kinds else []
         if needed and any(column.null_count for column in table.select(needed).filter(pc.equal(table["kind"], kind)).itercolumns()):
             raise _NotInOrder

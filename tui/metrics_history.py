@@ -231,7 +231,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         lambda v: _controller(v, v.exposed), warn=_some, lab=True,
     ),
     Metric(
-        "records lost", "Records that were acknowledged or read and are not in the log that counts.",
+        "records lost", "Records that were acknowledged or read and are not in the log that counts, each counted once.",
         lambda v: _controller(v, v.lost), bad=_some, lab=True,
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from core.errors import ActRefused, KafkaError
-from core.journal.events import KINDS, EventTuple
+from core.journal.events import KINDS, EventTuple, agree
 from tui.course import Tape
 from tui.ring import sentence
 
@@ -46,7 +46,7 @@ class Opening:
         """Hold an event against the log's."""
         events = self._old.events
         if not self.differs:
-            if self._held < len(events) and event != events[self._held]:
+            if self._held < len(events) and not agree(events[self._held], event):
                 recorded = events[self._held]
                 self._part(_difference(recorded, event))
             elif self._held >= len(events) and event[1] < self._old.end:

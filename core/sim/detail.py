@@ -158,16 +158,17 @@ def _eligible(cluster: Cluster, tp: TopicPartition, registration: PartitionRegis
 
 def harm(cluster: Cluster) -> Harm:
     """The durability account of all partitions: losses by partition, producer and the event that doomed them."""
-    grouped: dict[tuple[TopicPartition, str, int, str, int], list[tuple[int, int]]] = {}
+    grouped: dict[tuple[TopicPartition, str, int, bool, bool, int], list[tuple[int, int]]] = {}
     for loss in cluster.account.losses():
-        key = (loss.tp, loss.producer, loss.event, loss.grade, loss.epoch)
+        key = (loss.tp, loss.producer, loss.event, loss.acknowledged, loss.read, loss.epoch)
         pieces = grouped.setdefault(key, [])
         if pieces and pieces[-1][1] == loss.start:
             pieces[-1] = (pieces[-1][0], loss.end)
         else:
             pieces.append((loss.start, loss.end))
     lost = tuple(
-        LostRecords(tp, producer, tuple(pieces), epoch, grade, event) for (tp, producer, event, grade, epoch), pieces in grouped.items()
+        LostRecords(tp, producer, tuple(pieces), epoch, acknowledged, read, event)
+        for (tp, producer, event, acknowledged, read, epoch), pieces in grouped.items()
     )
     exposed = []
     for tp, brokers in cluster.exposure.lacking.items():

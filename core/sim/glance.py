@@ -72,14 +72,14 @@ _OFFSETS: Final = frozenset(
 
 _state_of: Final = operator.attrgetter(
     "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "stuck",
-    "lost", "diverged", "exposed",
+    "lost", "diverged", "exposed", "lost_acknowledged", "lost_read",
 )  # fmt: skip
 
 _NEVER_DUE: Final = 2**62
 """Past the end of virtual time."""
 
-Counts = tuple[int, int, int, int]
-"""Accepted, acknowledged, lost and duplicated records."""
+Counts = tuple[int, int, int, int, int, int]
+"""Accepted, acknowledged, lost and duplicated records; of the lost ones those acknowledged, and those read."""
 
 
 class Glance:
@@ -103,7 +103,7 @@ class Glance:
         self._index: dict[TopicPartition, int] = {}
         self._hosted: dict[int, dict[TopicPartition, None]] = {}
         self._counts: dict[TopicPartition, Counts] = {}
-        self._totals: Counts = (0, 0, 0, 0)
+        self._totals: Counts = (0, 0, 0, 0, 0, 0)
         self._topics: tuple[int, tuple[TopicView, ...]] = (-1, ())
         self._diverged = self._exposed = 0
         self._turn = 0
@@ -192,7 +192,7 @@ class Glance:
         self._committing, self._stalled = {}, {}
         for view in sorted(self._views, key=operator.attrgetter("uncommitted_us"), reverse=True):
             self._note_stall(view)
-        self._count, self._counts, self._totals = dict.fromkeys(self.cluster.account.partitions), {}, (0, 0, 0, 0)
+        self._count, self._counts, self._totals = dict.fromkeys(self.cluster.account.partitions), {}, _NOTHING
 
     def _look_at_some(self, also: Iterable[TopicPartition], shown: Collection[TopicPartition] | None, most: int | None) -> None:
         index, views, news, moved = self._index, self._views, self._news, self._moved
@@ -249,15 +249,18 @@ class Glance:
             for tp in self._count:
                 account = accounts.get(tp)
                 if account is not None:
-                    now = (account.accepted, account.acked_count, account.lost_count, account.duplicated)
+                    now = (
+                        account.accepted, account.acked_count, account.lost_count, account.duplicated,
+                        account.lost_acknowledged, account.lost_read,
+                    )  # fmt: skip
                     before = counts.get(tp, _NOTHING)
                     if now != before:
                         counts[tp] = now
-                        for each in range(4):
+                        for each in range(6):
                             totals[each] += now[each] - before[each]
             self._count = {}
-            self._totals = (totals[0], totals[1], totals[2], totals[3])
+            self._totals = (totals[0], totals[1], totals[2], totals[3], totals[4], totals[5])
         return self._totals
 
 
-_NOTHING: Final[Counts] = (0, 0, 0, 0)
+_NOTHING: Final[Counts] = (0, 0, 0, 0, 0, 0)

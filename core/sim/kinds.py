@@ -80,7 +80,7 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
     ),
     PartitionAccount: frozenset(
         {
-            "accepted", "committed_end", "registered_leader", "elected_by", "acked_count", "lost_count", "duplicated", "leader",
+            "accepted", "committed_end", "registered_leader", "elected_by", "acked_count", "lost_count", "lost_acknowledged", "lost_read", "duplicated", "leader",
             "leader_epoch", "under_since", "under_total", "offline_since", "offline_total",
         }
     ),

@@ -123,6 +123,8 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
         cluster.exposure.of(tp).count(),
         health.stuck,
         health.uncommitted_us,
+        account.lost_acknowledged,
+        account.lost_read,
     )
 
 
@@ -169,11 +171,11 @@ def diverged(cluster: Cluster, tp: TopicPartition, registration: PartitionRegist
 
 @attrs.frozen(repr=False)
 class Seen(SpelledOut):
-    """What somebody has looked at already (`core.sim.glance`); `counts` are accepted, acked, lost and duplicated records."""
+    """What somebody has looked at already (`core.sim.glance`); `counts` as `core.sim.glance.Counts`."""
 
     partitions: tuple[PartitionView, ...]
     topics: tuple[TopicView, ...]
-    counts: tuple[int, int, int, int]
+    counts: tuple[int, int, int, int, int, int]
     diverged: int
     exposed: int
     state: int
@@ -185,7 +187,7 @@ def _everything(cluster: Cluster) -> Seen:
     return Seen(
         partitions,
         topic_views(cluster),
-        (account.accepted, account.acked, account.lost, account.duplicated),
+        (account.accepted, account.acked, account.lost, account.duplicated, account.lost_acknowledged, account.lost_read),
         sum(view.diverged for view in partitions),
         sum(view.exposed for view in partitions),
         -1,
@@ -197,7 +199,7 @@ def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
     account, network = cluster.account, cluster.network
     if seen is None:
         seen = _everything(cluster)
-    accepted, acked, lost, duplicated = seen.counts
+    accepted, acked, lost, duplicated, lost_acknowledged, lost_read = seen.counts
     quorum = cluster.quorum
     producers = [client for client in cluster.clients.values() if isinstance(client, Producer)]
     consumers = [client for client in cluster.clients.values() if isinstance(client, Consumer)]
@@ -245,6 +247,8 @@ def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
         isr_shrinks=sum(account.shrinks.values()),
         isr_expands=sum(account.expands.values()),
         exposed=seen.exposed,
+        lost_acknowledged=lost_acknowledged,
+        lost_read=lost_read,
         controller_epoch=_controller_epoch(cluster),
         active_controllers=cluster.controller.active_count if quorum is None else quorum.active_count(),
         majority=quorum is None or quorum.has_majority(list(cluster.paused)),

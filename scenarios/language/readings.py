@@ -222,7 +222,12 @@ _ALL: Final = (
     Reading("acked", ("partition-or-client?",), NUMBER, "records acknowledged to producers", _account("acked")),
     Reading("committed", ("partition?",), NUMBER, "records below the high watermark", _committed),
     Reading("exposed", ("partition?",), NUMBER, "committed records that a replica which may be elected lacks", _account("exposed")),
-    Reading("lost", ("partition?",), NUMBER, "records acknowledged or read, and yet gone", _account("lost")),
+    Reading("lost", ("partition?",), NUMBER, "records acknowledged or read that the leader's log lacks, each counted once", _account("lost")),
+    Reading(
+        "lost-acknowledged", ("partition?",), NUMBER, "lost records that were acknowledged to their producer (acks 1 or all)",
+        _account("lost_acknowledged"),
+    ),
+    Reading("lost-read", ("partition?",), NUMBER, "lost records that a consumer had read, acknowledged or not", _account("lost_read")),
     Reading("duplicated", ("partition?",), NUMBER, "records appended twice", _account("duplicated")),
     Reading("diverged", ("partition?",), NUMBER, "offsets at which replicas hold different records for good", _account("diverged")),
     Reading("sent", ("client",), NUMBER, "records a producer has sent", _of_client("sent")),

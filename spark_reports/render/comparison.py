@@ -19,7 +19,7 @@ _NOTES: Final = (
 
 
 def _sum(table: str, column: str) -> tuple[str, Callable[[Rows], int]]:
-    return table, lambda rows: sum(row[column] for row in rows)
+    return table, lambda rows: sum(row[column] or 0 for row in rows)
 
 
 def _most(table: str, column: str) -> tuple[str, Callable[[Rows], int]]:
@@ -39,6 +39,8 @@ MEASURES: Final[dict[str, tuple[str, Callable[[Rows], int]]]] = {
     "events": _sum("sessions", "events"),
     "records_acknowledged": _sum("records", "acknowledged"),
     "records_lost": _sum("records", "lost"),
+    "records_lost_acknowledged": _sum("records", "lost_acknowledged"),
+    "records_lost_read": _sum("records", "lost_read"),
     "records_recovered": _sum("records", "recovered"),
     "records_duplicated": _sum("records", "duplicated"),
     "records_diverged": _sum("records", "diverged"),

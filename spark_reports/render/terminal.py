@@ -17,7 +17,20 @@ from spark_reports.render.result import Result
 PIPE_WIDTH: Final = 10_000
 """Columns to use when the output is no terminal: a row is a line, whatever its length."""
 
-ALARMS: Final = frozenset({"unclean", "lost", "diverged", "offline_us", "offline_times", "under_min_us", "under_min_times", "torn"})
+ALARMS: Final = frozenset(
+    {
+        "unclean",
+        "lost",
+        "lost_acknowledged",
+        "lost_read",
+        "diverged",
+        "offline_us",
+        "offline_times",
+        "under_min_us",
+        "under_min_times",
+        "torn",
+    }
+)
 """Columns in which anything but zero is set in bold: they are what a reader must not overlook."""
 
 

@@ -19,8 +19,14 @@ REQUESTS: Final = ("append", "append-refused", "consumed", "fetch-failed", "foll
 PRODUCED: Final = ("produce-acked", "produce-failed")
 """Kinds that tell what became of a batch that was sent."""
 
-HARMED: Final = ("records-lost", "records-recovered", "records-duplicated", "records-diverged")
+HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "records-duplicated", "records-diverged")
 """Kinds that tell which records were harmed, or are again what they were."""
+
+LOST: Final = ("lost_acknowledged", "lost_read")
+"""Columns of lost records that logs of an earlier isrlab lack."""
+
+SUMS: Final = ("records", "span", "bytes", *LOST)
+"""What is added up."""
 
 _KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "acks", "latency_us", "attempt", "retry")
 
@@ -33,7 +39,8 @@ def counted(events: DataFrame) -> DataFrame:
     """How many events of `REQUESTS`, `PRODUCED` and `HARMED` there are, and what they add up to.
 
     Rows `session, topic, partition, kind`; of requests the `broker` asked and the `step` (of `meter.TICK`) they came in; `acks`,
-    `latency_us`, `attempt` and `retry` of those that have them; then `events`, and the sums of `records`, `span` (offsets) and `bytes`.
+    `latency_us`, `attempt` and `retry` of those that have them; then `events`, and the sums of `records`, `span` (offsets),
+    `bytes`, `lost_acknowledged` and `lost_read`; of the last two null where an earlier isrlab did not write them to the log.
     """
     request = _in(REQUESTS)
     return (
@@ -46,7 +53,8 @@ def counted(events: DataFrame) -> DataFrame:
             "records",
             "to_offset - from_offset AS span",
             "bytes",
+            *LOST,
         )
         .groupBy(*_KEYS)
-        .agg(F.count(F.lit(1)).alias("events"), *(F.sum(name).alias(name) for name in ("records", "span", "bytes")))
+        .agg(F.count(F.lit(1)).alias("events"), *(F.sum(name).alias(name) for name in SUMS))
     )

@@ -7,12 +7,19 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_reports.summaries.counted import LOST
 from spark_reports.summaries.summary import Inputs, Summary, table
 
 _ENDS: Final = {"records-exposed": "records-safe", "records-lost": "records-recovered"}
 """What ends a harm, or some of it."""
 
-_WHAT: Final = ("records-exposed", "records-lost", "records-duplicated", "records-diverged")
+_WHAT: Final = {
+    "records-exposed": "exposed",
+    "records-lost": "lost",
+    "lost-records-seen": "lost, seen",
+    "records-duplicated": "duplicated",
+    "records-diverged": "diverged",
+}
 
 
 def _compute(inputs: Inputs) -> DataFrame:
@@ -21,12 +28,13 @@ def _compute(inputs: Inputs) -> DataFrame:
         "session",
         "seq AS event",
         "t AS at_us",
-        "substring(kind, 9) AS what",
+        f"CASE kind {' '.join(f'WHEN {kind!r} THEN {what!r}' for kind, what in _WHAT.items())} END AS what",
         "topic",
         "partition",
         "from_offset",
         "to_offset",
         "CASE WHEN kind = 'records-exposed' THEN records ELSE to_offset - from_offset END AS records",
+        *LOST,
         "broker",
         "CASE WHEN kind = 'records-lost' THEN doomed_by ELSE 0 END AS doomed_by",
     )
@@ -65,15 +73,16 @@ HARM: Final = Summary(
     notes=(
         "`event` is the number of the event that says so. `to_offset` is exclusive. Exposed: `broker` lacks committed records and may be elected, "
         "`until_us` it endangers them no more. Lost: not in the log of leader `broker`, `until_us` some of them were there again; `doomed_by` is "
-        "the number, `doom` the kind, of the event that took them. No `until_us`: to the end."
+        "the number, `doom` the kind, of the event that took them. `lost_acknowledged` of them were acknowledged, `lost_read` a consumer had "
+        "read; a record can be both. Lost, seen: lost already, and acknowledged or read only then. No `until_us`: to the end."
     ),
     kinds=(*_WHAT, *_ENDS.values(), "truncated", "unflushed-lost", "broker-stopped", "leader-elected", "became-leader", "log-restarted"),
-    columns=("topic", "partition", "broker", "from_offset", "to_offset", "records", "doomed_by"),
+    columns=("topic", "partition", "broker", "from_offset", "to_offset", "records", "doomed_by", *LOST),
     schema=table(
         names=("session",),
         numbers=("event", "at_us"),
         more_names=("what", "topic", "doom"),
-        more_numbers=("partition", "from_offset", "to_offset", "records", "broker", "until_us", "doomed_by"),
+        more_numbers=("partition", "from_offset", "to_offset", "records", *LOST, "broker", "until_us", "doomed_by"),
     ),
     keys=("session", "event"),
     compute=_compute,

@@ -1,13 +1,27 @@
-"""What became of the records, by partition: the durability account added up."""
+"""What became of the records, by partition: the durability account added up.
+
+`lost` counts records once that were acknowledged or read; `lost_acknowledged` and `lost_read` say for whom, and overlap.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.summary import Inputs, Summary, sum_if, table
+from spark_reports.summaries.counted import LOST
+from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
+
+_LOST: Final = ("records-lost", "records-recovered", "lost-records-seen")
+
+
+def _of_lost(name: str) -> Column:
+    """Lost records as one of the columns that logs of an earlier isrlab lack counts them; null for such a log."""
+    kind, value = F.col("kind"), F.col(name)
+    unknown = count_if(kind.isin(*_LOST) & value.isNull())
+    count = sum_if(kind.isin(*_LOST), F.when(kind == "records-recovered", -value).otherwise(value))
+    return F.when(unknown == 0, count).alias(name)
 
 
 def _compute(inputs: Inputs) -> DataFrame:
@@ -20,6 +34,7 @@ def _compute(inputs: Inputs) -> DataFrame:
             sum_if((kind == "produce-acked") & (F.col("acks") != 0), F.col("records")).alias("acknowledged"),
             sum_if((kind == "produce-acked") & (F.col("acks") == 0), F.col("records")).alias("unconfirmed"),
             (sum_if(kind == "records-lost", span) - sum_if(kind == "records-recovered", span)).alias("lost"),
+            *map(_of_lost, LOST),
             sum_if(kind == "records-recovered", span).alias("recovered"),
             sum_if(kind == "records-duplicated", span).alias("duplicated"),
             sum_if(kind == "records-diverged", span).alias("diverged"),
@@ -32,14 +47,16 @@ RECORDS: Final = Summary(
     title="Records by partition",
     notes=(
         "`accepted`: appended by a leader. `acknowledged`: a producer was told so (acks 1 or all); `unconfirmed`: sent with acks=0, which "
-        "promises nothing. `lost`: acknowledged and not in the log that counts at the end; `recovered` were lost for a while. "
+        "promises nothing. `lost`: acknowledged or read by a consumer, and not in the log that counts at the end; each record counts once. "
+        "`lost_acknowledged` of them were acknowledged, `lost_read` a consumer had read, acknowledged or not: a record can be in both. "
+        "Both are empty for a log of an earlier isrlab, which did not tell them apart. `recovered` were lost for a while. "
         "`duplicated`: a retry appended again. `diverged`: offsets at which replicas hold different records unnoticed."
     ),
-    kinds=("append", "produce-acked", "records-lost", "records-recovered", "records-duplicated", "records-diverged"),
-    columns=("topic", "partition", "from_offset", "to_offset", "records", "acks"),
+    kinds=("append", "produce-acked", *_LOST, "records-duplicated", "records-diverged"),
+    columns=("topic", "partition", "from_offset", "to_offset", "records", "acks", *LOST),
     schema=table(
         names=("session", "topic"),
-        numbers=("partition", "accepted", "acknowledged", "unconfirmed", "lost", "recovered", "duplicated", "diverged"),
+        numbers=("partition", "accepted", "acknowledged", "unconfirmed", "lost", *LOST, "recovered", "duplicated", "diverged"),
     ),
     keys=("session", "topic", "partition"),
     compute=_compute,

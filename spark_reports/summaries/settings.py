@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from core.units import SECOND
+from spark_reports.summaries.counted import LOST
 from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 
 AFTER_US: Final = 60 * SECOND
@@ -20,7 +21,7 @@ def _compute(inputs: Inputs) -> DataFrame:
         "session", F.col("seq").alias("change"), F.col("t").alias("at_us"), F.col("name").alias("setting"), "subject", "old", "new"
     )
     later = events.where(F.col("kind") != "setting-changed").select(
-        F.col("session").alias("in"), "seq", "t", "kind", "from_offset", "to_offset"
+        F.col("session").alias("in"), "seq", "t", "kind", "from_offset", "to_offset", *LOST
     )
     followed = changed.hint("broadcast").join(
         later,
@@ -35,6 +36,13 @@ def _compute(inputs: Inputs) -> DataFrame:
         count_if(kind == "partition-offline").alias("offline"),
         count_if(kind == "produce-failed").alias("produce_errors"),
         sum_if(kind == "records-lost", F.col("to_offset") - F.col("from_offset")).alias("lost"),
+        *(
+            F.when(
+                count_if((kind == "records-lost") & F.col(name).isNull()) == 0,
+                sum_if(kind.isin("records-lost", "lost-records-seen"), F.col(name)),
+            ).alias(name)
+            for name in LOST
+        ),
     )
 
 
@@ -43,15 +51,25 @@ SETTINGS: Final = Summary(
     title="Settings changed, and what followed within a minute",
     notes=(
         "`change` is the number of the event. What followed is counted over the whole cluster until 60 s of virtual time later; it need not be "
-        "a consequence: `cause` in the log tells. `lost` counts records, the other columns events. An empty subject is the whole cluster."
+        "a consequence: `cause` in the log tells. `lost`, `lost_acknowledged` and `lost_read` count records as in the table of records, "
+        "without those that were recovered; the other columns count events. An empty subject is the whole cluster."
     ),
-    kinds=("setting-changed", "leader-elected", "isr-shrunk", "isr-expanded", "partition-offline", "produce-failed", "records-lost"),
-    columns=("name", "subject", "old", "new", "from_offset", "to_offset"),
+    kinds=(
+        "setting-changed",
+        "leader-elected",
+        "isr-shrunk",
+        "isr-expanded",
+        "partition-offline",
+        "produce-failed",
+        "records-lost",
+        "lost-records-seen",
+    ),
+    columns=("name", "subject", "old", "new", "from_offset", "to_offset", *LOST),
     schema=table(
         names=("session",),
         numbers=("change", "at_us"),
         more_names=("setting", "subject", "old", "new"),
-        more_numbers=("elections", "isr_shrinks", "isr_expands", "offline", "produce_errors", "lost"),
+        more_numbers=("elections", "isr_shrinks", "isr_expands", "offline", "produce_errors", "lost", *LOST),
     ),
     keys=("session", "change"),
     compute=_compute,

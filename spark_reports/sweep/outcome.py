@@ -29,8 +29,8 @@ class CellOutcome:
         settled: whether it needed no more runs because its interval was tight enough.
         losing: seeds of the runs that lost acknowledged records, in order.
         loss: share of runs that lost any: the probability of a loss within the horizon.
-        lost: acknowledged records lost in a run, mean.
-        lost_most: in the worst run.
+        lost_acknowledged: acknowledged records lost in a run, mean; lost_acknowledged_most: in the worst run.
+        lost_read, lost_read_most: the same of records that a consumer had read, acknowledged or not.
         write_down, read_down: time without writes, without reads, of a partition in a run, µs, mean.
         latencies: produce latency percentiles, µs, in what was simulated; None when nothing was acknowledged.
         acked, failed, duplicated: records, of all runs.
@@ -43,8 +43,10 @@ class CellOutcome:
     settled: bool
     losing: tuple[int, ...]
     loss: Estimate
-    lost: Estimate
-    lost_most: int
+    lost_acknowledged: Estimate
+    lost_acknowledged_most: int
+    lost_read: Estimate
+    lost_read_most: int
     write_down: Estimate
     read_down: Estimate
     latencies: tuple[float | None, ...]
@@ -77,15 +79,17 @@ def outcome_of(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> Cel
     latencies = Histogram()
     for run in runs:
         latencies.merge(dict(run.latencies))
-    losing = tuple(run.seed for run in runs if run.lost)
+    losing = tuple(run.seed for run in runs if run.lost_acknowledged)
     return CellOutcome(
         cell=cell,
         runs=len(runs),
         settled=settled,
         losing=losing,
         loss=wilson(len(losing), len(runs)),
-        lost=bootstrap([run.lost for run in runs], "bootstrap"),
-        lost_most=max(run.lost for run in runs),
+        lost_acknowledged=bootstrap([run.lost_acknowledged for run in runs], "bootstrap"),
+        lost_acknowledged_most=max(run.lost_acknowledged for run in runs),
+        lost_read=bootstrap([run.lost_read for run in runs], "bootstrap"),
+        lost_read_most=max(run.lost_read for run in runs),
         write_down=bootstrap([run.write_down_us / cell.partitions for run in runs], "bootstrap"),
         read_down=bootstrap([run.read_down_us / cell.partitions for run in runs], "bootstrap"),
         latencies=tuple(latencies.percentiles(PERCENTILES)),
@@ -103,7 +107,8 @@ def outcome_of(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> Cel
 
 COLUMNS: Final = (
     "cell", "name", "release", "runs", "settled", "losing_runs",
-    "loss", "loss_low", "loss_high", "lost", "lost_low", "lost_high", "lost_most",
+    "loss", "loss_low", "loss_high", "lost_acknowledged", "lost_acknowledged_low", "lost_acknowledged_high", "lost_acknowledged_most",
+    "lost_read", "lost_read_low", "lost_read_high", "lost_read_most",
     "write_down_us", "write_down_low_us", "write_down_high_us", "read_down_us", "read_down_low_us", "read_down_high_us",
     "latency_p50_us", "latency_p99_us", "latency_p999_us",
     "acked", "failed", "duplicated", "faults", "episodes", "unclean_elections", "not_whole", "events", "simulated_us", "losing_seeds",
@@ -114,7 +119,8 @@ COLUMNS: Final = (
 def as_row(outcome: CellOutcome) -> list[Any]:
     """A cell's row in the order of `COLUMNS`, numbers rounded so that they print alike everywhere."""
     estimates = [
-        *_bounds(outcome.loss, 6), *_bounds(outcome.lost, 3), outcome.lost_most,
+        *_bounds(outcome.loss, 6), *_bounds(outcome.lost_acknowledged, 3), outcome.lost_acknowledged_most,
+        *_bounds(outcome.lost_read, 3), outcome.lost_read_most,
         *_bounds(outcome.write_down, 0), *_bounds(outcome.read_down, 0),
     ]  # fmt: skip
     return [

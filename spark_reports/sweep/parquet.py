@@ -44,7 +44,7 @@ def cells_table(outcome: Outcome) -> pyarrow.Table:
     import pyarrow as pa
 
     types = {"name": pa.string(), "release": pa.string(), "settled": pa.bool_(), "losing_seeds": pa.list_(pa.int64())}
-    shares = ("loss", "loss_low", "loss_high", "lost", "lost_low", "lost_high")
+    shares = {f"{name}{bound}" for name in ("loss", "lost_acknowledged", "lost_read") for bound in ("", "_low", "_high")}
     schema = pa.schema([(name, types.get(name, pa.float64() if name in shares else pa.int64())) for name in outcomes.COLUMNS])
     rows = [dict(zip(outcomes.COLUMNS, outcomes.as_row(cell), strict=True)) | {"losing_seeds": cell.losing} for cell in outcome.cells]
     return pa.Table.from_pylist(rows, schema)

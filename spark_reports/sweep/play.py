@@ -10,7 +10,6 @@ from typing import Any
 
 import attrs
 
-from core.account import ACKNOWLEDGED
 from core.acts import Act, Consume, Heal
 from core.errors import ActRefused
 from core.ids import NO_LEADER, broker_address
@@ -40,8 +39,7 @@ class Played:
         acts: what was done, with its time.
         events: of the journal.
         meter: what was measured.
-        lost: acknowledged records that are gone for good.
-        lost_any: those, and records that only a consumer had read.
+        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.account`.
         duplicated: records appended again by retries.
         whole: whether every partition had a leader and a full ISR at the end.
     """
@@ -52,7 +50,8 @@ class Played:
     events: int
     meter: Meter
     lost: int
-    lost_any: int
+    lost_acknowledged: int
+    lost_read: int
     duplicated: int
     whole: bool
 
@@ -92,8 +91,9 @@ def play(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None = None) -> 
         acts=tuple(acts),
         events=cluster.journal.seq,
         meter=meter,
-        lost=sum(loss.end - loss.start for loss in account.losses() if loss.grade == ACKNOWLEDGED) if account.lost else 0,
-        lost_any=account.lost,
+        lost=account.lost,
+        lost_acknowledged=account.lost_acknowledged,
+        lost_read=account.lost_read,
         duplicated=account.duplicated,
         whole=whole,
     )

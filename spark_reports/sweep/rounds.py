@@ -27,7 +27,7 @@ MAX_CHUNK: Final = 1_000
 """Most runs of a chunk."""
 
 Progress = Callable[[int, int, int], None]
-"""Told how many runs are done, how many there are to do at most, and how many have lost records."""
+"""Told how many runs are done, how many there are to do at most, and how many have lost acknowledged records."""
 
 
 def rounds(runs: int, width: float | None) -> list[int]:
@@ -62,7 +62,7 @@ def sweep_runs(
         expected = sum(settled.values()) + upto * len(open_cells)
 
         def told(left: int, expected: int = expected) -> None:
-            progress(expected - left, expected, sum(run.lost > 0 for run in known.values()))
+            progress(expected - left, expected, sum(run.lost_acknowledged > 0 for run in known.values()))
 
         told(left)
         for finished in workers.run(grid, pace.chunks(missing)) if left else ():
@@ -74,7 +74,7 @@ def sweep_runs(
             left -= len(finished.runs)
             told(left)
         for number in open_cells:
-            losing = sum(known[number, seed].lost > 0 for seed in range(1, upto + 1))
+            losing = sum(known[number, seed].lost_acknowledged > 0 for seed in range(1, upto + 1))
             if upto == runs or (width is not None and wilson(losing, upto).width <= width):
                 settled[number] = upto
     rows: list[CellOutcome] = []

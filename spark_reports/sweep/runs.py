@@ -25,8 +25,8 @@ class Run:
         faults: that began in the horizon.
         events: recorded by the core.
         acked, failed, duplicated: records acknowledged, given up, appended again by retries.
-        lost: acknowledged records that are gone for good.
-        losing: numbers of the episodes that lost such records.
+        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.account`.
+        losing: numbers of the episodes that lost acknowledged records.
         unclean: unclean elections.
         read_down_us, write_down_us: time without reads, without writes, summed over the partitions.
         not_whole: episodes after which the cluster had not healed in time.
@@ -43,6 +43,8 @@ class Run:
     failed: int
     duplicated: int
     lost: int
+    lost_acknowledged: int
+    lost_read: int
     losing: tuple[int, ...]
     unclean: int
     read_down_us: int
@@ -51,13 +53,16 @@ class Run:
     latencies: tuple[tuple[int, int], ...]
 
 
+LOST: Final = ("lost", "lost_acknowledged", "lost_read")
+"""Columns of lost records."""
+
 FIELDS: Final = tuple(field.name for field in attrs.fields(Run))
 """Columns of a row, in order."""
 
 
 def run_one(grid: Grid, cell: Cell, seed: int) -> Run:
     """Play every episode of a run."""
-    numbers = dict.fromkeys(("simulated_us", "faults", "events", "acked", "failed", "duplicated", "lost"), 0)
+    numbers = dict.fromkeys(("simulated_us", "faults", "events", "acked", "failed", "duplicated", *LOST), 0)
     unclean = read_down = write_down = not_whole = 0
     losing = []
     latencies = Histogram()
@@ -71,8 +76,9 @@ def run_one(grid: Grid, cell: Cell, seed: int) -> Run:
         numbers["acked"] += meter.acked
         numbers["failed"] += meter.failed
         numbers["duplicated"] += played.duplicated
-        numbers["lost"] += played.lost
-        if played.lost:
+        for name in LOST:
+            numbers[name] += getattr(played, name)
+        if played.lost_acknowledged:
             losing.append(episode.number)
         unclean += meter.unclean
         read_down += meter.read_down

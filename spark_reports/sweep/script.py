@@ -19,7 +19,7 @@ def losing_episode(grid: Grid, cell: Cell, seed: int) -> Played | None:
     first: Played | None = None
     for episode in episodes_of(grid, cell, seed):
         played = play(grid, cell, episode)
-        if played.lost:
+        if played.lost_acknowledged:
             return played
         first = first or played
     return first
@@ -28,11 +28,18 @@ def losing_episode(grid: Grid, cell: Cell, seed: int) -> Played | None:
 def script_of(grid: Grid, cell: Cell, seed: int, played: Played) -> str:
     """The scenario of a played episode."""
     episode = played.episode
-    came_to = f"{played.lost:,} acknowledged records are lost" if played.lost else "no acknowledged record is lost"
+    came_to = (
+        f"{played.lost_acknowledged:,} acknowledged records are lost" if played.lost_acknowledged else "no acknowledged record is lost"
+    )
     when = f"episode {episode.number}, {format_duration(episode.start)} into" if grid.around else "the whole of"
     about = f"{came_to[0].upper()}{came_to[1:]}: {when} seed {seed} of sweep {grid.name}, cell {cell.number} ({cell.name})."
     steps: list[dict[str, Any]] = [_step(time, act) for time, act in played.acts]
-    steps.append({"at": write_duration(played.end), "expect": {"lost": played.lost_any}})
+    steps.append(
+        {
+            "at": write_duration(played.end),
+            "expect": {"lost": played.lost, "lost-acknowledged": played.lost_acknowledged, "lost-read": played.lost_read},
+        }
+    )
     return write_yaml(
         {
             "scenario": f"{grid.name}-cell-{cell.number}-seed-{seed}",

@@ -133,7 +133,7 @@ def main_sweep(
 
 
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
-    """Write one (cell, seed) as a scenario, to a file or to stdout: its first episode that lost records, else its first."""
+    """Write one (cell, seed) as a scenario, to a file or to stdout: its first episode that lost acknowledged records, else its first."""
     grid = grid_named(source)
     try:
         cell = grid.cell(number)
@@ -219,7 +219,7 @@ class _Progress:
         self.told, self.told_share = now, share
         elapsed, fresh = now - self.begun[0], done - self.begun[1]
         left = f", {format_duration(round(elapsed / fresh * (runs - done)) * 1_000_000)} to go" if fresh and done < runs else ""
-        text = f"{done:,} of {runs:,} runs, {losing:,} lost records{left}"
+        text = f"{done:,} of {runs:,} runs, {losing:,} lost acknowledged records{left}"
         if self.live:
             self.out.write(f"\r\x1b[2K{text}")
             self.out.flush()

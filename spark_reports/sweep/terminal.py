@@ -25,7 +25,7 @@ def render(outcome: Outcome, file: IO[str]) -> None:
     table.add_column("cell", justify="right")
     for word in words or ("",):
         table.add_column(Text(visible(word or "name")))
-    for head in ("runs", "P(loss)", "95 %", "lost/run", "no writes", "no reads", "p50", "p99", "p99.9"):
+    for head in ("runs", "P(loss)", "95 %", "lost acked/run", "lost read/run", "no writes", "no reads", "p50", "p99", "p99.9"):
         table.add_column(head, justify="right")
     for cell in outcome.cells:
         table.add_row(*(Text(visible(value)) for value in (str(cell.cell.number), *_values(cell, words), *numbers_of(cell))))
@@ -59,7 +59,8 @@ def numbers_of(cell: CellOutcome) -> list[str]:
         f"{cell.runs:,}{'*' if cell.settled else ''}",
         percent(cell.loss.value),
         f"{percent(cell.loss.low)} – {percent(cell.loss.high)}",
-        _plain(cell.lost.value),
+        _plain(cell.lost_acknowledged.value),
+        _plain(cell.lost_read.value),
         spread(cell.write_down),
         spread(cell.read_down),
         *("–" if value is None else format_duration(_three(value)) for value in cell.latencies),
@@ -99,7 +100,8 @@ def notes_of(outcome: Outcome) -> list[str]:
     share = simulated / max(1, outcome.grid.horizon * outcome.runs)
     faults, episodes = sum(cell.faults for cell in cells), sum(cell.episodes for cell in cells)
     notes = [
-        "P(loss): share of runs that lost an acknowledged record for good, with Wilson's 95 % interval. No writes, no reads: time in a run, "
+        "P(loss): share of runs that lost an acknowledged record for good, with Wilson's 95 % interval. Lost acked, lost read: records "
+        "that a run lost for good, mean: those acknowledged to their producer, and those that a consumer had read; a record can be both. No writes, no reads: time in a run, "
         "mean over its partitions, with bootstrap 95 % bounds. Latencies: of acknowledged records, ±1.6 %"
         + (", in what was simulated." if outcome.grid.around else "."),
         f"{faults:,} faults in {episodes:,} {'stretches' if outcome.grid.around else 'runs'}; {format_duration(simulated)} simulated"
@@ -121,7 +123,9 @@ def notes_of(outcome: Outcome) -> list[str]:
     for seeds, numbers in by_seeds.items():
         more = f" and {len(seeds) - SHOWN_SEEDS:,} more" if len(seeds) > SHOWN_SEEDS else ""
         which = f"cell{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
-        notes.append(f"{which} lost records with seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds[:SHOWN_SEEDS]))}{more}")
+        notes.append(
+            f"{which} lost acknowledged records with seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds[:SHOWN_SEEDS]))}{more}"
+        )
     if any(cell.losing for cell in cells):
         first: Any = next(cell for cell in cells if cell.losing)
         notes.append(

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import acts
-from core.account import ACKNOWLEDGED, READ
 from core.errors import ActRefused
 from core.ids import TopicPartition
 from core.intervals import Intervals
+from core.journal.events import explain
 from core.release import Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
@@ -52,9 +52,10 @@ def test_a_truncation_by_high_watermark_exposes_then_loses_and_is_the_doom() -> 
     cluster.do(acts.Fence(2))
     (truncated,) = kinds(events, "truncated")
     (loss,) = cluster.account.losses()
-    assert loss == (TP, "second", 0, 1, 2, ACKNOWLEDGED, truncated[0])
+    assert loss == (TP, "second", 0, 1, 2, True, False, truncated[0])
     (lost,) = kinds(events, "records-lost")
-    assert lost[-1] == truncated[0]
+    assert lost[-3:] == (truncated[0], 1, 0)
+    assert (cluster.account.lost, cluster.account.lost_acknowledged, cluster.account.lost_read) == (1, 1, 0)
     assert [event[3] for event in kinds(events, "records-exposed", "records-safe", "records-lost")] == [
         "records-exposed", "records-lost", "records-safe",
     ]  # fmt: skip
@@ -96,7 +97,7 @@ def test_without_unclean_election_a_laggard_outside_the_isr_exposes_nothing() ->
 
 
 def test_what_a_consumer_has_read_counts_as_lost_without_an_acknowledgement() -> None:
-    cluster, _ = made((1, 2), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
+    cluster, events = made((1, 2), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
     cluster.do(acts.Consume("t"))
     cluster.do(acts.Cut(("b1", "b2")))
     cluster.do(acts.Produce("t", 4, acks="0"))
@@ -105,8 +106,57 @@ def test_what_a_consumer_has_read_counts_as_lost_without_an_acknowledgement() ->
     cluster.do(acts.Kill(1))
     cluster.run_until(90_000_000)
     assert cluster.account.acked == 0
-    assert [(loss.start, loss.end, loss.grade) for loss in cluster.account.losses()] == [(0, 4, READ)]
-    assert cluster.account.lost == 4
+    assert [(loss.start, loss.end, loss.acknowledged, loss.read) for loss in cluster.account.losses()] == [(0, 4, False, True)]
+    assert (cluster.account.lost, cluster.account.lost_acknowledged, cluster.account.lost_read) == (4, 0, 4)
+    (lost,) = kinds(events, "records-lost")
+    assert lost[-2:] == (0, 4)
+    assert "4 records of t-0, offsets 0–3 of epoch 0, read, are not" in explain(lost)
+
+
+def test_a_record_that_was_acknowledged_and_read_is_lost_once_and_counts_for_both() -> None:
+    """b1 goes on alone: 3 records acknowledged of which the consumer reads all, 2 more that are read only; b2 never has any of them."""
+    cluster, events = made((1, 2), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
+    cluster.do(acts.Consume("t"))
+    cluster.do(acts.Cut(("b1", "b2")))
+    cluster.do(acts.Produce("t", 3, acks="1", producer="sure"))
+    cluster.run_until(1_000_000)
+    cluster.do(acts.Produce("t", 2, acks="0", producer="hasty"))
+    cluster.run_until(60_000_000)
+    cluster.do(acts.Kill(1))
+    cluster.run_until(90_000_000)
+    account, view = cluster.account, cluster.view()
+    assert (account.lost, account.lost_acknowledged, account.lost_read) == (5, 3, 5)
+    assert (view.lost, view.lost_acknowledged, view.lost_read) == (5, 3, 5)
+    assert (view.partitions[0].lost, view.partitions[0].lost_acknowledged, view.partitions[0].lost_read) == (5, 3, 5)
+    assert [(loss.start, loss.end, loss.acknowledged, loss.read) for loss in account.losses()] == [(0, 3, True, True), (3, 5, False, True)]
+    assert [each.whose for each in cluster.harm().lost] == ["acknowledged and read", "read"]
+    cluster.do(acts.Kill(2))
+    cluster.do(acts.Heal())
+    cluster.do(acts.Start(1))
+    cluster.run_until(120_000_000)
+    assert (account.lost, account.lost_acknowledged, account.lost_read) == (0, 0, 0), "b1 leads again with what it had kept"
+    (recovered,) = kinds(events, "records-recovered")
+    assert recovered[-2:] == (3, 5)
+
+
+def test_an_acknowledgement_that_arrives_after_the_loss_counts_from_then_on() -> None:
+    """The consumer reads from b1, whose answer to the producer is held: the records are lost as read before they are acknowledged."""
+    cluster, events = made((1, 2), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
+    cluster.do(acts.Consume("t"))
+    cluster.do(acts.Cut(("b1", "b2")))
+    cluster.do(acts.Produce("t", 1, acks="1", producer="app"))
+    cluster.run_until(60_000_000)
+    cluster.do(acts.Hold(("b1", "app")))
+    cluster.do(acts.Produce("t", 4, acks="1", producer="app"))
+    cluster.run_until(65_000_000)
+    cluster.do(acts.Cut(("b1", "controller")))
+    cluster.run_until(85_000_000)
+    account = cluster.account
+    assert (account.lost, account.lost_acknowledged, account.lost_read) == (5, 1, 5)
+    cluster.do(acts.Release(("b1", "app")))
+    cluster.run_until(90_000_000)
+    assert (account.lost, account.lost_acknowledged, account.lost_read) == (5, 5, 5)
+    assert [event[-4:] for event in kinds(events, "lost-records-seen")] == [(1, 5, 4, 0)]
 
 
 def cut(one: int, other: int) -> acts.Cut:

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from core.journal.events import EVENTS, KINDS, column_types
+from core.journal.events import EVENTS, KINDS, agree, column_types
 from core.release import CURRENT
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 from scenarios import eventlog
@@ -270,3 +271,19 @@ def test_flush_brings_everything_to_the_file(tmp_path: Path) -> None:
     assert len(list(reader)) == 1
     assert reader.end is not None
     assert reader.end.t == 9
+
+
+def test_a_log_of_an_earlier_isrlab_that_lacks_columns_is_read_and_agrees_with_what_is_played_anew(tmp_path: Path) -> None:
+    """`records-lost` was written without `lost_acknowledged` and `lost_read`."""
+    old_line = {
+        "seq": 1, "t": 5, "cause": 0, "kind": "records-lost", "topic": "t", "partition": 0, "broker": 2, "epoch": 0, "from_offset": 3,
+        "to_offset": 7, "leader_epoch": 1, "doomed_by": 0,
+    }  # fmt: skip
+    path = tmp_path / "old.jsonl"
+    header = make_header(SPEC, CURRENT, 1, None)
+    path.write_bytes(msgspec.json.encode(header) + b"\n" + msgspec.json.encode(old_line) + b"\n")
+    (event,) = list(LogReader(path))
+    assert event[4 + list(KINDS["records-lost"].columns).index("lost_acknowledged") :] == (-1, -1)
+    assert agree(event, (*event[:-2], 4, 1))
+    assert not agree(event, (*event[:-3], 9, 4, 1)), "another event doomed them"
+    assert not agree((*event[:-2], 4, 1), (*event[:-2], 3, 1)), "what is written counts"

@@ -95,7 +95,9 @@ def availability(events: list[Line], end: int) -> Rows:
 
 
 def records(events: list[Line], end: int) -> Rows:
-    names = ("accepted", "acknowledged", "unconfirmed", "lost", "recovered", "duplicated", "diverged")
+    names = (
+        "accepted", "acknowledged", "unconfirmed", "lost", "lost_acknowledged", "lost_read", "recovered", "duplicated", "diverged",
+    )  # fmt: skip
     rows: Rows = defaultdict(lambda: dict.fromkeys(names, 0))
     spans = {
         "append": "accepted",
@@ -113,6 +115,10 @@ def records(events: list[Line], end: int) -> Rows:
             rows[event["topic"], event["partition"]][spans[event["kind"]]] += count
             if event["kind"] == "records-recovered":
                 rows[event["topic"], event["partition"]]["lost"] -= count
+        if event["kind"] in ("records-lost", "lost-records-seen", "records-recovered"):
+            sign = -1 if event["kind"] == "records-recovered" else 1
+            for column in ("lost_acknowledged", "lost_read"):
+                rows[event["topic"], event["partition"]][column] += sign * event[column]
     return rows
 
 
@@ -351,10 +357,13 @@ def settings(events: list[Line], end: int) -> Rows:
         if change["kind"] != "setting-changed":
             continue
         row = {"at_us": change["t"], "setting": change["name"]} | {name: change[name] for name in ("subject", "old", "new")}
-        row |= dict.fromkeys(columns.values(), 0)
+        row |= dict.fromkeys((*columns.values(), "lost_acknowledged", "lost_read"), 0)
         for event in events[change["seq"] :]:
             if event["kind"] in columns and event["t"] <= change["t"] + 60_000_000:
                 row[columns[event["kind"]]] += event["to_offset"] - event["from_offset"] if event["kind"] == "records-lost" else 1
+            if event["kind"] in ("records-lost", "lost-records-seen") and event["t"] <= change["t"] + 60_000_000:
+                for column in ("lost_acknowledged", "lost_read"):
+                    row[column] += event[column]
         rows[(change["seq"],)] = row
     return rows
 
@@ -420,8 +429,8 @@ DOOMS = ("truncated", "unflushed-lost", "broker-stopped", "leader-elected", "bec
 def harm(events: list[Line], end: int) -> Rows:
     rows: Any = {}
     for number, event in enumerate(events):
-        what = event["kind"].removeprefix("records-")
-        if what not in ("exposed", "lost", "duplicated", "diverged"):
+        what = "lost, seen" if event["kind"] == "lost-records-seen" else event["kind"].removeprefix("records-")
+        if what not in ("exposed", "lost", "lost, seen", "duplicated", "diverged"):
             continue
         until = None
         for later in events[number + 1 :]:
@@ -435,9 +444,21 @@ def harm(events: list[Line], end: int) -> Rows:
             if until is not None:
                 break
         by = event.get("doomed_by", 0)
-        told = (*DOOMS, "records-exposed", "records-lost", "records-duplicated", "records-diverged", "records-safe", "records-recovered")
+        told = (
+            *DOOMS,
+            "records-exposed",
+            "records-lost",
+            "lost-records-seen",
+            "records-duplicated",
+            "records-diverged",
+            "records-safe",
+            "records-recovered",
+        )
         doom = events[by - 1]["kind"] if 0 < by <= len(events) and events[by - 1]["kind"] in told else ""
-        rows[(event["seq"],)] = {name: event[name] for name in ("topic", "partition", "from_offset", "to_offset", "broker")} | {
+        rows[(event["seq"],)] = {name: event[name] for name in ("topic", "partition", "from_offset", "to_offset")} | {
+            "broker": event.get("broker"),
+            "lost_acknowledged": event.get("lost_acknowledged"),
+            "lost_read": event.get("lost_read"),
             "at_us": event["t"],
             "what": what,
             "records": event["records"] if what == "exposed" else event["to_offset"] - event["from_offset"],

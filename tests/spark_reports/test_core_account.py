@@ -28,6 +28,7 @@ SPEC = ClusterSpec(
 TIMELINE: tuple[tuple[int, acts.Act], ...] = (
     (0, acts.Load("orders", rate=100, every=SECOND // 5, producer="safe")),
     (0, acts.Load("log", rate=100, every=SECOND // 5, acks="1", producer="fast")),
+    (0, acts.Consume("log")),
     (2, acts.Kill(2)),
     (14, acts.Start(2)),
     (25, acts.Cut(("b1", "b3"))),
@@ -98,14 +99,23 @@ def test_under_replicated_and_offline_time(session: tuple[Cluster, dict[str, Tab
 def test_records(session: tuple[Cluster, dict[str, Table]]) -> None:
     cluster, tables = session
     got = {
-        (row["topic"], row["partition"]): (row["accepted"], row["acknowledged"], row["lost"], row["duplicated"])
+        (row["topic"], row["partition"]): tuple(
+            row[name] for name in ("accepted", "acknowledged", "lost", "lost_acknowledged", "lost_read", "duplicated")
+        )
         for row in tables["records"]
     }
     assert got == {
-        tuple(tp): (account.accepted, account.acked_count, account.lost_count, account.duplicated)
+        tuple(tp): (
+            account.accepted,
+            account.acked_count,
+            account.lost_count,
+            account.lost_acknowledged,
+            account.lost_read,
+            account.duplicated,
+        )
         for tp, account in cluster.account.partitions.items()
     }
-    assert sum(lost for _, _, lost, _ in got.values()) > 0
+    assert sum(lost for _, _, lost, _, _, _ in got.values()) > sum(read for _, _, _, _, read, _ in got.values()) > 0
 
 
 def test_produce_latency(session: tuple[Cluster, dict[str, Table]]) -> None:

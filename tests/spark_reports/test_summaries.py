@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.journal.events import KINDS
 from tests.spark_reports.logs import event, write_log
 
 pytestmark = pytest.mark.spark
@@ -29,8 +30,13 @@ def acked(latency: int, acks: int = -1, records: int = 10, **where: Any) -> dict
     return event(latency, "produce-acked", **(where or A), records=records, acks=acks, latency_us=latency)
 
 
-def span(t: int, kind: str, start: int, end: int, **where: Any) -> dict[str, Any]:
-    return event(t, kind, **(where or A), from_offset=start, to_offset=end)
+def span(t: int, kind: str, start: int, end: int, where: dict[str, Any] = A, **columns: Any) -> dict[str, Any]:
+    return event(t, kind, **where, from_offset=start, to_offset=end, **columns)
+
+
+def old(event: dict[str, Any]) -> dict[str, Any]:
+    """An event as an earlier isrlab wrote it."""
+    return {name: value for name, value in event.items() if name not in KINDS[event["kind"]].defaults}
 
 
 SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
@@ -86,11 +92,21 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             acked(2, records=100),
             acked(2, acks=1, records=50),
             acked(3, acks=0, records=7),
-            span(4, "records-lost", 60, 150),
-            span(5, "records-recovered", 140, 150),
+            span(4, "records-lost", 60, 150, lost_acknowledged=30, lost_read=80),
+            span(5, "records-recovered", 140, 150, lost_acknowledged=0, lost_read=10),
+            span(5, "lost-records-seen", 60, 64, lost_acknowledged=4),
             span(6, "records-duplicated", 20, 25),
             span(7, "records-diverged", 60, 63),
-            span(8, "append", 0, 1, **B),
+            span(8, "append", 0, 1, B),
+        ],
+        10,
+    ),
+    "old-records": (
+        [
+            event(0, "setting-changed", name="unclean.leader.election.enable", subject="a", old="false", new="true"),
+            old(span(4, "records-lost", 60, 150)),
+            old(span(5, "records-recovered", 140, 150)),
+            span(8, "append", 0, 1, B),
         ],
         10,
     ),
@@ -156,7 +172,7 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             event(0, "leader-elected", **A, leader=2, election="clean"),
             event(1_000_000, "setting-changed", name="unclean.leader.election.enable", subject="a", old="false", new="true"),
             event(2_000_000, "leader-elected", **A, leader=2, election="unclean"),
-            span(2_000_000, "records-lost", 5, 12),
+            span(2_000_000, "records-lost", 5, 12, lost_acknowledged=7, lost_read=2),
             event(61_000_000, "isr-expanded", broker=1, **A, isr=[1, 2], joined=[2]),
             event(61_000_001, "setting-changed", name="replica.lag.time.max.ms", subject="", old="30000", new="10000"),
             event(61_000_001, "isr-shrunk", broker=1, **A, isr=[1], out=[2]),
@@ -182,7 +198,7 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             event(1, "records-exposed", **A, broker=3, from_offset=10, to_offset=20, records=8),
             event(2, "records-safe", **A, broker=2, why="it caught up"),
             event(3, "truncated", **A, broker=3, from_offset=10, to_offset=20),
-            event(4, "records-lost", **A, broker=2, from_offset=10, to_offset=15, doomed_by=3),
+            event(4, "records-lost", **A, broker=2, from_offset=10, to_offset=15, doomed_by=3, lost_acknowledged=4, lost_read=5),
             event(5, "records-safe", **A, broker=3, why="it leads"),
             event(6, "records-recovered", **A, broker=3, from_offset=15, to_offset=20),
             event(7, "records-recovered", **A, broker=3, from_offset=12, to_offset=15),
@@ -274,8 +290,14 @@ def test_availability_of_a_killed_session_ends_with_its_last_event(tables: dict[
 
 
 def test_records(tables: dict[str, Table]) -> None:
-    # accepted, acknowledged, unconfirmed, lost, recovered, duplicated, diverged
-    assert of(tables["records"], "records") == [("a", 0, 150, 150, 7, 80, 10, 5, 3), ("b", 3, 1, 0, 0, 0, 0, 0, 0)]
+    # accepted, acknowledged, unconfirmed, lost, lost acknowledged, lost read, recovered, duplicated, diverged
+    assert of(tables["records"], "records") == [("a", 0, 150, 150, 7, 80, 34, 70, 10, 5, 3), ("b", 3, 1, 0, 0, 0, 0, 0, 0, 0, 0)]
+
+
+def test_a_log_of_an_earlier_isrlab_does_not_say_who_had_the_lost_records(tables: dict[str, Table]) -> None:
+    assert of(tables["records"], "old-records") == [("a", 0, 0, 0, 0, 80, None, None, 10, 0, 0), ("b", 3, 1, 0, 0, 0, 0, 0, 0, 0, 0)]
+    assert [row[8:11] for row in of(tables["harm"], "old-records")] == [(90, None, None)]
+    assert [row[-3:] for row in of(tables["settings"], "old-records")] == [(90, None, None)]
 
 
 def test_produce_latency(tables: dict[str, Table]) -> None:
@@ -351,10 +373,11 @@ def test_lag(tables: dict[str, Table]) -> None:
 
 
 def test_settings(tables: dict[str, Table]) -> None:
-    # The minute after 1 s ends at 61 s, that moment included; elections, shrinks, expands, offline, produce errors, records lost.
+    # The minute after 1 s ends at 61 s, that moment included; elections, shrinks, expands, offline, produce errors; records lost,
+    # of them acknowledged, read.
     assert of(tables["settings"], "settings") == [
-        (2, 1_000_000, "unclean.leader.election.enable", "a", "false", "true", 1, 0, 1, 0, 0, 7),
-        (6, 61_000_001, "replica.lag.time.max.ms", "", "30000", "10000", 0, 1, 0, 0, 0, 0),
+        (2, 1_000_000, "unclean.leader.election.enable", "a", "false", "true", 1, 0, 1, 0, 0, 7, 7, 2),
+        (6, 61_000_001, "replica.lag.time.max.ms", "", "30000", "10000", 0, 1, 0, 0, 0, 0, 0, 0),
     ]
 
 
@@ -369,12 +392,12 @@ def test_controllers(tables: dict[str, Table]) -> None:
 
 
 def test_harm(tables: dict[str, Table]) -> None:
-    # event, at, what, topic, doom, partition, from, to, records, broker, until, doomed by
+    # event, at, what, topic, doom, partition, from, to, records, of them acknowledged, read, broker, until, doomed by
     assert of(tables["harm"], "harm") == [
-        (1, 1, "exposed", "a", "", 0, 10, 20, 8, 3, 5, 0),
-        (4, 4, "lost", "a", "truncated", 0, 10, 15, 5, 2, 7, 3),
-        (8, 8, "duplicated", "b", "", 3, 5, 7, 2, 1, None, 0),
-        (9, 9, "diverged", "b", "", 3, 0, 1, 1, 1, None, 0),
+        (1, 1, "exposed", "a", "", 0, 10, 20, 8, None, None, 3, 5, 0),
+        (4, 4, "lost", "a", "truncated", 0, 10, 15, 5, 4, 5, 2, 7, 3),
+        (8, 8, "duplicated", "b", "", 3, 5, 7, 2, None, None, 1, None, 0),
+        (9, 9, "diverged", "b", "", 3, 0, 1, 1, None, None, 1, None, 0),
     ]
 
 

@@ -41,7 +41,7 @@ def text(cluster: Cluster, rings: Rings, size: tuple[int, int] = (120, 37)) -> s
 def test_a_loss_names_producer_offsets_and_what_doomed_it() -> None:
     cluster, rings = finished("e1-data-loss", "0.10.2")
     (lost,) = cluster.harm().lost
-    assert (lost.tp, lost.ranges, lost.records, lost.grade) == (TP, ((1, 2),), 1, "acknowledged")
+    assert (lost.tp, lost.ranges, lost.records, lost.whose) == (TP, ((1, 2),), 1, "acknowledged")
     doomed = rings.find(lost.event)
     assert doomed is not None
     assert doomed[3] == "truncated"

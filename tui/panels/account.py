@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from core.spelled_out import SpelledOut
 from core.units import format_duration
-from core.view import ClusterView, PartitionStatus
+from core.view import ClusterView, PartitionStatus, PartitionView
 from tui.lasting import lasting
 from tui.palette import Palette
 from tui.panels.lines import Lines
@@ -21,6 +21,15 @@ ALWAYS: Final = 2
 """Items that have room before all others: records acknowledged, and records lost."""
 
 Parts = list[tuple[str, Style]]
+
+
+def lost_words(view: ClusterView | PartitionView) -> str:
+    """How many records are lost, and for whom they count: acknowledged to their producer, read by a consumer, or both."""
+    if not view.lost:
+        return "0"
+    parts = ((view.lost_acknowledged, "acked"), (view.lost_read, "read"))
+    whose = ", ".join(f"{number:,} {word}" for number, word in parts if number)
+    return f"{view.lost:,} ({whose})" if whose else f"{view.lost:,}"
 
 
 @attrs.frozen(repr=False)
@@ -37,7 +46,7 @@ def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     acked, of = short_number(view.acked), short_number(view.accepted)
     items = [
         Item([("acked ", paint.muted), (acked, paint.number), (" of ", paint.muted), (of, paint.number)]),
-        _alarm("lost", view.lost, paint, loud=True),
+        Item([(f" LOST {lost_words(view)} ", paint.alarm)], wrong=True) if view.lost else _alarm("lost", 0, paint),
         _alarm("offline", offline, paint),
         _alarm("under min ISR", under_min, paint),
         _alarm("under-replicated", under_replicated, paint),

@@ -8,6 +8,7 @@ from textual.strip import Strip
 from core.units import format_clock
 from core.view import ClusterView, PartitionView
 from tui.palette import Palette
+from tui.panels.account import lost_words
 from tui.rows import Row, wrap
 
 
@@ -27,7 +28,7 @@ def _facts(p: PartitionView) -> list[tuple[str, str]]:
         ("ISR", "[" + ",".join(map(str, sorted(p.isr))) + "]"),
         ("HW", "-" if leader is None else f"{leader.hw:,}"),
         ("LEO", " ".join(f"b{copy.broker}:{copy.leo:,}" for copy in sorted(p.copies, key=lambda copy: copy.broker))),
-        ("lost", f"{p.lost:,}"),
+        ("lost", lost_words(p)),
     ]
 
 
@@ -55,6 +56,8 @@ def paint_diff(before: ClusterView, after: ClusterView, words: str, paint: Palet
     for name, old_count, new_count in (
         ("acked", before.acked, after.acked),
         ("lost", before.lost, after.lost),
+        ("lost, acknowledged", before.lost_acknowledged, after.lost_acknowledged),
+        ("lost, read", before.lost_read, after.lost_read),
         ("duplicated", before.duplicated, after.duplicated),
         ("unclean elections", before.unclean_elections, after.unclean_elections),
     ):
@@ -89,4 +92,4 @@ def _partition(subject: str, found: list[tuple[str, str, str]], paint: Palette, 
 
 
 def _style(name: str, paint: Palette) -> Style:
-    return paint.bad if name == "lost" else paint.strong
+    return paint.bad if name.startswith("lost") else paint.strong

@@ -113,6 +113,7 @@ _GLYPHS: Final = {
     "producer-epoch-bumped": ("↻", "warn"),
     "records-exposed": ("◬", "warn"),
     "records-safe": ("✓", "good"),
+    "lost-records-seen": ("✖", "bad"),
     "records-recovered": ("✓", "good"),
     "records-diverged": ("≠", "alarm"),
     "records-duplicated": ("≠", "warn"),

@@ -14,6 +14,7 @@ from scenarios.releases import release_named
 from tui.lasting import lasting
 from tui.layout import COMPACT
 from tui.palette import Palette
+from tui.panels.account import lost_words
 from tui.panels.brokers import links_of
 from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
@@ -90,7 +91,8 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
     ):
         if alarm and not number and width < 90:
             continue
-        third.add(f"{label} ", paint.muted).add(f"{number:,}", paint.bad if alarm and number else paint.number).add("  ", paint.text)
+        words = lost_words(p) if label == "lost" else f"{number:,}"
+        third.add(f"{label} ", paint.muted).add(words, paint.bad if alarm and number else paint.number).add("  ", paint.text)
     lines.append(third.strip(width))
     return lines
 

@@ -16,6 +16,7 @@ from core.view import BrokerState, ClusterView, PartitionView
 from tui import dialogs
 from tui.branches import Branch
 from tui.palette import Palette
+from tui.panels.account import lost_words
 from tui.panels.events import coloured
 from tui.panels.grid import in_order
 from tui.panels.states import broker_state, partition_status
@@ -39,7 +40,7 @@ def facts(p: PartitionView) -> list[tuple[str, str]]:
         ("ISR", "[" + ",".join(map(str, sorted(p.isr))) + "]"),
         ("HW", "HW -" if leader is None else f"HW {leader.hw:,}"),
         ("LEO", "LEO " + "/".join(f"{copy.leo:,}" for copy in sorted(p.copies, key=lambda copy: copy.broker))),
-        ("lost", f"lost {p.lost:,}" if p.lost else ""),
+        ("lost", f"lost {lost_words(p)}" if p.lost else ""),
         ("diverged", f"≠ {p.diverged:,}" if p.diverged else ""),
     ]
 
@@ -47,7 +48,7 @@ def facts(p: PartitionView) -> list[tuple[str, str]]:
 def totals(view: ClusterView) -> list[tuple[str, str]]:
     """What is held against each other of the whole cluster."""
     return [
-        ("acked", f"{view.acked:,}"), ("lost", f"{view.lost:,}"), ("exposed", f"{view.exposed:,}"), ("duplicated", f"{view.duplicated:,}"),
+        ("acked", f"{view.acked:,}"), ("lost", lost_words(view)), ("exposed", f"{view.exposed:,}"), ("duplicated", f"{view.duplicated:,}"),
         ("diverged", f"{view.diverged:,}"), ("unclean elections", f"{view.unclean_elections}"), ("ISR shrinks", f"{view.isr_shrinks}"),
         ("ISR expands", f"{view.isr_expands}"),
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from core.detail import FollowerState, PartitionDetail
 from core.units import format_clock, format_duration
 from core.view import BrokerState, ClusterView, ReplicaView
 from tui.palette import Palette
+from tui.panels.account import lost_words
 from tui.panels.events import coloured
 from tui.panels.grid import in_order
 from tui.panels.inspector import ids
@@ -334,7 +335,8 @@ def _account(detail: PartitionDetail, paint: Palette, width: int) -> Strip:
         ("lost", p.lost, True), ("duplicated", p.duplicated, True), ("diverged", p.diverged, True),
     ):  # fmt: skip
         if number or not alarm or width >= 100:
-            row.add(f"{label} ", paint.muted).add(f"{number:,}", paint.bad if alarm and number else paint.number).add("  ", paint.text)
+            words = lost_words(p) if label == "lost" else f"{number:,}"
+            row.add(f"{label} ", paint.muted).add(words, paint.bad if alarm and number else paint.number).add("  ", paint.text)
     return row.strip(width)
 
 

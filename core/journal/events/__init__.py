@@ -72,7 +72,15 @@ from core.journal.events.disks import (
     ReplicaMoved,
     SegmentsDeleted,
 )
-from core.journal.events.durability import RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsLost, RecordsRecovered, RecordsSafe
+from core.journal.events.durability import (
+    LostRecordsSeen,
+    RecordsDiverged,
+    RecordsDuplicated,
+    RecordsExposed,
+    RecordsLost,
+    RecordsRecovered,
+    RecordsSafe,
+)
 from core.journal.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkByCount, IsrShrinkProposed, IsrShrunk
 from core.journal.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkProxied, LinkReleased
 from core.journal.events.people import Acted, ClockSet, SettingChanged
@@ -174,6 +182,7 @@ __all__ = [
     "LogRestarted",
     "LogStartMoved",
     "LogsRecovered",
+    "LostRecordsSeen",
     "NoMajority",
     "OfflineReplicaDropped",
     "OfflineReplicaFound",
@@ -219,7 +228,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched, FollowerAppended,
     FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed, FetcherDisconnected, FetcherLags,
     IsrShrinkProposed, IsrShrinkByCount, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked, ProduceFailed, Consumed,
-    ReadReplica, ConsumerReset, ConsumerTruncated, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, RecordsRecovered,
+    ReadReplica, ConsumerReset, ConsumerTruncated, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, LostRecordsSeen, RecordsRecovered,
     RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsSafe,
     ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,
     ControllerStarted, ControllerPaused, ControllerResumed,
@@ -235,6 +244,24 @@ KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
 def column_types(event: type[Event]) -> dict[str, str]:
     """A kind's columns with their types: `int`, `str`, `bool` or `tuple[int, ...]`."""
     return dict(event.columns)
+
+
+def required_columns(event: type[Event]) -> tuple[str, ...]:
+    """The columns that a kind has in every log, however old."""
+    return tuple(name for name in event.columns if name not in event.defaults)
+
+
+def agree(recorded: EventTuple, event: EventTuple) -> bool:
+    """Whether an event of a log, perhaps one that lacks columns that were added since, is the same as an event."""
+    if recorded == event:
+        return True
+    defaults = KINDS[recorded[3]].defaults
+    if not defaults or recorded[: -len(defaults)] != event[: -len(defaults)]:
+        return False
+    return all(
+        one in (absent, other)
+        for one, other, absent in zip(recorded[-len(defaults) :], event[-len(defaults) :], defaults.values(), strict=True)
+    )
 
 
 def decode(event: EventTuple) -> Event:

@@ -28,6 +28,8 @@ class Event:
     source: ClassVar[str] = ""
     columns: ClassVar[dict[str, str]] = {}
     """Column names in order, with their types as written: `int`, `str`, `bool` or `tuple[int, ...]`."""
+    defaults: ClassVar[dict[str, int]] = {}
+    """The last columns, if logs of an earlier isrlab lack them: the value that stands for each there."""
 
     def __init_subclass__(cls) -> None:
         cls.columns = {name: written for name, written in cls.__annotations__.items() if not written.startswith("ClassVar")}

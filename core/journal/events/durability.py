@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from core.journal.events.base import NOTABLE, Event, name_of, offsets, records
 
@@ -16,10 +16,24 @@ LEADS = "leads"
 """It was elected: the history goes on with its log."""
 
 
+UNKNOWN: Final = -1
+"""Count of lost records that an earlier isrlab did not write to the log."""
+
+
+def _whose(acknowledged: int, read: int, count: int) -> str:
+    """For whom lost records count, in words."""
+    if acknowledged == UNKNOWN:
+        return "acknowledged or read"
+    words = [("" if many == count else f"{many:,} ") + what for many, what in ((acknowledged, "acknowledged"), (read, "read")) if many]
+    return " and ".join(words)
+
+
 class RecordsLost(Event):
     """Records that were acknowledged or read are not in the log that now counts, the one of leader `broker`.
 
     `doomed_by` is the event that took them: a truncation, a power loss, or the election of a leader that never had them.
+    `lost_acknowledged` of them were acknowledged to their producer (acks 1 or all), `lost_read` of them a consumer had read; a record
+    can be both. Logs of an earlier isrlab lack these two columns.
     """
 
     kind: ClassVar[str] = "records-lost"
@@ -33,14 +47,42 @@ class RecordsLost(Event):
     to_offset: int
     leader_epoch: int
     doomed_by: int
+    lost_acknowledged: int
+    lost_read: int
+    defaults: ClassVar[dict[str, int]] = {"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN}
 
     def sentence(self) -> str:
         count = self.to_offset - self.from_offset
         are, them = ("is", "it") if count == 1 else ("are", "them")
         return (
             f"LOST: {records(count)} of {name_of(self.topic, self.partition)}, {offsets(self.from_offset, self.to_offset)} "
-            f"of epoch {self.epoch}, acknowledged or read, {are} not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}; "
+            f"of epoch {self.epoch}, {_whose(self.lost_acknowledged, self.lost_read, count)}, {are} not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}; "
             f"event {self.doomed_by} doomed {them}"
+        )
+
+
+class LostRecordsSeen(Event):
+    """Records that count as lost already are acknowledged to their producer, or read by a consumer, only after their loss.
+
+    They count once in `lost`; `lost_acknowledged` and `lost_read` grow by these columns.
+    """
+
+    kind: ClassVar[str] = "lost-records-seen"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    epoch: int
+    from_offset: int
+    to_offset: int
+    lost_acknowledged: int
+    lost_read: int
+
+    def sentence(self) -> str:
+        how = "acknowledged to their producer" if self.lost_acknowledged else "read by a consumer"
+        return (
+            f"{offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {name_of(self.topic, self.partition)}, "
+            f"lost already, {'is' if self.to_offset == self.from_offset + 1 else 'are'} {how}"
         )
 
 
@@ -84,7 +126,10 @@ class RecordsSafe(Event):
 
 
 class RecordsRecovered(Event):
-    """Records counted as lost are in the leader's log again, because a replica that kept them leads."""
+    """Records counted as lost are in the leader's log again, because a replica that kept them leads.
+
+    `lost_acknowledged` and `lost_read` of them had counted as such. Logs of an earlier isrlab lack these two columns.
+    """
 
     kind: ClassVar[str] = "records-recovered"
     level: ClassVar[int] = NOTABLE
@@ -96,6 +141,9 @@ class RecordsRecovered(Event):
     from_offset: int
     to_offset: int
     leader_epoch: int
+    lost_acknowledged: int
+    lost_read: int
+    defaults: ClassVar[dict[str, int]] = {"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN}
 
     def sentence(self) -> str:
         return (

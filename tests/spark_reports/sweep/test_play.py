@@ -25,7 +25,7 @@ LOSES = read_grid(TEXT.replace("every: 2h", "every: 30m").replace("horizon: 10h"
 @pytest.fixture(scope="module")
 def losing() -> Run:
     """A run of the first cell (acks=1) that lost records."""
-    return next(run for seed in range(1, 9) if (run := run_one(LOSES, LOSES.cells[0], seed)).lost)
+    return next(run for seed in range(1, 9) if (run := run_one(LOSES, LOSES.cells[0], seed)).lost_acknowledged)
 
 
 def test_unavailability_is_what_the_clock_says() -> None:
@@ -69,7 +69,7 @@ def test_a_cluster_that_is_not_whole_gets_more_time() -> None:
 
 
 def test_acks_1_loses_what_acks_all_keeps(losing: Run) -> None:
-    assert losing.lost > 0
+    assert losing.lost >= losing.lost_acknowledged > 0
     assert losing.losing
     kept = run_one(LOSES, LOSES.cells[1], losing.seed)
     assert (kept.lost, kept.losing, kept.faults) == (0, (), losing.faults)
@@ -79,7 +79,7 @@ def test_a_losing_seed_replays_as_a_scenario_to_the_same_loss(losing: Run) -> No
     cell = LOSES.cells[0]
     played = losing_episode(LOSES, cell, losing.seed)
     assert played is not None
-    assert (played.episode.number, played.lost > 0) == (losing.losing[0], True)
+    assert (played.episode.number, played.lost_acknowledged > 0) == (losing.losing[0], True)
     seen: list[tuple] = []
     play(LOSES, cell, played.episode, seen.append)
     scenario = read_script(script_of(LOSES, cell, losing.seed, played), "loss.yaml")
@@ -87,9 +87,11 @@ def test_a_losing_seed_replays_as_a_scenario_to_the_same_loss(losing: Run) -> No
     run = ScenarioRun(scenario, cell.release, sink=replayed.append)
     result = run.run()
     assert result.held
-    assert result.harm.lost == played.lost_any
-    assert [loss.end - loss.start for loss in result.harm.losses]
-    assert sum(loss.end - loss.start for loss in result.harm.losses if loss.grade == "acknowledged") == played.lost
+    harm, losses = result.harm, result.harm.losses
+    assert (harm.lost, harm.lost_acknowledged, harm.lost_read) == (played.lost, played.lost_acknowledged, played.lost_read)
+    assert sum(loss.end - loss.start for loss in losses) == played.lost
+    assert sum(loss.end - loss.start for loss in losses if loss.acknowledged) == played.lost_acknowledged
+    assert sum(loss.end - loss.start for loss in losses if loss.read) == played.lost_read
     assert replayed == seen
 
 
@@ -104,7 +106,8 @@ def test_every_kind_of_fault_under_old_and_new_releases_ends_in_order() -> None:
         assert from_row(as_row(run)) == run
         played = [play(grid, cell, episode) for episode in episodes_of(grid, cell, 1)]
         assert sum(one.events for one in played) == run.events
-        assert sum(one.lost for one in played) == run.lost
+        for name in ("lost", "lost_acknowledged", "lost_read"):
+            assert sum(getattr(one, name) for one in played) == getattr(run, name)
         assert any(act.word == "heal" for one in played for _, act in one.acts)
 
 
