@@ -69,8 +69,9 @@ def several(lost: int, latency: int) -> list[Result]:
     tables["sessions"] = Result(
         "sessions", "Sessions", "", ("session", "release", "end_us", "events"), [("a", "2.8", 5_000_000, 10), ("b", "4.1", 5_000_000, 9)]
     )
-    columns = ("session", "acknowledged", "lost", "recovered", "duplicated", "diverged")
-    tables["records"] = Result("records", "", "", columns, [("a", 10, lost, 0, 0, 0), ("a", 5, 1, 0, 0, 0), ("b", 15, 0, 0, 0, 0)])
+    columns = ("session", "acknowledged", "lost", "lost_acknowledged", "lost_read", "recovered", "duplicated", "diverged")
+    rows = [("a", 10, lost, lost, 0, 0, 0, 0), ("a", 5, 1, 0, 1, 0, 0, 0), ("b", 15, 0, 0, 0, 0, 0, 0)]
+    tables["records"] = Result("records", "", "", columns, rows)
     tables["produce_latency"] = Result("produce_latency", "", "", ("session", "p50_us", "p99_us"), [("a", 2, latency), ("b", 2, 7)])
     return list(tables.values())
 
