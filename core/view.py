@@ -162,7 +162,10 @@ class TopicView(SpelledOut):
 
 @attrs.frozen(repr=False)
 class ProducerView(SpelledOut):
-    """A producer client: records sent, acknowledged, given up, in flight now; latencies in µs of acknowledged batches."""
+    """A producer client: records sent, acknowledged, given up; batches in flight now.
+
+    `last_latency_us` is of the batch acknowledged last; what is not acknowledged waits, and `waits_us` says for how long.
+    """
 
     name: str
     topic: str
@@ -174,6 +177,8 @@ class ProducerView(SpelledOut):
     in_flight: int
     retries: int
     last_latency_us: int
+    waits_us: tuple[int, ...] = ()
+    """Of each batch without answer: the time since it was first sent, µs, the longest first."""
 
 
 @attrs.frozen(repr=False)

@@ -113,6 +113,7 @@ class Term:
     literal: bool = False
     kinds: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    ages: bool = False
 
 
 @attrs.frozen(repr=False)
@@ -275,6 +276,11 @@ def kinds_of(condition: Condition) -> set[str]:
     return kinds
 
 
+def ages(condition: Condition) -> bool:
+    """Whether a condition may come to hold by time alone, without an event."""
+    return any(part.left.ages or part.right.ages for part in condition.parts() if isinstance(part, Compare))
+
+
 # --- making them ---------------------------------------------------------------------------------------------------
 
 
@@ -289,5 +295,5 @@ def reading_term(reading: Reading, arguments: tuple[Any, ...]) -> Term:
     """A reading with its arguments, as one side of a comparison."""
     inside = ", ".join(map(str, arguments))
     text = f"{reading.name}({inside})" if arguments else reading.name
-    kinds = ("produce-acked",) if reading.type == DURATION else ()
-    return Term(text, reading.type, lambda moment: reading.read(moment, *arguments), kinds=kinds, words=reading.words)
+    kinds = ("produce-acked", "produce-given-up") if reading.type == DURATION else ()
+    return Term(text, reading.type, lambda moment: reading.read(moment, *arguments), kinds=kinds, words=reading.words, ages=reading.ages)

@@ -21,7 +21,7 @@ from core.sim.cluster import Cluster
 from core.sim.keyframe import Keyframe
 from core.units import format_duration
 from core.view import ClusterView, PartitionView
-from scenarios.conditions import kinds_of
+from scenarios.conditions import ages, kinds_of
 from scenarios.errors import Place, ScriptError
 from scenarios.language.expectations import Expectation
 from scenarios.language.script import Scenario, Step
@@ -375,9 +375,10 @@ class Run:
         assert step.until is not None
         cluster, check = self.cluster, self._until[id(step)]
         deadline = self._entered + step.within
+        ageing = ages(step.until)
         while True:
             seen = (cluster.journal.seq, self._index)
-            if seen != self._seen:
+            if ageing or seen != self._seen:
                 self._seen = seen
                 if step.until.holds(self._moment):
                     check.state, check.time = State.HELD, cluster.now

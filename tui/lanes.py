@@ -14,6 +14,7 @@ import attrs
 
 from core.ids import CONTROLLER, TopicPartition, broker_address
 from core.journal.events import DETAIL, KINDS, EventTuple, decode
+from core.units import format_duration
 from tui.ring import Ring, Rings, act_in_words
 
 CLIENTS: Final = "clients"
@@ -42,7 +43,11 @@ _BY_CONTROLLER: Final = frozenset(
         "broker-unfenced", "broker-registered", "broker-unregistered", "broker-joined", "broker-left", "shutdown-begun", "topic-created",
     }
 )  # fmt: skip
-_BY_CLIENT: Final = frozenset({"produce-acked", "produce-failed", "consumed", "consumer-reset", "producer-epoch-bumped"})
+_BY_CLIENT: Final = frozenset(
+    {
+        "produce-acked", "produce-failed", "produce-waiting", "produce-given-up", "consumed", "consumer-reset", "producer-epoch-bumped",
+    }
+)  # fmt: skip
 
 
 @attrs.frozen
@@ -135,6 +140,8 @@ _SHORT: Final[dict[str, Callable[..., str]]] = {
     "follower-high-watermark": lambda e: f"HW {e.new_offset:,}",
     "produce-acked": lambda e: f"ack {_run(e.from_offset, e.to_offset)}",
     "produce-failed": lambda e: e.error,
+    "produce-waiting": lambda e: f"no answer for {format_duration(e.waited_us)}",
+    "produce-given-up": lambda e: f"given up: {e.error}",
     "consumed": lambda e: f"read {_run(e.from_offset, e.to_offset)}",
     "consumer-reset": lambda e: f"reset to {e.to_offset:,}",
     "isr-shrink-proposed": lambda e: f"wants ISR {_ids(e.isr)}",

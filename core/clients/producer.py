@@ -13,6 +13,7 @@ from core import errors
 from core.account import Account
 from core.clients.client import REQUEST_TIMEOUT, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
 from core.clock import RIGHT
+from core.health import STALL_BOUND
 from core.ids import NO_LEADER, TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
@@ -29,10 +30,10 @@ MAX_IN_FLIGHT: Final = 5
 
 
 class ProducerBatch:
-    """A batch on its way: `created` and `sent_at` in µs, `attempt` from 1."""
+    """A batch on its way: `created` and `sent_at` in µs, `attempt` from 1; `overdue` once the journal says that it waits."""
 
     __slots__ = (
-        "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "producer_epoch", "sent_at", "sent_to", "sequence", "tp",
+        "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "overdue", "producer_epoch", "sent_at", "sent_to", "sequence", "tp",
     )  # fmt: skip
 
     def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:
@@ -49,6 +50,7 @@ class ProducerBatch:
         self.sent_at = 0
         self.producer_epoch = -1
         self.sequence = -1
+        self.overdue = False
 
 
 class Producer(Client):
@@ -320,6 +322,13 @@ class Producer(Client):
             events.ProduceFailed.kind,
             self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, error, retry,
         )  # fmt: skip
+        if not retry:
+            before, journal.cause = journal.cause, batch.cause
+            journal.emit(
+                events.ProduceGivenUp.kind,
+                self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, error, journal.now - batch.created,
+            )  # fmt: skip
+            journal.cause = before
 
     def _wake(self, partition: int, time: int) -> None:
         """Have a partition's batches sent at a time, unless that is arranged for earlier already."""
@@ -349,8 +358,25 @@ class Producer(Client):
             self._failed(batch, errors.NETWORK_EXCEPTION)
         self.refresh_metadata_soon()  # the leaders may be others now (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
+    def unanswered(self) -> list[ProducerBatch]:
+        """The batches without acknowledgement that are not given up: those sent, then those that wait to be sent."""
+        return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
+
+    def _tell_overdue(self) -> None:
+        """Have the journal say, once for each, which batches have had no answer for longer than `STALL_BOUND`."""
+        journal = self.journal
+        for batch in self.unanswered():
+            waited = journal.now - batch.created
+            if waited > STALL_BOUND and not batch.overdue:
+                batch.overdue = True
+                journal.emit(
+                    events.ProduceWaiting.kind,
+                    self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, waited,
+                )  # fmt: skip
+
     def _watch(self, _: object) -> None:
-        """Once a second while something is under way: request and delivery time-outs."""
+        """Once a second while something is under way: what has waited long, request and delivery time-outs."""
+        self._tell_overdue()
         now = self.journal.now
         silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= REQUEST_TIMEOUT}
         for node in silent:

@@ -75,7 +75,8 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
     Term: frozenset({"epoch", "leader", "bytes"}),
     ProducerBatch: frozenset(
         {
-            "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "producer_epoch", "sent_at", "sent_to", "sequence", "tp",
+            "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "overdue", "producer_epoch", "sent_at", "sent_to", "sequence",
+            "tp",
         }
     ),
     PartitionAccount: frozenset(

@@ -220,11 +220,13 @@ def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
                 sent=producer.sent,
                 acked=producer.acked,
                 failed=producer.failed,
-                in_flight=len(producer.in_flight) + sum(len(queue) for queue in producer.queues.values()),
+                in_flight=len(unanswered),
                 retries=producer.retries,
                 last_latency_us=producer.last_latency,
+                waits_us=tuple(sorted([cluster.now - batch.created for batch in unanswered], reverse=True)),
             )
             for producer in producers
+            for unanswered in [producer.unanswered()]
         ),
         consumers=tuple(
             ConsumerView(

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 import attrs
 
+from core.health import STALL_BOUND, PartitionStatus
 from core.ids import NO_LEADER, TopicPartition
 from core.units import format_duration
 from core.view import BrokerState, ClusterView, PartitionView, ReplicaView
@@ -49,6 +50,7 @@ class Reading:
         meaning: one line for the documentation.
         read: takes it from a moment.
         words: the words it can give, when it gives one.
+        ages: it changes with time alone, without an event.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Reading:
     meaning: str
     read: Callable[..., Any]
     words: tuple[str, ...] = ()
+    ages: bool = False
 
     @property
     def written(self) -> str:
@@ -155,10 +158,17 @@ def _reads_from(moment: Moment, client: str, tp: TopicPartition) -> Any:
 
 
 def _latency(share: float) -> Callable[..., Any]:
-    """A percentile (nearest rank) of a producer's acknowledged batches, in µs."""
+    """A percentile (nearest rank) of what a producer's batches waited for their answers, in µs.
+
+    What was given up counts with the time until then, and what has had no answer for longer than `STALL_BOUND` with its wait so far:
+    an average of those that got through is not a latency.
+    """
 
     def read(moment: Moment, client: str) -> Any:
-        taken = sorted(event[LATENCY] for event in moment.events("produce-acked") if event[4] == client)
+        taken = [event[LATENCY] for event in moment.events("produce-acked") if event[4] == client]
+        taken += [event[GIVEN_UP_AFTER] for event in moment.events("produce-given-up") if event[4] == client]
+        taken += [wait for wait in _client(moment, client, "waits_us") or () if wait > STALL_BOUND]
+        taken.sort()
         if not taken:
             return None
         rank = -(-len(taken) * int(share * 100) // 10_000)
@@ -169,6 +179,26 @@ def _latency(share: float) -> Callable[..., Any]:
 
 LATENCY: Final = 11
 """Index of `latency_us` in a `produce-acked` tuple."""
+
+GIVEN_UP_AFTER: Final = 10
+"""Index of `waited_us` in a `produce-given-up` tuple."""
+
+
+def _longest_wait(moment: Moment, client: str) -> Any:
+    waits = _client(moment, client, "waits_us")
+    return None if waits is None else max(waits, default=0)
+
+
+def status_word(status: PartitionStatus) -> str:
+    """A status as conditions write it, `under-min-isr`."""
+    return status.name.lower().replace("_", "-")
+
+
+def _stalled(moment: Moment, tp: TopicPartition | None = None) -> Any:
+    if tp is None:
+        return sum(1 for view in moment.view().partitions if view.status is PartitionStatus.STALLED)
+    view = moment.partition(tp)
+    return None if view is None else int(view.status is PartitionStatus.STALLED)
 
 
 def under_replicated(view: PartitionView) -> bool:
@@ -234,12 +264,25 @@ _ALL: Final = (
     Reading("failed", ("client",), NUMBER, "records a producer has given up", _of_client("failed")),
     Reading("retries", ("client",), NUMBER, "batches a producer has sent again", _of_client("retries")),
     Reading("in-flight", ("client",), NUMBER, "batches a producer waits for", _of_client("in_flight")),
-    Reading("p50-latency", ("client",), DURATION, "median latency of a producer's acknowledged batches", _latency(50)),
-    Reading("p99-latency", ("client",), DURATION, "99th percentile of it", _latency(99)),
-    Reading("max-latency", ("client",), DURATION, "the largest of it", _latency(100)),
+    Reading(
+        "p50-latency", ("client",), DURATION,
+        "median wait of a producer's batches until they were acknowledged or given up; without an answer for more than 1 s: until now", _latency(50),
+        ages=True,
+    ),
+    Reading("p99-latency", ("client",), DURATION, "99th percentile of it", _latency(99), ages=True),
+    Reading("max-latency", ("client",), DURATION, "the largest of it", _latency(100), ages=True),
+    Reading("longest-wait", ("client",), DURATION, "for how long the oldest batch of a producer has been without an answer", _longest_wait, ages=True),
     Reading("read", ("client",), NUMBER, "records a consumer has read", _of_client("read")),
     Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
     Reading("reads-from", ("client", "partition"), BROKER, "the broker a consumer fetches from: the leader, or where that sent it", _reads_from),
+    Reading(
+        "status", ("partition",), WORD, "what clients experience of a partition",
+        _of_partition(lambda view: status_word(view.status)), tuple(status_word(each) for each in PartitionStatus), ages=True,
+    ),
+    Reading(
+        "stalled", ("partition?",), NUMBER,
+        "partitions whose acks=all writes wait though leader and ISR look well (of one partition: 1 or 0)", _stalled, ages=True,
+    ),
     Reading("urp", (), NUMBER, "under-replicated partitions", _count(under_replicated)),
     Reading("offline", (), NUMBER, "partitions without leader", _count(lambda view: view.offline)),
     Reading("under-min-isr", (), NUMBER, "partitions whose ISR is smaller than min.insync.replicas", _count(under_min_isr)),

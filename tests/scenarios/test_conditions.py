@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
+from core.health import STALL_BOUND
 from core.ids import TopicPartition
+from core.units import SECOND
 from core.view import BrokerState, BrokerView, ClusterView, ConsumerView, PartitionStatus, PartitionView, ProducerView, ReplicaView
 from scenarios.conditions import Names, kinds_of
 from scenarios.language.condition_parser import parse_condition
@@ -40,7 +43,7 @@ class Still:
             BrokerView(broker, None, BrokerState.STOPPED if broker == 3 else BrokerState.RUNNING, broker == 3, 1, int(broker == 1), 2, 1, 0)
             for broker in (1, 2, 3)
         )
-        producer = ProducerView("app", "orders", -1, 100, 20, 15, 1, 4, 2, 3_000)
+        producer = ProducerView("app", "orders", -1, 100, 20, 15, 1, 4, 2, 3_000, (3_000, 1_000))
         consumer = ConsumerView("reader", "orders", 10, ((ORDERS, 10),))
         self.whole = ClusterView(
             9, 9, "4.1", "controller", brokers, (), tuple(self.by_tp.values()), (producer,), (consumer,), (), (), 20, 15, 2, 0, 0, 1, 3, 2
@@ -90,6 +93,8 @@ TRUE = [
     "read(reader) == 10 and position(reader, orders-0) == 10",
     "p50-latency(app) == 50ms and p99-latency(app) == 99ms and max-latency(app) == 100ms",
     "max-latency(app) > 0",
+    "status(orders-0) == under-replicated and stalled == 0 and stalled(orders-0) == 0",
+    "longest-wait(app) == 3ms",
     "happened leader-elected {election=unclean, partition=orders-0}",
     "happened leader-elected {leader: 2, isr: [2, 3]}",
     "never records-lost and never leader-elected {leader=3}",
@@ -180,7 +185,14 @@ def test_a_wrong_condition_says_where(text: str, offset: int, words: str) -> Non
 
 def test_only_the_kinds_that_are_looked_at_are_kept() -> None:
     text = "happened leader-elected or count isr-shrunk == 1 or order [truncated, isr-expanded] or p99-latency(app) > 1s or lost > 0"
-    assert kinds_of(parse_condition(text, NAMES)) == {"leader-elected", "isr-shrunk", "truncated", "isr-expanded", "produce-acked"}
+    assert kinds_of(parse_condition(text, NAMES)) == {
+        "leader-elected",
+        "isr-shrunk",
+        "truncated",
+        "isr-expanded",
+        "produce-acked",
+        "produce-given-up",
+    }
 
 
 def test_every_reading_can_be_taken() -> None:
@@ -193,3 +205,19 @@ def test_every_reading_can_be_taken() -> None:
         compared = f"{reading.name}({inside})" if inside else reading.name
         condition = parse_condition(f"{compared} == {compared}", NAMES)
         assert condition.holds(still), compared
+
+
+def test_percentiles_count_what_was_never_answered() -> None:
+    still = Still()
+    (app,) = still.whole.producers
+    blocked = attrs.evolve(app, waits_us=(46 * SECOND,) * 60 + (STALL_BOUND,))
+    still.whole = attrs.evolve(still.whole, producers=(blocked,))
+    still.recorded["produce-given-up"] = [(300, 300, 0, "produce-given-up", "app", "orders", 0, 1, -1, "REQUEST_TIMED_OUT", 120 * SECOND)]
+    # 100 acknowledged after 1 to 100 ms, 60 unanswered for 46 s, one given up after 120 s; one that has just been sent tells nothing yet
+    for text in (
+        "p50-latency(app) == 81ms",
+        "p99-latency(app) == 46s",
+        "max-latency(app) == 2m",
+        "longest-wait(app) == 46s",
+    ):
+        assert parse_condition(text, NAMES).holds(still), text

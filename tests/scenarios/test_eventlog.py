@@ -22,7 +22,7 @@ from scenarios import eventlog
 from scenarios.errors import InputError, LogError
 from scenarios.eventlog import ENCODED_AT_ONCE, FLUSH_SECONDS, LogReader, LogWriter, make_header, read_events
 from scenarios.eventlog_doc import DOCUMENT, document
-from scenarios.language.readings import LATENCY
+from scenarios.language.readings import GIVEN_UP_AFTER, LATENCY
 from scenarios.stopping import Stopped, stoppable
 from tui.cli import main
 
@@ -79,6 +79,7 @@ def test_the_document_is_in_step_with_the_events() -> None:
 
 def test_latency_is_the_column_that_conditions_read() -> None:
     assert 4 + list(column_types(KINDS["produce-acked"])).index("latency_us") == LATENCY
+    assert 4 + list(column_types(KINDS["produce-given-up"])).index("waited_us") == GIVEN_UP_AFTER
 
 
 def test_a_torn_last_line_is_reported_and_skipped(tmp_path: Path) -> None:

@@ -103,6 +103,8 @@ _GLYPHS: Final = {
     "isr-change-failed": ("✕", "warn"),
     "produce-acked": ("✓", "good"),
     "produce-failed": ("✕", "warn"),
+    "produce-waiting": ("…", "warn"),
+    "produce-given-up": ("✕", "bad"),
     "consumed": ("→", "muted"),
     "read-replica": ("→", "text"),
     "consumer-reset": ("◄", "warn"),

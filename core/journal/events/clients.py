@@ -54,6 +54,48 @@ class ProduceFailed(Event):
         return what + (": it tries again" if self.retry else ": it gives up")
 
 
+class ProduceWaiting(Event):
+    """A batch has had no answer for longer than a second; told once. `waited_us` is from first send, as `latency_us` of what is acknowledged."""
+
+    kind: ClassVar[str] = "produce-waiting"
+    source: ClassVar[str] = "ProducerBatch#createdMs"
+    producer: str
+    topic: str
+    partition: int
+    records: int
+    acks: int
+    attempt: int
+    waited_us: int
+
+    def sentence(self) -> str:
+        acks = "all" if self.acks < 0 else str(self.acks)
+        return (
+            f"{self.producer} has waited {format_duration(self.waited_us)} for an answer to {records(self.records)} of "
+            f"{name_of(self.topic, self.partition)} (acks={acks}, attempt {self.attempt})"
+        )
+
+
+class ProduceGivenUp(Event):
+    """A producer gave a batch up, which it had first sent `waited_us` before; whether its records are in a log, it does not know."""
+
+    kind: ClassVar[str] = "produce-given-up"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Sender#failBatch"
+    producer: str
+    topic: str
+    partition: int
+    records: int
+    acks: int
+    error: str
+    waited_us: int
+
+    def sentence(self) -> str:
+        return (
+            f"{self.producer} gives up {records(self.records)} of {name_of(self.topic, self.partition)} after "
+            f"{format_duration(self.waited_us)}: {self.error}"
+        )
+
+
 class ProducerIdGiven(Event):
     """A broker gave an idempotent producer its id; its epoch begins with 0."""
 

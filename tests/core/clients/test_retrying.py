@@ -148,3 +148,39 @@ def test_by_hand_no_client_asks_for_metadata_because_they_are_old() -> None:
     cluster.run_until(60 * SECOND)
     assert cluster.account.acked == 1
     assert cluster.next_time() is None
+
+
+def test_a_batch_without_an_answer_is_told_once_and_how_long_it_had_waited_when_it_is_given_up() -> None:
+    bench = ProducerBench()
+    bench.producer.produce(3, 100, 0)
+    bench.one_sent(ProduceRequest)
+    bench.run(900)
+    assert bench.told(events.ProduceWaiting) == []
+    bench.run(4_000)
+    (told,) = bench.told(events.ProduceWaiting)
+    assert told[:6] == ("p", "t", 0, 3, -1, 1)
+    assert SECOND < told[6] <= 2 * SECOND
+    bench.run(130_000)
+    (given_up,) = bench.told(events.ProduceGivenUp)
+    assert given_up[6] >= 120 * SECOND
+    assert len(bench.told(events.ProduceWaiting)) == 1
+    assert bench.producer.unanswered() == []
+
+
+def test_a_batch_that_is_answered_soon_is_not_told() -> None:
+    made = Cluster(ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("t"),)), sink=(seen := []).append)
+    made.do(acts.Load("t", 100))
+    made.run_until(5 * SECOND)
+    assert not [event for event in seen if event[3] == "produce-waiting"]
+    (view,) = made.view().producers
+    assert view.in_flight == len(view.waits_us)
+    made.do(acts.Kill(1))
+    made.do(acts.Kill(2))
+    made.run_until(9 * SECOND)
+    (view,) = made.view().producers
+    assert view.waits_us[0] >= 4 * SECOND - 100_000
+    told = {event[1] - event[-1] for event in seen if event[3] == "produce-waiting"}  # when each was first sent
+    since = [made.now - wait for wait in view.waits_us]
+    looked_at = max(event[1] for event in seen if event[3] == "produce-waiting")
+    assert [time for time in since if looked_at - time > SECOND] == sorted(told)
+    assert len(told) > 30
