@@ -40,15 +40,27 @@ class HighWatermarkRule(enum.IntEnum):
     """The ISR with pending members, and replicas that are caught up by time or by LEO (3.3 on)."""
 
 
+class IsrOrder(enum.IntEnum):
+    """In which order a leader names the members of an ISR that it changes (`core.broker.isr_order`)."""
+
+    INSERTION_TRIE = 0
+    """Up to four members in the order in which they came, more of them in the order of Scala 2.12's hash trie (up to 2.5)."""
+    INSERTION_TRIE_2_13 = 1
+    """The same, more than four of them in the order of Scala 2.13's (2.6 to 4.1)."""
+    HASH_TABLE = 2
+    """In the order of a hash table: ascending, as long as the ids are small (4.2 on)."""
+
+
 @attrs.frozen(repr=False)
 class Release(SpelledOut):
     """The rules of one Kafka release.
 
     Attributes:
-        name: as people say it, `0.10.2`, `4.1`.
+        name: as people say it, `0.10.2`, `4.3`.
         order: position in time, for comparing releases in the table of defaults only.
         truncation: how a follower truncates.
         high_watermark: who takes part in the minimum.
+        isr_order: in which order the leader names the members of a changed ISR.
         maximal_isr: a pending member counts for the HW at once (KIP-497, 2.7).
         hw_needs_eligible: outside the ISR only eligible replicas hold the HW back (KAFKA-15021, 3.6).
         strict_min_isr: below min.insync.replicas the HW stands still (KIP-966, 3.7).
@@ -109,6 +121,7 @@ class Release(SpelledOut):
     order: int
     truncation: Truncation
     high_watermark: HighWatermarkRule
+    isr_order: IsrOrder
     maximal_isr: bool
     hw_needs_eligible: bool
     strict_min_isr: bool
@@ -222,7 +235,26 @@ GUARDS: Final = (
 """The rules that can be switched off one by one, to see what each is for; the words are the fields' names with dashes."""
 
 # The releases in time order; a rule's column says from which release (inclusive) it holds.
-_NAMES: Final = ("0.8.2", "0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1")
+_NAMES: Final = (
+    "0.8.2",
+    "0.9",
+    "0.10.2",
+    "0.11",
+    "1.1",
+    "2.0",
+    "2.1",
+    "2.4",
+    "2.7",
+    "2.8",
+    "3.3",
+    "3.6",
+    "3.7",
+    "3.9",
+    "4.0",
+    "4.1",
+    "4.2",
+    "4.3",
+)
 
 
 def _at(name: str) -> int:
@@ -243,11 +275,16 @@ def _profile(order: int, name: str) -> Release:
         rule = HighWatermarkRule.MAXIMAL_ISR_OR_CAUGHT_UP
     else:
         rule = HighWatermarkRule.ISR_OR_RECENT if since("0.10.2") else HighWatermarkRule.ISR
+    if since("4.2"):
+        isr_order = IsrOrder.HASH_TABLE
+    else:
+        isr_order = IsrOrder.INSERTION_TRIE_2_13 if since("2.7") else IsrOrder.INSERTION_TRIE
     return Release(
         name=name,
         order=order,
         truncation=truncation,
         high_watermark=rule,
+        isr_order=isr_order,
         maximal_isr=since("2.7"),
         hw_needs_eligible=since("3.6"),
         strict_min_isr=since("3.7"),
@@ -298,5 +335,5 @@ def _profile(order: int, name: str) -> Release:
 RELEASES: Final = {name: _profile(order, name) for order, name in enumerate(_NAMES)}
 """The known profiles by name, oldest first."""
 
-CURRENT: Final = RELEASES["4.1"]
-"""The profile used when none is named."""
+CURRENT: Final = RELEASES[_NAMES[-1]]
+"""The profile used when none is named: the newest."""

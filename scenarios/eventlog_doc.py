@@ -25,7 +25,7 @@ A session's log is JSON Lines in UTF-8: one object a line, each line ended by a 
 **Line 1, the header**
 
 ```json
-{{"isrlab": "event-log", "version": {VERSION}, "release": "4.1", "seed": 0, "scenario": "d6-unclean-election-on", "settings": {{"min.insync.replicas": "2"}}, "cluster": {{"brokers": [1, 2, 3]}}}}
+{{"isrlab": "event-log", "version": {VERSION}, "release": "4.3", "seed": 0, "scenario": "d6-unclean-election-on", "settings": {{"min.insync.replicas": "2"}}, "cluster": {{"brokers": [1, 2, 3]}}}}
 ```
 
 `scenario` is null for a cluster that was played freely. `settings` are the cluster-wide Kafka settings that were set,

@@ -1,4 +1,4 @@
-"""Releases as scripts, logs and the command line name them: `4.1`, or `4.1 without request-time-leo` with a guard switched off."""
+"""Releases as scripts, logs and the command line name them: `4.3`, or `4.3 without request-time-leo` with a guard switched off."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ DOCUMENT: Final = Path(__file__).with_name("SCRIPTS.md")
 EXAMPLE: Final = """\
 scenario: a-broker-dies
 about: The leader of a partition is killed. Another in-sync replica leads, and nothing is lost.
-releases: ["2.4", "4.1"]
+releases: ["2.4", "4.3"]
 seed: 0
 cluster:
   brokers: 3

@@ -14,6 +14,7 @@ from core import errors
 from core.broker.delayed_produce import DelayedProduce, complete_delayed_produce
 from core.broker.fetch_session import SessionPartition
 from core.broker.isr_change import EXPAND, SHRINK, submit
+from core.broker.isr_order import expanded, shrunk
 from core.broker.replica import Replica
 from core.health import effective_min_isr
 from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
@@ -194,7 +195,7 @@ class Partition:
             or not self.is_replica_isr_eligible(replica)
         ):
             return
-        proposed = tuple(sorted((*self.isr, replica.broker)))
+        proposed = expanded(self.isr, replica.broker, self.broker.release.isr_order)
         self.pending = EXPAND
         if self.broker.release.maximal_isr:
             self.maximal_isr = proposed
@@ -250,7 +251,7 @@ class Partition:
                 return
         else:
             lag = max(now - max(self.remotes[follower].caught_up_time(), 0) for follower in out)
-        proposed = tuple(sorted(member for member in self.isr if member not in out))
+        proposed = shrunk(self.isr, out, broker.release.isr_order)
         self.pending = SHRINK
         broker.journal.emit(events.IsrShrinkProposed.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, lag, broker.lag_max)
         submit(self, proposed)
@@ -258,7 +259,7 @@ class Partition:
     def _propose_without(self, out: tuple[int, ...], missing: int) -> None:
         """Before 0.9: ask to drop followers that fetch in time, and yet lack more than replica.lag.max.messages."""
         broker = self.broker
-        proposed = tuple(sorted(member for member in self.isr if member not in out))
+        proposed = shrunk(self.isr, out, broker.release.isr_order)
         self.pending = SHRINK
         broker.journal.emit(
             events.IsrShrinkByCount.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, missing, broker.lag_max_messages

@@ -75,7 +75,7 @@ class Expectation:
 
 
 def read_under(node: Node) -> Under:
-    """`under: {before: "0.11"}`, `under: {since: "2.0"}`, `under: ["0.10.2", "4.1"]`, `under: {without: maximal-isr}`."""
+    """`under: {before: "0.11"}`, `under: {since: "2.0"}`, `under: ["0.10.2", "4.3"]`, `under: {without: maximal-isr}`."""
     if isinstance(node, Fields):
         node.only("before", "since", "with", "without")
         before, since, guarded, unguarded = (node.get(word) for word in ("before", "since", "with", "without"))
@@ -110,7 +110,7 @@ def read_guards(node: Node) -> tuple[str, ...]:
 
 def read_release(node: Node) -> str:
     """A release's name, perhaps without some guards."""
-    text = as_text(node, 'write a release, for example "4.1"')
+    text = as_text(node, 'write a release, for example "4.3"')
     try:
         return release_named(text).name
     except ValueError as wrong:

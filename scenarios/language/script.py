@@ -2,7 +2,7 @@
 
 scenario: unclean-election-on       # its name; a script without timeline is a plain cluster to play
 about: what there is to see         # the first sentence is what `scenarios list` shows
-releases: ["0.10.2", "4.1"]         # it runs under each of these; without: the current one
+releases: ["0.10.2", "4.3"]         # it runs under each of these; without: the current one
 without: [maximal-isr]              # every run has these guards (core.release.GUARDS) switched off
 seed: 0
 cluster: {...}                      # scenarios.language.cluster
@@ -186,7 +186,7 @@ def _releases(node: Node) -> tuple[str, ...]:
         return (read_release(node),)
     found = tuple(read_release(item) for item in node)
     if not found:
-        raise node.error("no release", 'for example ["0.10.2", "4.1"]')
+        raise node.error("no release", 'for example ["0.10.2", "4.3"]')
     for number, item in enumerate(node):
         if found[number] in found[:number]:
             raise item.error(f"release {found[number]} stands twice", "each release is run once")

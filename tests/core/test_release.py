@@ -21,6 +21,7 @@ def test_rules_only_ever_move_forward() -> None:
         assert before.order < after.order
         assert before.truncation <= after.truncation
         assert before.high_watermark <= after.high_watermark
+        assert before.isr_order <= after.isr_order
         assert before.zookeeper >= after.zookeeper
         for guard in GUARDS:
             if guard == "zookeeper":
@@ -39,11 +40,23 @@ def test_rules_only_ever_move_forward() -> None:
         ("3.6", Truncation.ON_FETCH, HighWatermarkRule.MAXIMAL_ISR_OR_CAUGHT_UP, False, False),
         ("3.7", Truncation.ON_FETCH, HighWatermarkRule.MAXIMAL_ISR_OR_CAUGHT_UP, True, False),
         ("4.1", Truncation.ON_FETCH, HighWatermarkRule.MAXIMAL_ISR_OR_CAUGHT_UP, True, True),
+        ("4.3", Truncation.ON_FETCH, HighWatermarkRule.MAXIMAL_ISR_OR_CAUGHT_UP, True, True),
     ],
 )
 def test_profiles(release: str, truncation: Truncation, rule: HighWatermarkRule, strict: bool, elr: bool) -> None:
     profile = Release.named(release)
     assert (profile.truncation, profile.high_watermark, profile.strict_min_isr, profile.elr) == (truncation, rule, strict, elr)
+
+
+def test_the_newest_is_what_runs_where_none_is_named() -> None:
+    assert CURRENT is list(RELEASES.values())[-1]
+    assert CURRENT.name == "4.3"
+
+
+@pytest.mark.parametrize(("before", "after", "rules"), [("4.1", "4.2", {"isr_order"}), ("4.2", "4.3", set())])
+def test_what_is_not_known_to_differ_does_not(before: str, after: str, rules: set[str]) -> None:
+    older, newer = (attrs.asdict(Release.named(name)) for name in (before, after))
+    assert {rule for rule in older if older[rule] != newer[rule]} == {"name", "order"} | rules
 
 
 def test_defaults_follow_the_release() -> None:
@@ -57,8 +70,8 @@ def test_a_guard_switched_off_is_off_and_named() -> None:
     profile = CURRENT.without(["strict-min-isr", "elr"])
     assert not profile.strict_min_isr
     assert not profile.elr
-    assert profile.name == "4.1 without strict-min-isr without elr"
-    same = attrs.evolve(profile, name="4.1", strict_min_isr=True, elr=True)
+    assert profile.name == f"{CURRENT.name} without strict-min-isr without elr"
+    same = attrs.evolve(profile, name=CURRENT.name, strict_min_isr=True, elr=True)
     assert same == CURRENT
 
 

@@ -29,7 +29,7 @@ def test_run_says_one_line_for_each_run(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["run", "e1-data-loss", "b5-checkpoint"]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    assert [line.partition(":")[0] for line in lines[:3]] == ["ok e1-data-loss (0.10.2)", "ok e1-data-loss (4.1)", "ok b5-checkpoint (4.1)"]
+    assert [line.partition(":")[0] for line in lines[:3]] == ["ok e1-data-loss (0.10.2)", "ok e1-data-loss (4.3)", "ok b5-checkpoint (4.3)"]
     assert lines[3].endswith("all held")
     assert captured.err == ""
 
@@ -55,7 +55,7 @@ def test_a_log_for_each_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["run", "e1-data-loss", "--log", str(tmp_path / "one.jsonl")]) == 2
     assert "--log: one file for 2 runs" in capsys.readouterr().err
     assert main(["run", "e1-data-loss", "--log", f"{tmp_path}/logs/"]) == 0
-    assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == ["e1-data-loss-0.10.2.jsonl", "e1-data-loss-4.1.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == ["e1-data-loss-0.10.2.jsonl", "e1-data-loss-4.3.jsonl"]
 
 
 @pytest.mark.parametrize(

@@ -362,4 +362,4 @@ def test_a_name_begins_with_what_it_shows(name: str) -> None:
 
 
 def test_an_example_of_two_profiles_is_run_under_two() -> None:
-    assert catalogue.load("e1-data-loss").releases == ("0.10.2", "4.1")
+    assert catalogue.load("e1-data-loss").releases == ("0.10.2", "4.3")

@@ -66,7 +66,7 @@ def test_every_kind_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_a_line_is_what_the_document_says(tmp_path: Path) -> None:
     lines = write(tmp_path / "s.jsonl", samples())
-    assert lines[0].startswith(b'{"isrlab":"event-log","version":1,"release":"4.1","seed":3,"scenario":"a-name","settings":{')
+    assert lines[0].startswith(b'{"isrlab":"event-log","version":1,"release":"4.3","seed":3,"scenario":"a-name","settings":{')
     assert json.loads(lines[-1]) == {"end": True, "t": len(EVENTS) * 1_000, "events": len(EVENTS)}
     for line, event in zip(lines[1:-1], EVENTS, strict=True):
         assert list(json.loads(line)) == ["seq", "t", "cause", "kind", *column_types(event)]

@@ -34,7 +34,8 @@ def test_it_can_be_read_by_people(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "release", ["0.8.2", "0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1"]
+    "release",
+    ["0.8.2", "0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1", "4.2", "4.3"],
 )
 def test_the_repair_came_with_0_11(release: str) -> None:
     for name in ("e1-data-loss", "e2-divergence", "s2-power-loss"):

@@ -154,7 +154,7 @@ def test_a_script_of_a_cluster_only_is_plain() -> None:
     ("under", "included"),
     [
         (Under(before="0.11"), {"0.8.2", "0.9", "0.10.2"}),
-        (Under(since="4.0"), {"4.0", "4.1"}),
+        (Under(since="4.0"), {"4.0", "4.1", "4.2", "4.3"}),
         (Under(before="2.0", since="0.11"), {"0.11", "1.1"}),
         (Under(only=("2.4", "4.1")), {"2.4", "4.1"}),
         (Under(), set(RELEASES)),

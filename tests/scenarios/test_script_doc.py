@@ -15,7 +15,7 @@ def test_the_document_is_in_step() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == document(), "run: python -m scenarios.script_doc"
 
 
-@pytest.mark.parametrize("release", ["2.4", "4.1"])
+@pytest.mark.parametrize("release", ["2.4", "4.3"])
 def test_the_example_holds(release: str) -> None:
     result = run_scenario(read_script(EXAMPLE, "example.yaml"), Release.named(release))
     assert result.held, "\n".join(results.lines(result))

@@ -31,7 +31,7 @@ def catch_up(rival: Rival, session: Session) -> None:
 
 
 def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
-    stage = stage_of("e1-data-loss", "4.1")
+    stage = stage_of("e1-data-loss", "4.3")
     rival = Rival("Kafka 0.10.2", stage.under(RELEASES["0.10.2"]))
     tape = stage.session.course
     while tape.stepwise and tape.step():
@@ -49,7 +49,7 @@ def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
 
 def test_the_same_release_never_parts() -> None:
     stage = set_stage(None)
-    rival = Rival("the same", stage.under(RELEASES["4.1"]))
+    rival = Rival("the same", stage.under(RELEASES["4.3"]))
     stage.session.course.advance_to(3 * SECOND)
     stage.session.do(acts.Kill(2))
     for second in (4, 9, 15, 30):
@@ -129,7 +129,7 @@ def test_what_only_one_run_has_had_is_where_they_part() -> None:
     stage = set_stage(None)
     session = stage.session
     session.course.advance_to(SECOND)
-    main = Rival("main", stage.under(RELEASES["4.1"]), acts=tuple(session.course.acts), end=SECOND)
+    main = Rival("main", stage.under(RELEASES["4.3"]), acts=tuple(session.course.acts), end=SECOND)
     session.do(acts.Kill(2))
     catch_up(main, session)
     assert main.compare(session.rings) is None

@@ -43,7 +43,7 @@ def test_the_filter_looks_at_names_topics_and_descriptions() -> None:
 def test_the_releases_it_was_written_for_come_first() -> None:
     entry = next(entry for entry in library() if entry.name == "e1-data-loss")
     question, targets = release_question(entry)
-    assert [option.label for option in question.options[:2]] == ["Kafka 4.1", "Kafka 0.10.2"]
+    assert [option.label for option in question.options[:2]] == ["Kafka 4.3", "Kafka 0.10.2"]
     assert len(targets) == len(RELEASES)
     assert targets[1].release.name == "0.10.2"
     assert targets[1].scenario is not None

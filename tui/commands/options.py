@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Add `--release`, `several` times if so, and `--seed`."""
-    about = "run under this Kafka release, for example 0.10.2, or '4.1 without GUARD'"
+    about = "run under this Kafka release, for example 0.10.2, or '4.3 without GUARD'"
     if several:
         parser.add_argument(
             "--release", metavar="R", action="append", help=f"{about}; twice or more: side by side, with the first difference"
