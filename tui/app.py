@@ -13,10 +13,12 @@ from textual.app import App, SystemCommand
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor
+from textual.markup import escape
 
 from core.errors import KafkaError
 from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
+from scenarios.visible import visible
 from tui.action import Action
 from tui.actions import ACTIONS
 from tui.board import Board
@@ -24,6 +26,7 @@ from tui.dialogs import Closer, TypedAhead
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
 from tui.garbage import SETTLE_SECONDS
+from tui.harmless import HarmlessFilter
 from tui.leaving import Leaving, leaving
 from tui.palette import PALETTES, palette_of, theme_of
 from tui.target import Stage, set_stage
@@ -58,7 +61,7 @@ class ActionProvider(Provider):
             about = action.words(situation) if reason is None else f"not now: {reason}"
             entries.append((reason is not None, action, f"{action.label}  ({board.key(action.id)})", about))
         entries.sort(key=lambda entry: entry[0])
-        return [(action, text, _caller(board, action), about) for _, action, text, about in entries]
+        return [(action, text, _caller(board, action), escape(visible(about))) for _, action, text, about in entries]
 
 
 def _caller(board: Board, action: Action) -> Any:
@@ -99,7 +102,12 @@ class Playground(App[int]):
         self.few_colours = self.console.color_system == "256"
         self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
         # Nothing here paints in ANSI colours, so nothing has to be turned from them.
-        self._filters = [*(each for each in self._filters if not isinstance(each, ANSIToTruecolor)), self._plain, self._ascii]
+        self._filters = [
+            HarmlessFilter(),
+            *(each for each in self._filters if not isinstance(each, ANSIToTruecolor)),
+            self._plain,
+            self._ascii,
+        ]
         for name in PALETTES:
             self.register_theme(theme_of(name))
         self.set_keymap(display.keymap.for_textual())

@@ -16,7 +16,9 @@ from textual.strip import Strip
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option as ListOption
 
+from scenarios.visible import visible
 from tui.actions import ACTIONS, MOVES
+from tui.harmless import words
 from tui.keymap import Keymap, written
 from tui.palette import Palette
 from tui.panels.states import LEGEND
@@ -122,17 +124,17 @@ class Ask(Answered[Option | None]):
         """A box with the question and its answers."""
         paint = self.paint
         options = self.question.options
-        widest = max((len(option.label) for option in options), default=0)
+        widest = max((len(visible(option.label)) for option in options), default=0)
         room = self.app.size.width * 92 // 100 - FRAME - 3 - widest - 2
         rows = []
         for number, option in enumerate(options):
             possible = option.refused is None
             text = Text(no_wrap=True, overflow="ellipsis")
             text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
-            note = option.refused or option.note
+            note, label = visible(option.refused or option.note), visible(option.label)
             # Where it does not fit it goes on below itself, or below the answer; what is said of an answer is never cut.
             beside = len(note) <= room or room >= LEAST_ROOM
-            text.append(option.label.ljust(widest + 2 if beside else 0), paint.text if possible else paint.key_off)
+            text.append(label.ljust(widest + 2 if beside else 0), paint.text if possible else paint.key_off)
             indent = widest + 5 if beside else 5
             lines = wrap(note, room if beside else room + widest) if len(note) > room else [note]
             text.append(
@@ -140,13 +142,13 @@ class Ask(Answered[Option | None]):
             )
             rows.append(ListOption(text, id=str(number), disabled=not possible))
         with Vertical(id="box"):
-            yield Static(self.question.about, id="about")
+            yield Static(words(self.question.about), id="about")
             yield OptionList(*rows, id="options")
         self.call_after_refresh(self._name_box)
 
     def _name_box(self) -> None:
         box = self.query_one("#box")
-        box.border_title = self.question.title
+        box.border_title = words(self.question.title)
         box.border_subtitle = "Esc: never mind"
 
     def on_mount(self) -> None:
@@ -206,9 +208,9 @@ class Write(Answered[str | None]):
     def compose(self) -> ComposeResult:
         """A box with a line to write in."""
         with Vertical(id="box") as box:
-            box.border_title = self._heading
+            box.border_title = words(self._heading)
             box.border_subtitle = "Enter: do it   Esc: never mind"
-            yield Static(self._about, id="about")
+            yield Static(words(self._about), id="about")
             yield Input(self._text, id="text", select_on_focus=True)
             yield Static("", id="wrong")
 
@@ -219,7 +221,7 @@ class Write(Answered[str | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say what is wrong so far, once something is written."""
         text = event.value.strip()
-        self.query_one("#wrong", Static).update(Text((self._wrong(text) or "") if text else "", self.paint.warn))
+        self.query_one("#wrong", Static).update(words((self._wrong(text) or "") if text else "", self.paint.warn))
 
     def _submit(self) -> None:
         """Take it, if it is right."""
@@ -228,7 +230,7 @@ class Write(Answered[str | None]):
         if wrong is None:
             self.dismiss(text)
         else:
-            self.query_one("#wrong", Static).update(Text(wrong, self.paint.warn))
+            self.query_one("#wrong", Static).update(words(wrong, self.paint.warn))
 
 
 class Closer(Dialog[None]):
@@ -246,7 +248,7 @@ class Closer(Dialog[None]):
         text = Text("\n").join(Text.assemble(*((s.text, s.style or "") for s in line)) for line in self._lines)
         text.no_wrap = True
         with VerticalScroll(id="box") as box:
-            box.border_title = self._heading
+            box.border_title = words(self._heading)
             box.border_subtitle = "Esc: back"
             yield Static(text)
 

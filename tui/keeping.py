@@ -7,6 +7,7 @@ from typing import Final
 
 from core.units import format_clock
 from scenarios.errors import InputError
+from scenarios.visible import visible
 from tui import dialogs
 from tui.rewriting import LOG_NAMES, is_log_name
 from tui.ring import sentence
@@ -85,7 +86,7 @@ class Keeping(MainScreen):
         if not text:
             self.say("nothing is selected", refused=True)
             return
-        self.app.copy_to_clipboard(text)
+        self.app.copy_to_clipboard(visible(text))
         self.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:

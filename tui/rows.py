@@ -1,4 +1,7 @@
-"""Building one line of the screen: text with styles, cut and padded to a width, as a Textual `Strip`."""
+"""Building one line of the screen: text with styles, cut and padded to a width, as a Textual `Strip`.
+
+Text may be foreign: what is put into a line, or cut to fit one, has its control characters spelled out.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.cache import FIFOCache
 from textual.strip import Strip
+
+from scenarios.visible import visible
 
 ELLIPSIS: Final = "…"
 """What stands where a text was cut."""
@@ -55,6 +60,8 @@ class Row:
     def add(self, text: str, style: Style) -> Row:
         """Put text at the end; what is painted alike (a palette has each style once) becomes one segment."""
         if text:
+            if not text.isprintable():
+                text = visible(text)
             segments = self._segments
             if segments and segments[-1].style is style:
                 segments[-1] = Segment(segments[-1].text + text, style)
@@ -148,6 +155,7 @@ def blank(width: int) -> Strip:
 
 def clip(text: str, width: int) -> str:
     """The text cut to a width with an ellipsis, not padded."""
+    text = visible(text)
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - 1)) + (ELLIPSIS if width > 0 else "")
@@ -169,7 +177,7 @@ def wrap(text: str, width: int) -> list[str]:
     """The text in lines of at most that width, broken at blanks where there are any."""
     lines: list[str] = []
     line = ""
-    for word in text.split():
+    for word in map(visible, text.split()):
         while cell_len(word) > width > 0:
             if line:
                 lines.append(line)

@@ -16,6 +16,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.harmless import HarmlessFilter
 from tui.palette import Palette
 from tui.rows import Line, blank, over
 from tui.writing import Piece
@@ -114,6 +115,8 @@ class Lines(Widget):
     def _filtered(self, strips: list[Strip]) -> list[Strip]:
         """Lines as they go to the terminal."""
         for each in self.app.get_line_filters():
+            if isinstance(each, HarmlessFilter):
+                continue  # Rows are built of text that is harmless already.
             behind = self.background_colors[1]
             strips = [strip.apply_filter(each, behind) for strip in strips]
         return strips
