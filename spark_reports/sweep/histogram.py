@@ -32,6 +32,14 @@ def middle_of(bucket: int) -> float:
     return low + ((1 << shift) - 1) / 2
 
 
+@attrs.frozen
+class Percentile:
+    """A percentile, or what it is at least because some values are not known yet."""
+
+    value: float
+    at_least: bool = False
+
+
 @attrs.define
 class Histogram:
     """Counts by bucket."""
@@ -48,17 +56,25 @@ class Histogram:
         for bucket, count in counts.items():
             self.counts[bucket] = self.counts.get(bucket, 0) + count
 
-    def percentiles(self, shares: Iterable[float]) -> list[float | None]:
-        """The value that a share of all counted values does not exceed; None when nothing was counted."""
-        total = sum(self.counts.values())
-        ordered = sorted(self.counts.items())
-        found: list[float | None] = []
+    def percentiles(self, shares: Iterable[float], waits: Histogram | None = None) -> list[Percentile | None]:
+        """The value that a share of all counted values does not exceed; None when nothing was counted.
+
+        `waits` count, too: values that are not known yet, with the least that each can be. Where one of those is not above the
+        percentile, that is a lower bound itself.
+        """
+        unknown = {} if waits is None else waits.counts
+        both = Histogram(dict(self.counts))
+        both.merge(unknown)
+        total = sum(both.counts.values())
+        ordered = sorted(both.counts.items())
+        first_unknown = min(unknown, default=None)
+        found: list[Percentile | None] = []
         for share in shares:
             rank, seen = share * total, 0
             value = None
             for bucket, count in ordered:
                 seen += count
-                value = middle_of(bucket)
+                value = Percentile(middle_of(bucket), at_least=first_unknown is not None and first_unknown <= bucket)
                 if seen >= rank:
                     break
             found.append(value)

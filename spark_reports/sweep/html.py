@@ -56,7 +56,19 @@ def render(outcome: Outcome) -> str:
 
 def _table(outcome: Outcome) -> str:
     words = varied(outcome) or ["name"]
-    heads = ["runs", "P(loss)", "95 %", "acknowledged lost a run", "read lost a run", "no writes", "no reads", "p50", "p99", "p99.9"]
+    heads = [
+        "runs",
+        "P(loss)",
+        "95 %",
+        "acknowledged lost a run",
+        "read lost a run",
+        "no writes",
+        "stalled",
+        "no reads",
+        "p50",
+        "p99",
+        "p99.9",
+    ]
     head = (
         "<th>cell</th>"
         + "".join(f'<th class="text">{escape(visible(word))}</th>' for word in words)

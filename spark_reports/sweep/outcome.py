@@ -9,7 +9,7 @@ import attrs
 
 from spark_reports.sweep.estimates import Estimate, bootstrap, wilson
 from spark_reports.sweep.grid import Cell, Grid
-from spark_reports.sweep.histogram import Histogram
+from spark_reports.sweep.histogram import Histogram, Percentile
 from spark_reports.sweep.runs import Run
 
 PERCENTILES: Final = (0.5, 0.99, 0.999)
@@ -31,9 +31,10 @@ class CellOutcome:
         loss: share of runs that lost any: the probability of a loss within the horizon.
         lost_acknowledged: acknowledged records lost in a run, mean; lost_acknowledged_most: in the worst run.
         lost_read, lost_read_most: the same of records that a consumer had read, acknowledged or not.
-        write_down, read_down: time without writes, without reads, of a partition in a run, µs, mean.
-        latencies: produce latency percentiles, µs, in what was simulated; None when nothing was acknowledged.
-        acked, failed, duplicated: records, of all runs.
+        write_down, read_down, stalled: time without writes, without reads, and, apart from that, with acks=all writes that waited, of a
+            partition in a run, µs, mean.
+        latencies: produce latency percentiles, µs, in what was simulated; None when nothing was sent.
+        acked, failed, unanswered, duplicated: records, of all runs.
         faults, episodes, unclean, not_whole, events: of all runs.
         simulated_us: virtual time, of all runs.
     """
@@ -49,9 +50,11 @@ class CellOutcome:
     lost_read_most: int
     write_down: Estimate
     read_down: Estimate
-    latencies: tuple[float | None, ...]
+    stalled: Estimate
+    latencies: tuple[Percentile | None, ...]
     acked: int
     failed: int
+    unanswered: int
     duplicated: int
     faults: int
     episodes: int
@@ -76,9 +79,10 @@ class Outcome:
 
 def outcome_of(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> CellOutcome:
     """A cell's row; `runs` in order of their seeds. Cells that came to the same numbers get the same bounds: one seed resamples all."""
-    latencies = Histogram()
+    latencies, waits = Histogram(), Histogram()
     for run in runs:
         latencies.merge(dict(run.latencies))
+        waits.merge(dict(run.waits))
     losing = tuple(run.seed for run in runs if run.lost_acknowledged)
     return CellOutcome(
         cell=cell,
@@ -92,9 +96,11 @@ def outcome_of(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> Cel
         lost_read_most=max(run.lost_read for run in runs),
         write_down=bootstrap([run.write_down_us / cell.partitions for run in runs], "bootstrap"),
         read_down=bootstrap([run.read_down_us / cell.partitions for run in runs], "bootstrap"),
-        latencies=tuple(latencies.percentiles(PERCENTILES)),
+        stalled=bootstrap([run.stalled_us / cell.partitions for run in runs], "bootstrap"),
+        latencies=tuple(latencies.percentiles(PERCENTILES, waits)),
         acked=sum(run.acked for run in runs),
         failed=sum(run.failed for run in runs),
+        unanswered=sum(run.unanswered for run in runs),
         duplicated=sum(run.duplicated for run in runs),
         faults=sum(run.faults for run in runs),
         episodes=sum(run.episodes for run in runs),
@@ -110,10 +116,11 @@ COLUMNS: Final = (
     "loss", "loss_low", "loss_high", "lost_acknowledged", "lost_acknowledged_low", "lost_acknowledged_high", "lost_acknowledged_most",
     "lost_read", "lost_read_low", "lost_read_high", "lost_read_most",
     "write_down_us", "write_down_low_us", "write_down_high_us", "read_down_us", "read_down_low_us", "read_down_high_us",
-    "latency_p50_us", "latency_p99_us", "latency_p999_us",
-    "acked", "failed", "duplicated", "faults", "episodes", "unclean_elections", "not_whole", "events", "simulated_us", "losing_seeds",
+    "stalled_us", "stalled_low_us", "stalled_high_us",
+    "latency_p50_us", "latency_p99_us", "latency_p999_us", "p50_at_least", "p99_at_least", "p999_at_least",
+    "acked", "failed", "unanswered", "duplicated", "faults", "episodes", "unclean_elections", "not_whole", "events", "simulated_us", "losing_seeds",
 )  # fmt: skip
-"""Columns of `cells.csv`; bounds are of 95 % intervals."""
+"""Columns of `cells.csv`; bounds are of 95 % intervals. A percentile is `…_at_least` that much where it may hang on records without an answer."""
 
 
 def as_row(outcome: CellOutcome) -> list[Any]:
@@ -121,13 +128,14 @@ def as_row(outcome: CellOutcome) -> list[Any]:
     estimates = [
         *_bounds(outcome.loss, 6), *_bounds(outcome.lost_acknowledged, 3), outcome.lost_acknowledged_most,
         *_bounds(outcome.lost_read, 3), outcome.lost_read_most,
-        *_bounds(outcome.write_down, 0), *_bounds(outcome.read_down, 0),
+        *_bounds(outcome.write_down, 0), *_bounds(outcome.read_down, 0), *_bounds(outcome.stalled, 0),
     ]  # fmt: skip
     return [
         outcome.cell.number, outcome.cell.name, outcome.cell.release.name, outcome.runs, outcome.settled, len(outcome.losing),
         *estimates,
-        *(None if value is None else round(value) for value in outcome.latencies),
-        outcome.acked, outcome.failed, outcome.duplicated, outcome.faults, outcome.episodes, outcome.unclean, outcome.not_whole,
+        *(None if found is None else round(found.value) for found in outcome.latencies),
+        *(None if found is None else found.at_least for found in outcome.latencies),
+        outcome.acked, outcome.failed, outcome.unanswered, outcome.duplicated, outcome.faults, outcome.episodes, outcome.unclean, outcome.not_whole,
         outcome.events, outcome.simulated_us, " ".join(map(str, outcome.losing)),
     ]  # fmt: skip
 

@@ -31,11 +31,12 @@ def runs_table(runs: Sequence[Run]) -> pyarrow.Table:
     import pyarrow as pa
 
     bucket = pa.struct([("bucket", pa.int64()), ("count", pa.int64())])
-    types = {"losing": pa.list_(pa.int64()), "latencies": pa.list_(bucket)}
+    types = {"losing": pa.list_(pa.int64()), "latencies": pa.list_(bucket), "waits": pa.list_(bucket)}
     schema = pa.schema([(name, types.get(name, pa.int64())) for name in run_rows.FIELDS])
     rows = [dict(zip(run_rows.FIELDS, run_rows.as_row(run), strict=True)) for run in runs]
     for row in rows:
-        row["latencies"] = [{"bucket": at, "count": count} for at, count in row["latencies"]]
+        for name in ("latencies", "waits"):
+            row[name] = [{"bucket": at, "count": count} for at, count in row[name]]
     return pa.Table.from_pylist(rows, schema)
 
 
@@ -44,6 +45,7 @@ def cells_table(outcome: Outcome) -> pyarrow.Table:
     import pyarrow as pa
 
     types = {"name": pa.string(), "release": pa.string(), "settled": pa.bool_(), "losing_seeds": pa.list_(pa.int64())}
+    types |= {name: pa.bool_() for name in ("p50_at_least", "p99_at_least", "p999_at_least")}
     shares = {f"{name}{bound}" for name in ("loss", "lost_acknowledged", "lost_read") for bound in ("", "_low", "_high")}
     schema = pa.schema([(name, types.get(name, pa.float64() if name in shares else pa.int64())) for name in outcomes.COLUMNS])
     rows = [dict(zip(outcomes.COLUMNS, outcomes.as_row(cell), strict=True)) | {"losing_seeds": cell.losing} for cell in outcome.cells]

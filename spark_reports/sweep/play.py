@@ -83,7 +83,7 @@ def play(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None = None) -> 
     while not (whole := _whole(cluster)) and not episode.final and end < episode.end + MAX_HEAL:
         end += HEAL_STEP
         cluster.run_until(end)
-    meter.finish(end)
+    meter.finish(cluster)
     account = cluster.account
     return Played(
         episode=episode,

@@ -28,9 +28,12 @@ class Run:
         lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.account`.
         losing: numbers of the episodes that lost acknowledged records.
         unclean: unclean elections.
-        read_down_us, write_down_us: time without reads, without writes, summed over the partitions.
+        read_down_us, write_down_us, stalled_us: time without reads, without writes, and, apart from that, with acks=all writes that
+            waited; summed over the partitions.
         not_whole: episodes after which the cluster had not healed in time.
+        unanswered: records that had no answer yet at the end of an episode.
         latencies: produce latencies in µs of acknowledged records, as (bucket, count).
+        waits: how long the others had waited when they were given up or the episode ended, likewise.
     """
 
     cell: int
@@ -49,8 +52,11 @@ class Run:
     unclean: int
     read_down_us: int
     write_down_us: int
+    stalled_us: int
     not_whole: int
+    unanswered: int
     latencies: tuple[tuple[int, int], ...]
+    waits: tuple[tuple[int, int], ...]
 
 
 LOST: Final = ("lost", "lost_acknowledged", "lost_read")
@@ -63,9 +69,9 @@ FIELDS: Final = tuple(field.name for field in attrs.fields(Run))
 def run_one(grid: Grid, cell: Cell, seed: int) -> Run:
     """Play every episode of a run."""
     numbers = dict.fromkeys(("simulated_us", "faults", "events", "acked", "failed", "duplicated", *LOST), 0)
-    unclean = read_down = write_down = not_whole = 0
+    unclean = read_down = write_down = stalled = not_whole = unanswered = 0
     losing = []
-    latencies = Histogram()
+    latencies, waits = Histogram(), Histogram()
     episodes = episodes_of(grid, cell, seed)
     for episode in episodes:
         played = play(grid, cell, episode)
@@ -83,8 +89,11 @@ def run_one(grid: Grid, cell: Cell, seed: int) -> Run:
         unclean += meter.unclean
         read_down += meter.read_down
         write_down += meter.write_down
+        stalled += meter.stalled
+        unanswered += meter.unanswered
         not_whole += not played.whole
         latencies.merge(meter.latencies.counts)
+        waits.merge(meter.waits.counts)
     return Run(
         cell=cell.number,
         seed=seed,
@@ -93,8 +102,11 @@ def run_one(grid: Grid, cell: Cell, seed: int) -> Run:
         unclean=unclean,
         read_down_us=read_down,
         write_down_us=write_down,
+        stalled_us=stalled,
+        unanswered=unanswered,
         not_whole=not_whole,
         latencies=tuple(sorted(latencies.counts.items())),
+        waits=tuple(sorted(waits.counts.items())),
         **numbers,
     )
 
@@ -152,5 +164,6 @@ def from_row(row: Iterable[Any]) -> Run:
     """The run of such data, also after JSON made its tuples lists."""
     values = dict(zip(FIELDS, row, strict=True))
     values["losing"] = tuple(values["losing"])
-    values["latencies"] = tuple((bucket, count) for bucket, count in values["latencies"])
+    for name in ("latencies", "waits"):
+        values[name] = tuple((bucket, count) for bucket, count in values[name])
     return Run(**values)

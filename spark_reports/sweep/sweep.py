@@ -253,12 +253,12 @@ def write_results(out: Path, outcome: Outcome, runs: Sequence[Run], say: Callabl
 
 
 def runs_csv(runs: Iterable[Run]) -> str:
-    """A row a run; lists are written as words, latencies as bucket:count."""
+    """A row a run; lists are written as words, latencies and waits as bucket:count."""
     rows = []
     for run in runs:
-        *plain, latencies = run_rows.as_row(run)
+        *plain, latencies, waits = run_rows.as_row(run)
         words = [" ".join(map(str, value)) if isinstance(value, tuple) else value for value in plain]
-        rows.append([*words, " ".join(f"{bucket}:{count}" for bucket, count in latencies)])
+        rows.append([*words, *(" ".join(f"{bucket}:{count}" for bucket, count in counts) for counts in (latencies, waits))])
     return _csv(run_rows.FIELDS, rows)
 
 

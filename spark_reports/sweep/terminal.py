@@ -25,7 +25,7 @@ def render(outcome: Outcome, file: IO[str]) -> None:
     table.add_column("cell", justify="right")
     for word in words or ("",):
         table.add_column(Text(visible(word or "name")))
-    for head in ("runs", "P(loss)", "95 %", "lost acked/run", "lost read/run", "no writes", "no reads", "p50", "p99", "p99.9"):
+    for head in ("runs", "P(loss)", "95 %", "lost acked/run", "lost read/run", "no writes", "stalled", "no reads", "p50", "p99", "p99.9"):
         table.add_column(head, justify="right")
     for cell in outcome.cells:
         table.add_row(*(Text(visible(value)) for value in (str(cell.cell.number), *_values(cell, words), *numbers_of(cell))))
@@ -62,8 +62,9 @@ def numbers_of(cell: CellOutcome) -> list[str]:
         _plain(cell.lost_acknowledged.value),
         _plain(cell.lost_read.value),
         spread(cell.write_down),
+        spread(cell.stalled),
         spread(cell.read_down),
-        *("–" if value is None else format_duration(_three(value)) for value in cell.latencies),
+        *("–" if found is None else f"{'≥ ' if found.at_least else ''}{format_duration(_three(found.value))}" for found in cell.latencies),
     ]
 
 
@@ -102,8 +103,10 @@ def notes_of(outcome: Outcome) -> list[str]:
     notes = [
         "P(loss): share of runs that lost an acknowledged record for good, with Wilson's 95 % interval. Lost acked, lost read: records "
         "that a run lost for good, mean: those acknowledged to their producer, and those that a consumer had read; a record can be both. No writes, no reads: time in a run, "
-        "mean over its partitions, with bootstrap 95 % bounds. Latencies: of acknowledged records, ±1.6 %"
-        + (", in what was simulated." if outcome.grid.around else "."),
+        "mean over its partitions, with bootstrap 95 % bounds. Stalled: beside that, time in which writes with acks=all waited, because a follower "
+        "that did not fetch was still in the ISR. Latencies: of all records, ±1.6 %"
+        + (", in what was simulated" if outcome.grid.around else "")
+        + "; ≥: some were given up or had no answer at the end, and count with the time that they had waited.",
         f"{faults:,} faults in {episodes:,} {'stretches' if outcome.grid.around else 'runs'}; {format_duration(simulated)} simulated"
         + (
             f", {percent(share)} of the time the runs stand for: between faults nothing is lost and nobody waits."

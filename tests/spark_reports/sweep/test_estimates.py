@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spark_reports.sweep.estimates import bootstrap, wilson
 from spark_reports.sweep.grid import exponential
-from spark_reports.sweep.histogram import RELATIVE_ERROR, Histogram, bucket_of, middle_of
+from spark_reports.sweep.histogram import RELATIVE_ERROR, Histogram, Percentile, bucket_of, middle_of
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,18 @@ def test_a_histograms_percentile_is_that_of_the_sorted_values(counted: list[tupl
     second.merge(first.counts)
     values = sorted(value for value, count in counted for _ in range(count))
     exact = values[max(0, -(-round(share * 1000) * len(values) // 1000) - 1)]
-    assert second.percentiles([share])[0] == pytest.approx(exact, rel=RELATIVE_ERROR, abs=0.5)
+    assert second.percentiles([share])[0].value == pytest.approx(exact, rel=RELATIVE_ERROR, abs=0.5)
+
+
+def test_what_was_never_answered_counts_with_its_wait_so_far() -> None:
+    answered, waits = Histogram(), Histogram()
+    answered.add(2_000, 1_400)
+    waits.add(30_000_000, 4_600)  # blocked for 46 of 60 s
+    half, most = answered.percentiles([0.1, 0.99], waits)
+    assert half == Percentile(pytest.approx(2_000, rel=RELATIVE_ERROR), at_least=False)
+    assert most == Percentile(pytest.approx(30_000_000, rel=RELATIVE_ERROR), at_least=True)
+    assert answered.percentiles([0.99])[0] == half
+    assert Histogram().percentiles([0.5]) == [None]
 
 
 @given(st.integers(0, 2**50))

@@ -6,6 +6,9 @@ import attrs
 import pytest
 
 from core.acts import Kill, KillController, Load, Start, StartController, StopLoad
+from core.health import STALL_BOUND, PartitionStatus
+from core.ids import TopicPartition
+from core.sim.cluster import Cluster
 from core.units import SECOND
 from scenarios.language.script import read_script
 from scenarios.runner import Run as ScenarioRun
@@ -42,8 +45,76 @@ def test_unavailability_is_what_the_clock_says() -> None:
     assert 7 * SECOND <= waited <= 12 * SECOND
     assert played.meter.read_down == played.meter.write_down == waited
     slowest = max(event[11] for event in seen if event[3] == "produce-acked")
-    assert played.meter.latencies.percentiles([1.0])[0] == pytest.approx(slowest, rel=1 / 64)
+    assert played.meter.latencies.percentiles([1.0])[0].value == pytest.approx(slowest, rel=1 / 64)
     assert (played.whole, played.lost, played.end) == (True, 0, 90 * SECOND)
+
+
+def test_a_dead_follower_in_the_isr_stalls_acks_all_and_nothing_else() -> None:
+    """Broker 3 dies at 10 s. Until it is out of the ISR acks=all waits where it follows: no loss of writes, and yet no acknowledgement."""
+    grid = small()
+    deeds = ((10 * SECOND, Kill(3)), (40 * SECOND, Start(3)), (80 * SECOND, StopLoad("app1")))
+    for cell, acks in ((grid.cells[0], "1"), (grid.cells[1], "all")):
+        seen: list[tuple] = []
+        load = Load("orders", 100, acks, 100_000, 100, "app1")
+        meter = play(grid, cell, Episode(1, 0, 0, 90 * SECOND, ((0, load), *deeds), 1), seen.append).meter
+        began = {(event[4], event[5]): event for event in seen if event[3] == "partition-changed" and event[1] < 10 * SECOND}
+        ended = {(event[4], event[5]): event[1] for event in reversed(seen) if event[3] == "partition-changed" and event[1] > 10 * SECOND}
+        followed = [tp for tp, event in began.items() if event[6] != 3 and 3 in event[10]]
+        led = [tp for tp, event in began.items() if event[6] == 3]
+        assert meter.write_down == sum(ended[tp] - 10 * SECOND for tp in led)
+        assert followed
+        # The leader learns a moment after the controller that the ISR is smaller.
+        assert meter.stalled == (pytest.approx(sum(ended[tp] - 10 * SECOND for tp in followed), abs=2_000) if acks == "all" else 0)
+        assert meter.unanswered == 0
+        assert meter.failed == sum(meter.waits.counts.values())
+
+
+STEP = 20_000
+
+
+class Looks:
+    """The core's statuses, looked at every `STEP` µs: what they add up to, and how often they changed."""
+
+    def __init__(self) -> None:
+        self.times = dict.fromkeys(("read_down", "write_down", "stalled"), 0)
+        self.changes = 0
+        self._before: dict[TopicPartition, PartitionStatus] = {}
+
+    def look(self, cluster: Cluster) -> None:
+        for view in cluster.view().partitions:
+            status, before = view.status, self._before.get(view.tp, view.status)
+            stalled = status is PartitionStatus.STALLED
+            self.times["read_down"] += STEP * (not status.readable)
+            self.times["write_down"] += STEP * (not status.served and not stalled)
+            self.times["stalled"] += STEP * stalled
+            if stalled and before is not status and not view.stuck:
+                self.times["stalled"] += STALL_BOUND  # known only now, it began that much earlier
+            self.changes += before is not status
+            self._before[view.tp] = status
+
+
+@pytest.mark.parametrize("release", ["0.10.2", "4.1"])
+def test_the_meter_says_what_the_core_says(release: str) -> None:
+    """Drawn faults come and go; the meter's times are what the core's statuses add up to, but for half a look a change."""
+    grid = read_grid(EVERY_FAULT, "every.yaml")
+    cell = next(cell for cell in grid.cells if cell.release.name == release)
+    looks, measured = Looks(), dict.fromkeys(("read_down", "write_down", "stalled"), 0)
+    for episode in episodes_of(grid, cell, 2)[:6]:
+        played = play(grid, cell, episode)
+        cluster = Cluster(cell.spec, cell.release, episode.seed)
+        looks._before.clear()
+        for time, act in (*played.acts, (played.end, None)):
+            while cluster.now + STEP <= time:
+                cluster.run_until(cluster.now + STEP)
+                looks.look(cluster)
+            if act is not None:
+                cluster.run_until(time)
+                cluster.do(act)
+        for name in measured:
+            measured[name] += getattr(played.meter, name)
+    assert min(measured.values()) > 10 * SECOND
+    for name, time in measured.items():
+        assert time == pytest.approx(looks.times[name], abs=looks.changes * STEP), name
 
 
 def test_under_min_isr_only_writes_with_acks_all_wait() -> None:

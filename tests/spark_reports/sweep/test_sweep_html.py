@@ -35,8 +35,11 @@ def outcome() -> Outcome:
                 unclean=0,
                 read_down_us=seed * 10**6,
                 write_down_us=seed * 10**6 * cell.number,
+                stalled_us=seed * 3 * 10**6,
                 not_whole=0,
+                unanswered=0,
                 latencies=((300, 9_000), (500, 1_000)),
+                waits=(),
             )
             for seed in range(1, 41)
         ]
