@@ -1,6 +1,6 @@
 """A sweep as one HTML file that works offline: the trade-off picture and the table; nothing is fetched, names are escaped.
 
-The picture is SVG drawn here: a point a cell, unavailability for writes to the right, probability of a loss upwards, both
+The picture is SVG drawn here: a point a cell, the time without acknowledgements (no writes, or stalled) to the right, probability of a loss upwards, both
 with their intervals. Cells that coincide share a point and its label.
 """
 
@@ -91,7 +91,7 @@ def _table(outcome: Outcome) -> str:
 
 def picture(outcome: Outcome) -> str:
     """The trade-off as SVG."""
-    most = max((cell.write_down.high for cell in outcome.cells), default=0.0) or 1.0
+    most = max((cell.unacknowledged.high for cell in outcome.cells), default=0.0) or 1.0
     highest = max((cell.loss.high for cell in outcome.cells), default=0.0) or 1.0
     right, top = _round_time(most * 1.05), min(1.0, _round_up(highest * 1.05))
 
@@ -111,7 +111,7 @@ def picture(outcome: Outcome) -> str:
         parts.append(f'<line class="grid" x1="{x(0)}" y1="{y(share)}" x2="{x(right)}" y2="{y(share)}"/>')
         parts.append(f'<text class="soft" x="{LEFT - 8}" y="{y(share) + 4}" text-anchor="end">{percent(share)}</text>')
     parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">a partition cannot be written, in a run</text>'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">time in which a partition acknowledges no writes, in a run</text>'
     )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(
@@ -119,11 +119,11 @@ def picture(outcome: Outcome) -> str:
     )
     points: dict[tuple[float, float], list[CellOutcome]] = {}
     for cell in outcome.cells:
-        points.setdefault((x(cell.write_down.value), y(cell.loss.value)), []).append(cell)
+        points.setdefault((x(cell.unacknowledged.value), y(cell.loss.value)), []).append(cell)
     taken: list[tuple[float, float]] = []
     for (px, py), cells in points.items():
         for cell in cells:
-            loss, down = cell.loss, cell.write_down
+            loss, down = cell.loss, cell.unacknowledged
             parts.append(f'<line class="bar" x1="{px}" y1="{y(loss.low)}" x2="{px}" y2="{y(loss.high)}"/>')
             parts.append(f'<line class="bar" x1="{x(down.low)}" y1="{py}" x2="{x(down.high)}" y2="{py}"/>')
         names = "".join(f"{cell.cell.number}: {cell.cell.name}\n" for cell in cells)

@@ -32,7 +32,7 @@ class CellOutcome:
         lost_acknowledged: acknowledged records lost in a run, mean; lost_acknowledged_most: in the worst run.
         lost_read, lost_read_most: the same of records that a consumer had read, acknowledged or not.
         write_down, read_down, stalled: time without writes, without reads, and, apart from that, with acks=all writes that waited, of a
-            partition in a run, µs, mean.
+            partition in a run, µs, mean; unacknowledged: write_down and stalled together.
         latencies: produce latency percentiles, µs, in what was simulated; None when nothing was sent.
         acked, failed, unanswered, duplicated: records, of all runs.
         faults, episodes, unclean, not_whole, events: of all runs.
@@ -51,6 +51,7 @@ class CellOutcome:
     write_down: Estimate
     read_down: Estimate
     stalled: Estimate
+    unacknowledged: Estimate
     latencies: tuple[Percentile | None, ...]
     acked: int
     failed: int
@@ -97,6 +98,7 @@ def outcome_of(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> Cel
         write_down=bootstrap([run.write_down_us / cell.partitions for run in runs], "bootstrap"),
         read_down=bootstrap([run.read_down_us / cell.partitions for run in runs], "bootstrap"),
         stalled=bootstrap([run.stalled_us / cell.partitions for run in runs], "bootstrap"),
+        unacknowledged=bootstrap([(run.write_down_us + run.stalled_us) / cell.partitions for run in runs], "bootstrap"),
         latencies=tuple(latencies.percentiles(PERCENTILES, waits)),
         acked=sum(run.acked for run in runs),
         failed=sum(run.failed for run in runs),
