@@ -104,7 +104,7 @@ def test_hw_04_a_follower_joins_at_the_start_of_the_leaders_epoch(release: str, 
     proposed = []
     for offset in (0, 1, 4, 5):
         bench.fetch(2, offset)
-        proposed += [offset for request in bench.sent(AlterPartitionRequest) if request.items[0].isr == (1, 2, 3)]
+        proposed += [offset for request in bench.sent(AlterPartitionRequest) if request.items[0].isr == (1, 3, 2)]
     assert proposed == [joins_at]
 
 
