@@ -47,6 +47,12 @@ def broker_address(broker: int) -> str:
     return f"b{broker}"
 
 
+def broker_at(address: str) -> int | None:
+    """The broker whose process has that address; None if it is no broker's."""
+    number = address[1:]
+    return int(number) if address[:1] == "b" and number.isascii() and number.isdecimal() else None
+
+
 def node_address(name: str) -> str:
     """Network address for a name as people write it: `1` and `b1` are a broker, anything else a node's own name."""
     digits = name[1:] if name[:1] == "b" else name

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.controller.controller import Controller
 from core.controller.voter import Role, Voter
+from core.ids import broker_at
 from core.journal import events
 from core.journal.recorder import Journal
 from core.messages import Administration, BrokerWrite, FenceStaleBroker, LeaderChange, PeriodicWrite, QuorumEntry
@@ -193,6 +194,7 @@ class Quorum:
             entry = voter.log[offset]
             committed.append(entry)
             if type(entry.write) is LeaderChange:
+                self.controller.replication.node = broker_at(entry.write.leader)
                 self._elected(voter, entry)
             else:
                 self.controller.carry_out(voter, entry)

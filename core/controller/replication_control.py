@@ -55,6 +55,7 @@ class ReplicationControl:
         led: for each broker how many partitions it leads; `hosted` likewise how many replicas it has.
         log_ends: tells a replica's log end and last epoch; asked only where the longest log leads (guard `elect-from-isr` off).
         assigned: for brokers with several log directories, in which each replica is.
+        node: the broker in whose process the active controller runs; None if it has a process of its own.
         leaderless, unbalanced: partitions without a leader; with another leader than the preferred one.
     """
 
@@ -83,6 +84,7 @@ class ReplicationControl:
         self.assigned: dict[int, dict[TopicPartition, str]] = {}
         self.leaderless: dict[TopicPartition, None] = {}
         self.unbalanced: dict[TopicPartition, None] = {}
+        self.node: int | None = None
         self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
         self._placer = StripedReplicaPlacer(random.Random(f"{seed}:placement"))
         self._ids = random.Random(f"{seed}:topic-ids")
@@ -102,13 +104,17 @@ class ReplicationControl:
 
     def min_isr(self, tp: TopicPartition) -> int:
         """min.insync.replicas of a topic, since 3.7 capped by the replication factor of its first partition (`#getTopicEffectiveMinIsr`)."""
-        configured = self.settings.integer("min.insync.replicas", topic=tp.topic)
+        configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.node)
         first = self.partitions[self.topics[tp.topic].partitions[0]]
         return effective_min_isr(configured, len(first.replicas), capped=self.release.capped_min_isr)
 
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
-        """UNCLEAN where the topic allows it, else ONLINE."""
-        unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic)
+        """UNCLEAN where the topic allows it, else ONLINE.
+
+        Where the topic says nothing, the configuration of the controller's own node holds, which may differ from that of the cluster
+        (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
+        """
+        unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.node)
         return ElectionMode.UNCLEAN if unclean else ElectionMode.ONLINE
 
     # --- topics ----------------------------------------------------------------------------------------------------

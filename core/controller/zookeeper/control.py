@@ -226,6 +226,8 @@ class ZooKeeperControl:
     # --- what is written -------------------------------------------------------------------------------------------
 
     def _written(self, path: str, data: Any, version: int, created: int) -> int:
+        if path == paths.CONTROLLER_PATH and version >= 0:
+            self.replication.node = data
         if self.replication.booting:
             return 0
         if path.startswith(paths.BROKER_IDS):

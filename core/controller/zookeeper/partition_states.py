@@ -110,7 +110,7 @@ class PartitionStateMachine:
         live = self.context.may_lead(tp)
         if state.leader in live:
             return None
-        unclean = self.broker.settings.flag("unclean.leader.election.enable", topic=tp.topic)
+        unclean = self.broker.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.broker.id)
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
 
     def online_unclean(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
