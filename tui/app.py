@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import io
 import os
+import traceback
 from typing import Any, ClassVar
 
+from rich.console import Console
 from textual import events
 from textual.app import App, SystemCommand
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -22,6 +25,7 @@ from scenarios.visible import visible
 from tui.action import Action
 from tui.actions import ACTIONS
 from tui.board import Board
+from tui.commands.console import INTERNAL, complain
 from tui.dialogs import Closer, TypedAhead
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
@@ -97,6 +101,8 @@ class Playground(App[int]):
         self.stage = stage
         self.leaving: Leaving | None = None
         """Who asks for it to be left, beside its keys."""
+        self.failure = ""
+        """The traceback of the first error that nobody caught; it ends the playground."""
         self.display_as = display
         self._open_board(self.DEFAULT_MODE)
         self.few_colours = self.console.color_system == "256"
@@ -163,7 +169,7 @@ class Playground(App[int]):
             KafkaError, ValueError: the cluster cannot be built; the old session goes on.
         """
         stage = set_stage(target, own_process=self.stage.own_process)
-        self._end_stage()
+        self.end_stage()
         self.stage = stage
         while len(self.screen_stack) > 1:
             self.pop_screen()
@@ -180,7 +186,7 @@ class Playground(App[int]):
         self.board.garbage.abandoned()
         self.board.garbage.at_rest()
 
-    def _end_stage(self) -> None:
+    def end_stage(self) -> None:
         """The session ends: its log gets its last line, and it is saved if that was wished."""
         self.stage.session.close()
         if self.stage.record is not None:
@@ -204,6 +210,20 @@ class Playground(App[int]):
             self.leaving.told_to(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.set_timer(SETTLE_SECONDS, self._settle)
+
+    def _fatal_error(self) -> None:
+        """An error that nobody caught: kept for a file. Textual would write its traceback to the terminal."""
+        self._fail(traceback.format_exc())
+
+    def panic(self, *renderables: Any) -> None:
+        """Likewise one that comes as a picture of itself: of a style sheet, or of the thread that reads keys."""
+        console = Console(file=io.StringIO(), width=200, record=True)
+        console.print(*renderables)
+        self._fail(console.export_text())
+
+    def _fail(self, told: str) -> None:
+        self.failure = self.failure or told
+        self._close_messages_no_wait()
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
         """Leave with that exit code when what is under way is done; nothing when it is left already."""
@@ -243,8 +263,22 @@ def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B
     with leaving() as wish:
         app = Playground(stage, display)
         app.leaving = wish
+        code: int | None = None
         try:
             code = app.run(mouse=not display.slow_link)
-        finally:
-            app._end_stage()
+            if not app.failure:
+                app.end_stage()
+        except InputError:
+            raise
+        except Exception:
+            app.failure = app.failure or traceback.format_exc()
+        except BaseException:
+            app.end_stage()
+            raise
+        if app.failure:
+            from tui.crash import rescue
+
+            for line in rescue(app.stage, app.failure):
+                complain(line)
+            return INTERNAL
     return app.return_code or 0 if code is None else code

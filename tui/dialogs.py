@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.containers import Vertical, VerticalScroll
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option as ListOption
@@ -43,6 +44,25 @@ LEAST_ROOM: Final = 20
 """Cells that the words beside an answer need, to be written on several lines."""
 
 Given = TypeVar("Given")
+
+
+if TYPE_CHECKING:
+    AScreen = Screen
+else:
+    AScreen = Generic  # Textual asks the first of a screen's bases for its styles: that is to be one of its own
+
+
+class AnsweredOnce(AScreen[Given]):
+    """A screen over the main one that is answered once: keys of the same read that come after the answer find nothing to answer."""
+
+    _answered = False
+
+    def dismiss(self, result: Given | None = None) -> AwaitComplete:
+        """Give the answer and go; does nothing after that, or while another screen stands over this one."""
+        if self._answered or self.app.screen is not self:
+            return AwaitComplete()
+        self._answered = True
+        return super().dismiss(result)
 
 
 class TypedAhead:
@@ -80,7 +100,7 @@ class TypedAhead:
         self._written += 1
 
 
-class Dialog(ModalScreen[Given]):
+class Dialog(AnsweredOnce[Given], ModalScreen[Given]):
     """Base of all dialogs."""
 
     CSS_PATH = "dialogs.tcss"
@@ -95,7 +115,7 @@ class Answered(TypedAhead, Dialog[Given]):
             event.stop()
 
 
-class Finder(TypedAhead, CommandPalette):
+class Finder(TypedAhead, AnsweredOnce[None], CommandPalette):
     """Textual's command palette: letters typed while it came up are in its line."""
 
     def take_key(self, event: events.Key) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual import events
 from textual.pilot import Pilot
@@ -111,3 +113,42 @@ async def test_a_condition_that_never_comes_is_told() -> None:
         await write(app, pilot, "lost > 0")
         await settled(board, pilot)
         assert "lost > 0: nothing of the kind up to 00:0" in said(app, board)
+
+
+DIALOGS = ["c", "S", "w", "B", "?", "enter", "D", "j", ":", "O", "g", "C"]
+"""Keys that bring up a dialog of each sort."""
+
+
+@pytest.mark.parametrize("opened", DIALOGS)
+@pytest.mark.parametrize("answer", ["\r", "\x1b", "q", "2", "1", "y"])
+async def test_two_keys_of_one_read_answer_a_dialog_once(opened: str, answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with playing() as (app, board, pilot):
+        await pilot.press("comma")
+        await settled(board, pilot)
+        named = {"?": "question_mark", ":": "colon"}
+        await pilot.press(named.get(opened, opened))
+        assert app.screen is not board
+        for _ in range(3):
+            app.post_message(events.Key("escape", "\x1b") if answer == "\x1b" else key(answer))
+        for _ in range(6):
+            await pilot.pause(0.02)
+        assert app._exception is None
+        assert board in app.screen_stack or answer == "q", "the second q is the overview's"
+
+
+async def test_a_dialog_under_another_is_not_answered() -> None:
+    async with playing() as (app, board, pilot):
+        given: list[str | None] = []
+        lower = Write("One", "", "", lambda _: None, board.paint)
+        app.push_screen(lower, given.append)
+        await pilot.pause()
+        await pilot.press("a")
+        app.push_screen(Write("Two", "", "", lambda _: None, board.paint))
+        await pilot.pause()
+        lower.dismiss("early")
+        await pilot.pause()
+        assert given == []
+        assert len(app.screen_stack) == 3
+        await pilot.press("escape", "enter")
+        assert given == ["a"]

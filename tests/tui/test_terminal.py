@@ -28,14 +28,16 @@ PLAY = "import sys; from tui.cli import main; sys.exit(main(sys.argv[1:]))"
 class Terminal:
     """A pty with a playground in it."""
 
-    def __init__(self, *arguments: str, columns: int = 120, rows: int = 40, cwd: Path | None = None, **environ: str) -> None:
+    def __init__(
+        self, *arguments: str, columns: int = 120, rows: int = 40, cwd: Path | None = None, program: str = PLAY, **environ: str
+    ) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONIOENCODING": "utf-8", **environ}
         env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])])
-        command = [sys.executable, "-c", PLAY, "play", *arguments]
+        command = [sys.executable, "-c", program, "play", *arguments]
         self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd)
         self.output = b""
 

@@ -18,6 +18,9 @@ FAILED: Final = 1
 BAD_INPUT: Final = 2
 """Exit code: bad input; one message on stderr says what and where."""
 
+INTERNAL: Final = 70
+"""Exit code (`EX_SOFTWARE` of sysexits.h): the playground itself failed; a message on stderr says where the session is saved."""
+
 OUTPUT_LOST: Final = 74
 """Exit code: stdout could not be written, for example on a full disk (`EX_IOERR` of sysexits.h)."""
 

@@ -1,0 +1,78 @@
+"""The playground failed in a way that nobody foresaw: what people did is saved, and one message says where it is and how to go on.
+
+A session is its acts, so it is saved as a script: that needs neither the screen nor the cluster, one of which has just failed. The
+event log, if one was written, is closed where it stands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.target import Stage
+
+
+def rescue(stage: Stage, traceback: str) -> list[str]:
+    """Save the session and the traceback; returns the lines of a message for whoever played. It never raises."""
+    what = traceback.strip().splitlines()[-1][:200] if traceback.strip() else "an error without a description"
+    lines = [f"the playground failed: {what}"]
+    with contextlib.suppress(Exception):
+        stage.session.close()
+    base = _free_name(stage)
+    if base is None:
+        return [*lines, f"the session is not saved: neither {Path.cwd()} nor {tempfile.gettempdir()} can be written to"]
+    script, trace = base.with_name(f"{base.name}.yaml"), base.with_name(f"{base.name}.traceback.txt")
+    if _write(script, lambda: _script(stage, script)):
+        lines.append(f"the session is saved as {script}; 'isrlab play {script}' plays it again")
+    else:
+        lines.append("the session could not be saved as a script")
+    if stage.log is not None:
+        lines.append(f"its event log is {stage.log}; 'isrlab play {stage.log}' opens it where it ended")
+    if _write(trace, lambda: traceback):
+        lines.append(f"the traceback is in {trace}; please report it")
+    return lines
+
+
+def _script(stage: Stage, path: Path) -> str:
+    """The session as a script; where the cluster itself fails, up to its last act."""
+    from scenarios.recording import session_script
+    from tui.target import script_name
+
+    name = script_name(path)
+    try:
+        return stage.script(name)
+    except Exception:
+        acts = stage.session.branch.timed_acts()
+        return session_script(stage.spec, stage.release, stage.seed, acts, acts[-1][0] if acts else 0, name=name)
+
+
+def _free_name(stage: Stage) -> Path | None:
+    """A path without its ending, beside the session's own files, where nothing stands and files can be made."""
+    own = stage.record or stage.log
+    stem = "isrlab-session" if own is None else own.name.split(".jsonl")[0].removesuffix(".yaml")
+    for directory in (Path() if own is None else own.parent, Path(tempfile.gettempdir())):
+        if not os.access(directory, os.W_OK):
+            continue
+        for number in range(1, 1_000):
+            base = directory / f"{stem}-failed-{number}"
+            if not any(base.with_name(base.name + ending).exists() for ending in (".yaml", ".traceback.txt")):
+                return base
+    return None
+
+
+def _write(path: Path, text: Callable[[], str]) -> bool:
+    """Write a file wholly or not at all; whether that worked."""
+    partial = path.with_name(f".partial-{path.name}")
+    try:
+        partial.write_text(text(), encoding="utf-8")
+        partial.replace(path)
+    except Exception:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        return False
+    return True
