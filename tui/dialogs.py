@@ -10,7 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
@@ -57,6 +57,11 @@ class AnsweredOnce(AScreen[Given]):
 
     _answered = False
 
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the playground was left before all of this screen was built."""
+        return not self.query("Input, OptionList")
+
     def dismiss(self, result: Given | None = None) -> AwaitComplete:
         """Give the answer and go; does nothing after that, or while another screen stands over this one."""
         if self._answered or self.app.screen is not self:
@@ -65,7 +70,7 @@ class AnsweredOnce(AScreen[Given]):
         return super().dismiss(result)
 
 
-class TypedAhead:
+class TypedAhead(AnsweredOnce[Given]):
     """A screen that comes up and is meant by keys pressed meanwhile. They come by another way, from what had the keys before."""
 
     _early: tuple[events.Key, ...] = ()
@@ -74,8 +79,8 @@ class TypedAhead:
 
     def on_mount(self) -> None:
         """What was pressed before it stood. Textual calls this after what a dialog of that kind does when it is mounted."""
-        self._stands = True
-        for event in self._early:
+        self._stands = not self.is_abandoned
+        for event in self._early if self._stands else ():
             self.take_key(event)
 
     def pressed_ahead(self, event: events.Key) -> bool:
@@ -106,7 +111,7 @@ class Dialog(AnsweredOnce[Given], ModalScreen[Given]):
     CSS_PATH = "dialogs.tcss"
 
 
-class Answered(TypedAhead, Dialog[Given]):
+class Answered(TypedAhead[Given], Dialog[Given]):
     """Base of dialogs that are answered by keys."""
 
     def on_key(self, event: events.Key) -> None:
@@ -115,8 +120,12 @@ class Answered(TypedAhead, Dialog[Given]):
             event.stop()
 
 
-class Finder(TypedAhead, AnsweredOnce[None], CommandPalette):
+class Finder(TypedAhead[None], CommandPalette):
     """Textual's command palette: letters typed while it came up are in its line."""
+
+    def _action_command_list(self, command: str) -> None:
+        if self.query_one(CommandList).option_count:  # Textual's list fails at a page of nothing
+            super()._action_command_list(command)
 
     def take_key(self, event: events.Key) -> bool:
         """A letter."""
@@ -124,6 +133,14 @@ class Finder(TypedAhead, AnsweredOnce[None], CommandPalette):
             return False
         self.write_ahead(self.query_one(Input), event.character)
         return True
+
+
+class Answers(OptionList):
+    """The answers to a question; there may be none."""
+
+    def _move_page(self, direction: int) -> None:
+        if self.option_count:  # Textual's list fails at a page of nothing
+            super()._move_page(direction)  # type: ignore[arg-type]
 
 
 class Ask(Answered[Option | None]):
@@ -161,18 +178,16 @@ class Ask(Answered[Option | None]):
                 ("" if beside else "\n" + " " * indent) + ("\n" + " " * indent).join(lines), paint.muted if possible else paint.key_off
             )
             rows.append(ListOption(text, id=str(number), disabled=not possible))
-        with Vertical(id="box"):
+        with Vertical(id="box") as box:
+            box.border_title = words(self.question.title)
+            box.border_subtitle = "Esc: never mind"
             yield Static(words(self.question.about), id="about")
-            yield OptionList(*rows, id="options")
-        self.call_after_refresh(self._name_box)
-
-    def _name_box(self) -> None:
-        box = self.query_one("#box")
-        box.border_title = words(self.question.title)
-        box.border_subtitle = "Esc: never mind"
+            yield Answers(*rows, id="options")
 
     def on_mount(self) -> None:
         """The first possible answer is chosen at the start."""
+        if self.is_abandoned:
+            return
         options = self.query_one(OptionList)
         options.highlighted = next((n for n, option in enumerate(self.question.options) if option.refused is None), None)
         options.focus()
@@ -236,7 +251,8 @@ class Write(Answered[str | None]):
 
     def on_mount(self) -> None:
         """The line has the keys."""
-        self.query_one(Input).focus()
+        if not self.is_abandoned:
+            self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say what is wrong so far, once something is written."""

@@ -1,0 +1,275 @@
+"""Random bursts of keys against the playground: no traceback, no burst that takes longer than ten seconds.
+
+    python -m tests.fuzz.key_bursts --seconds 60 --seed 1
+    python -m tests.fuzz.key_bursts --seed 1 --session 17        one session again
+
+What a terminal would send, several keys, pasted texts, clicks and other sizes in one read, goes through the parser and the driver
+of Textual, so that many events wait before the first is handled. A session is a cluster of some sort at some size with some seed of its own
+draws; its keys are drawn from those that actions have, those that dialogs are answered by, and any others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import attrs
+from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._xterm_parser import XTermParser
+from textual.drivers.headless_driver import HeadlessDriver
+from textual.geometry import Size
+from textual.keys import _character_to_key
+
+from core.release import CURRENT
+from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from scenarios.recording import read_session
+from scenarios.releases import release_named
+from tui.actions import ACTIONS
+from tui.app import Playground
+from tui.display import Display
+from tui.palette import PALETTES
+from tui.target import set_stage
+
+SIZES: Final = ((80, 24), (120, 40), (200, 60), (40, 10), (100, 30), (5, 3), (80, 20), (160, 50))
+"""Columns and rows of terminals."""
+
+MOST_KEYS: Final = 2_500
+"""Keys of one session, at most: it is to have a past, and there are to be many sessions."""
+
+TOO_LONG: Final = 10.0
+"""Seconds of wall time that a burst may take."""
+
+LINES: Final = (
+    "lost > 0", "isr(orders-0) < 2", "urp > 0 or lost > 0", "truncated", "12s", "1m30s", "#12", "#1", "#99999999999", "0", "orders", "b2", "offline",
+    "acks", "session.yaml", "x.jsonl", "x.jsonl.zst", "/nowhere/x.yaml", "10", "4 5", "10 8", "-1", "999999999999999999999", "a" * 300, "\u202e\U0001f600é",
+)  # fmt: skip
+"""Lines that somebody may write, right ones and wrong ones."""
+
+
+@attrs.define
+class Report:
+    """What came of it: how many keys in how many bursts and sessions, and what failed, with how to see it again."""
+
+    seed: int
+    cases: int = 0
+    bursts: int = 0
+    sessions: int = 0
+    slowest: float = 0.0
+    failures: list[str] = attrs.field(factory=list)
+
+    def __str__(self) -> str:
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        said = (
+            f"key bursts, seed {self.seed}: {self.cases:,} keys in {self.bursts:,} bursts and {self.sessions} sessions, "
+            f"slowest burst {self.slowest:.1f} s, largest process {grown} MB: {len(self.failures)} failed"
+        )
+        return "\n\n".join([said, *self.failures])
+
+
+def _sequences() -> dict[str, str]:
+    """What a terminal sends for a key, by Textual's name."""
+    found: dict[str, str] = {}
+    for sequence, keys in ANSI_SEQUENCES_KEYS.items():
+        if isinstance(keys, tuple) and len(keys) == 1:
+            found.setdefault(str(keys[0].value), sequence)
+    for code in range(32, 127):
+        found[_character_to_key(chr(code))] = chr(code)
+    return found
+
+
+SEQUENCES: Final = _sequences()
+BOUND: Final = tuple(
+    SEQUENCES[key] for action in ACTIONS if action.id != "quit" for key in action.keys if key in SEQUENCES and action.id != "picture"
+)
+MOVES: Final = tuple(SEQUENCES[key] for key in ("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "tab", "shift+tab"))
+ANSWERS: Final = ("\r", "\x1b", "\r", "1", "2", "3", "0", "y", "n", "o", "s", "\x7f", " ", "\x1b\x1b")
+
+
+def _key(draw: random.Random) -> str:
+    """What one key sends."""
+    sort = draw.random()
+    if sort < 0.5:
+        return draw.choice(BOUND)
+    if sort < 0.66:
+        return draw.choice(MOVES)
+    if sort < 0.9:
+        return draw.choice(ANSWERS)
+    if sort < 0.97:
+        return chr(draw.randrange(32, 127))
+    if sort < 0.98:
+        return draw.choice(("q", "\x03", "\x1a", "P"))
+    return draw.choice((*SEQUENCES.values(), chr(draw.randrange(1, 0x2FFF)), "\x00", "\x1b[", "\x1b[<999999;1;1M"))
+
+
+def _read(draw: random.Random, size: tuple[int, int]) -> tuple[str, int]:
+    """What comes in one read, and how many keys that is."""
+    sort = draw.random()
+    if sort < 0.06:
+        text = draw.choice((*LINES, "k", "q\n", "one\ntwo\r\n", "k" * draw.randrange(200)))
+        return f"\x1b[200~{text}\x1b[201~", 1
+    if sort < 0.14:
+        x, y = draw.randrange(1, size[0] + 1), draw.randrange(1, size[1] + 1)
+        button = draw.choice((0, 0, 0, 2, 1, 64, 65, 35))
+        return f"\x1b[<{button};{x};{y}M" + ("" if button > 2 else f"\x1b[<{button};{x};{y}m"), 1
+    if sort < 0.25:
+        line = draw.choice(LINES)
+        return draw.choice("wWgSB/pfbD") + line + draw.choice(("\r", "\r\r", "\x1b", "")), len(line) + 2
+    if sort < 0.33:
+        return draw.choice("12345678") + "".join(_key(draw) for _ in range(3)), 4
+    count = draw.choice((1, 1, 2, 2, 3, 5, 8, 30))
+    if draw.random() < 0.15:
+        return _key(draw) * count, count
+    return "".join(_key(draw) for _ in range(count)), count
+
+
+def _free(draw: random.Random) -> PlayTarget | None:
+    return None
+
+
+def _old_release(draw: random.Random) -> PlayTarget:
+    return PlayTarget(None, None, release_named(draw.choice(("0.10.2", "2.4", "2.8", "3.6"))), draw.randrange(100))
+
+
+def _scenario(draw: random.Random) -> PlayTarget:
+    script = catalogue.load(draw.choice(sorted(catalogue.names())))
+    return PlayTarget(script, script.spec, release_named(script.releases[-1]), script.seed, title=script.name)
+
+
+def _large(draw: random.Random) -> PlayTarget:
+    brokers, partitions = draw.choice(((1, 3), (12, 100), (40, 600)))
+    factor = min(3, brokers)
+    spec = ClusterSpec(tuple(BrokerSpec(i) for i in range(1, brokers + 1)), (TopicSpec("orders", partitions, factor),))
+    return PlayTarget(None, spec, CURRENT, draw.randrange(100), title="large")
+
+
+def _empty(draw: random.Random) -> PlayTarget:
+    return PlayTarget(None, ClusterSpec((BrokerSpec(1), BrokerSpec(2)), ()), CURRENT, title="nothing in it")
+
+
+def _old(draw: random.Random) -> PlayTarget:
+    path = Path("old.jsonl")
+    if not path.exists():
+        stage = set_stage(PlayTarget(None, None, CURRENT, log=path))
+        stage.session.course.advance_to(3_000_000)
+        stage.session.close()
+    old = read_session(path)
+    return PlayTarget(
+        None, old.spec, old.release, old.seed, title="old.jsonl", old=old, read_only=draw.random() < 0.5, at=draw.choice((-1, 1_000_000))
+    )
+
+
+TARGETS: Final[tuple[tuple[Callable[[random.Random], PlayTarget | None], int], ...]] = (
+    (_free, 5), (_scenario, 4), (_old_release, 2), (_large, 2), (_empty, 1), (_old, 1),
+)  # fmt: skip
+"""What is played, and how often of so many."""
+
+
+async def _handled(app: Playground, more: float) -> None:
+    """Until the application has taken all that came, and so many seconds more for what follows of it."""
+    while not app._message_queue.empty() and app._exception is None:
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(more)
+
+
+async def _session(report: Report, number: int, until: float) -> None:
+    """Play one session until it is left, has had enough keys, or the time is over; adds what failed to the report."""
+    draw = random.Random(f"{report.seed}:{number}")
+    make = draw.choices([each for each, _ in TARGETS], [often for _, often in TARGETS])[0]
+    size = draw.choice(SIZES)
+    last: list[str] = []
+    try:
+        target = make(draw)
+        app = Playground(
+            set_stage(target),
+            Display(ascii_only=draw.random() < 0.1, palette=draw.choice((*PALETTES, "dark")), slow_link=draw.random() < 0.1),
+        )
+        if draw.random() < 0.5:
+            app.stage.session.pause()
+        async with app.run_test(size=size):
+            driver = app._driver
+            assert isinstance(driver, HeadlessDriver)
+            parser = XTermParser()
+            keys = 0
+            while keys < MOST_KEYS and app.is_running and app._exception is None and time.monotonic() < until:
+                read, count = _read(draw, size)
+                last = [*last[-11:], read]
+                began = time.monotonic()
+                for message in (*parser.feed(read), *parser.tick()):
+                    driver.process_message(message)
+                if draw.random() < 0.02:
+                    size = draw.choice(SIZES)
+                    last.append(f"{size[0]}x{size[1]}")
+                    driver._size = Size(*size)
+                    app.post_message(events.Resize(Size(*size), Size(*size)))
+                if draw.random() < 0.8:
+                    await _handled(app, draw.choice((0.0, 0.002, 0.02)))
+                elif draw.random() < 0.5:
+                    await asyncio.sleep(0)
+                took = time.monotonic() - began
+                report.slowest = max(report.slowest, took)
+                if took > TOO_LONG:
+                    raise TimeoutError(f"one burst took {took:.1f} s")
+                keys += count
+                report.cases += count
+                report.bursts += 1
+        if app.failure:
+            raise RuntimeError(app.failure)
+    except Exception:
+        report.failures.append(
+            f"session {number} ({make.__name__.strip('_')}, {size[0]}x{size[1]}), after {last!r}:\n{traceback.format_exc()}"
+            f"again: python -m tests.fuzz.key_bursts --seed {report.seed} --session {number}"
+        )
+    report.sessions += 1
+
+
+def run(seconds: float, seed: int, *, session: int | None = None, keys: int = 0) -> Report:
+    """Play sessions for so many seconds of wall time, and until there were so many keys; with `session` only that one, whole.
+
+    Files that are saved meanwhile go to a scratch directory.
+    """
+    report = Report(seed)
+    until = time.monotonic() + seconds
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        try:
+            numbers = [session] if session is not None else range(sys.maxsize)
+            for number in numbers:
+                with contextlib.suppress(asyncio.CancelledError):
+                    asyncio.run(_session(report, number, until if session is None and not keys else float("inf")))
+                if time.monotonic() >= until and report.cases >= keys:
+                    break
+        finally:
+            os.chdir(before)
+    return report
+
+
+def main() -> int:
+    """Run as a command; exit code 1 if anything failed."""
+    parser = argparse.ArgumentParser(description="random bursts of keys against the playground")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--session", type=int, help="only this one of the seed's sessions")
+    parser.add_argument("--keys", type=int, default=0, help="go on until there were so many keys")
+    arguments = parser.parse_args()
+    report = run(arguments.seconds, arguments.seed, session=arguments.session, keys=arguments.keys)
+    print(report)
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""A few seconds of random key bursts; `python -m tests.fuzz.key_bursts` and `make fuzz` go on for longer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.key_bursts import run
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_bursts_of_keys_end_nothing(seed: int) -> None:
+    report = run(4.0, seed)
+    assert not report.failures, str(report)
+    assert report.cases > 20, str(report)
