@@ -21,11 +21,12 @@ from textual.markup import escape
 from core.errors import KafkaError
 from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
+from scenarios.printing import complain
 from scenarios.visible import visible
 from tui.action import Action
 from tui.actions import ACTIONS
 from tui.board import Board
-from tui.commands.console import INTERNAL, complain
+from tui.commands.console import INTERNAL
 from tui.dialogs import Closer, TypedAhead
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
