@@ -193,6 +193,12 @@ class Playground(App[int]):
         if self.stage.record is not None:
             self.stage.save(self.stage.record)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and clicks that come with the one that leaves are nobody's: the screens may be gone."""
+        if isinstance(event, events.InputEvent) and (self._exit or not self._screen_stacks.get(self.current_mode)):
+            return
+        await super().on_event(event)
+
     def on_key(self, event: events.Key) -> None:
         """A key that nobody took, because it was pressed while the dialog that it is meant for came up, is that dialog's."""
         screen = self.screen

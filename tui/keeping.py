@@ -114,6 +114,10 @@ def no_file(text: str) -> str | None:
     if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):
         return "a script's name ends in .yaml, an event log's in .jsonl or .jsonl.zst"
     path = Path(text)
-    if path.is_dir():
-        return f"{text} is a directory"
-    return None if path.parent.is_dir() else f"there is no directory {path.parent}"
+    try:
+        if path.is_dir():
+            return f"{text} is a directory"
+        path.exists()
+        return None if path.parent.is_dir() else f"there is no directory {path.parent}"
+    except (OSError, ValueError) as wrong:
+        return f"this cannot be a file's name: {getattr(wrong, 'strerror', None) or wrong}"

@@ -14,6 +14,7 @@ from tests.tui.test_app import playing, said, screen_text
 from tests.tui.test_travel import settled, write
 from tui.app import Playground
 from tui.dialogs import Ask, Finder, Write
+from tui.keeping import no_file
 from tui.situation import Option, Question
 
 
@@ -152,3 +153,16 @@ async def test_a_dialog_under_another_is_not_answered() -> None:
         assert len(app.screen_stack) == 3
         await pilot.press("escape", "enter")
         assert given == ["a"]
+
+
+async def test_keys_that_come_with_the_one_that_leaves_are_nobodys() -> None:
+    async with playing() as (app, _board, _pilot):
+        for character in "qk?w8c":
+            app.post_message(key(character))
+    assert app.return_code == 0
+    assert app._exception is None
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".yaml", "a\0b.yaml"])
+async def test_an_impossible_name_of_a_file_is_told(name: str) -> None:
+    assert "this cannot be a file's name" in str(no_file(name))
