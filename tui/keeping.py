@@ -115,6 +115,8 @@ def no_file(text: str) -> str | None:
         return "a script's name ends in .yaml, an event log's in .jsonl or .jsonl.zst"
     path = Path(text)
     try:
+        if "\0" in text:
+            raise ValueError("it has a null character")
         if path.is_dir():
             return f"{text} is a directory"
         path.exists()
