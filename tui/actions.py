@@ -240,10 +240,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
         page="compare", footer=47,
     ),
     Action(
-        "search", ("slash",), "filter by text", "Settings, scenarios: those that have a text in their name or description.", SCREENS,
-        refusals.only_on_a_page, call="search", shown="/",
+        "search", ("slash",), "find",
+        "List only what has some words: partitions, brokers and events by name, number or state (b55, offline, orders-); settings and "
+        "scenarios by name or description. Esc lists all again.", SCREENS, call="search", shown="/", footer=18,
     ),
-    Action("back", ("escape",), "overview", "Back to the overview.", SCREENS, call="back", shown="Esc"),
+    Action("back", ("escape",), "overview", "Back to the overview; there it drops the words that were looked for.", SCREENS, call="back", shown="Esc"),
     Action(
         "cause", ("backspace", "less_than_sign"), "to its cause",
         "From the selected cell (leader, ISR, high watermark, LEO, broker) to the event that last changed it, and from an event to "
@@ -258,7 +259,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
         call="only", footer=41,
     ),
     Action(
-        "zoom", ("enter",), "look closer", "The selected partition, broker or event in full.", SCREEN, call="zoom", shown="⏎", footer=29,
+        "zoom", ("enter",), "look closer", "The selected partition, broker or event in full; a line of events with ▸ opens.", SCREEN,
+        call="zoom", shown="⏎", footer=29,
     ),
     Action(
         "colours", ("C",), "colours", "Choose the palette (colour-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,

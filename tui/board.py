@@ -90,6 +90,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._partition: TopicPartition | None = None
         self._worst_first = False
         self._which = ""
+        self._words = ""
         self._note: Note | None = None
         self._hints: tuple[Hint, ...] = ()
         self._note_number = 0
@@ -345,11 +346,14 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             if not self.page.calm or self.page.unfinished or self._is_due(0):
                 self.page_panel.update(self.page)
             return
-        self.brokers.update(view, selected=self._broker, note=self._settings_note(), heartbeats=self.pace is not Pace.BY_HAND)
+        self.brokers.update(
+            view, selected=self._broker, note=self._settings_note(), heartbeats=self.pace is not Pace.BY_HAND, words=self._words
+        )
         self.grid.update(
             view,
             worst_first=self._worst_first,
             which=self._which,
+            words=self._words,
             partition=self._partition,
             broker=self._broker,
             note=self._order_note(),
@@ -372,7 +376,9 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
 
     def _look_at_what_is_shown(self) -> None:
         """Another look, if partitions are to be shown whose offsets were left for later."""
-        shown = self.grid.bring_into_sight(self.view, worst_first=self._worst_first, which=self._which, partition=self._partition)
+        shown = self.grid.bring_into_sight(
+            self.view, worst_first=self._worst_first, which=self._which, words=self._words, partition=self._partition
+        )
         self._shown = [p.tp for p in shown]
         if self.view.state >= 0 and self.session.behind(self._shown):
             self.view = self._look(exactly=not self.session.moving)
@@ -380,9 +386,11 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
     def _order_note(self) -> str:
         """How the partitions are listed, where that is not all of them by name."""
         order = "worst first" if self._worst_first else ""
-        if not self._which:
+        only = " and ".join(filter(None, (self._which, self._words and f"'{self._words}'")))
+        if not only:
             return order
-        return f"{self._which} only, of {len(self.view.partitions)}" + (f", {order}" if order else "")
+        ends = f", {self.key('back')} shows all" if self._words else ""
+        return f"{only} only, of {len(self.view.partitions)}" + (f", {order}" if order else "") + ends
 
     def _settings_note(self) -> str:
         topic = self._partition.topic if self._partition is not None else None

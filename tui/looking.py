@@ -101,6 +101,9 @@ class Looking(MainScreen):
         if self.timeline.has_focus:
             self._go_to_mark()
             return
+        if self.events.has_focus and self.events.toggle():
+            self.show_now()
+            return
         width = max(20, min(self.app.size.width - 6, 150))
         state = self._scenario()
         if self._layout_now is not None and self._layout_now.shared and not self.events.has_focus and state is not None:

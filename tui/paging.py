@@ -124,11 +124,33 @@ class Paging(MainScreen):
             self.say(str(wrong), refused=True)
 
     def _search(self) -> None:
-        if self.page is not None and not self.page.search():
+        if self.page is None:
+            self.write(
+                "Filter partitions, brokers and events",
+                "Words that all have to be there, for example b55, offline, orders-, dead, truncated, #120; empty shows all.",
+                self._words,
+                lambda _: None,
+                self._look_for,
+            )
+        elif not self.page.search():
             self.say("this screen has nothing to filter", refused=True)
 
+    def _look_for(self, words: str) -> None:
+        """List only what has these words; the selection goes to a partition and a broker that are listed."""
+        self._words = " ".join(words.split())
+        self.events.look_for(self._words)
+        self.show_now()
+        partitions, brokers = [p.tp for p in self.grid.order], self.brokers.order
+        if partitions and self.chosen not in partitions:
+            self.choose(partition=partitions[0])
+        if brokers and self.chosen_broker not in brokers:
+            self.choose(broker=brokers[0])
+        self.show_now()
+
     def _back(self) -> None:
-        if self.page is None or not self.page.back():
+        if self.page is None and self._words:
+            self._look_for("")
+        elif self.page is None or not self.page.back():
             self.leave_page()
         else:
             self.show_now()

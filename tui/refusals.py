@@ -138,8 +138,3 @@ def no_cause(situation: Situation) -> str | None:
     if situation.event is None or not (situation.page or situation.focus == "events"):
         return None if situation.partition is not None or situation.broker is not None else "there is neither broker nor partition"
     return None if situation.event[2] else "this event has no cause: it was an act, or a timer of its own"
-
-
-def only_on_a_page(situation: Situation) -> str | None:
-    """It filters a page."""
-    return None if situation.page else "filters the settings (6) and the scenarios (7)"

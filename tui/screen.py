@@ -59,6 +59,7 @@ class MainScreen(Screen[None]):
     _partition: TopicPartition | None
     _worst_first: bool
     _which: str
+    _words: str
     _layout_now: Layout | None
     _before_full: float
     _note: Note | None

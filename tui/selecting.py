@@ -26,7 +26,7 @@ class Selecting(MainScreen):
             self._move_broker(1 if key == "right" else -1)
         elif self.events.has_focus:
             page = max(1, self.events.box.height - 2)
-            self.events.move({"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.events.ring.total}[key])
+            self.events.move({"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.events.rows.total}[key])
         elif self.brokers.has_focus and key == "down":
             self.grid.focus()
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import attrs
 from rich.style import Style
 from textual import events
 from textual.message import Message
@@ -15,8 +16,9 @@ from core.units import format_duration
 from core.view import BrokerState, BrokerView, ClusterView
 from tui.palette import Palette
 from tui.panels.lines import RIGHT, Lines
-from tui.panels.states import DOWN, OUT, broker_state, registration, short_state
+from tui.panels.states import DOWN, OUT, broker_state, broker_words, registration, short_state
 from tui.rows import Row, blank, clip, rule
+from tui.search_words import matcher
 
 CARD: Final = 25
 """Columns of a card, gap included, at least."""
@@ -78,6 +80,13 @@ def is_up(broker: BrokerView) -> bool:
     return broker.state is BrokerState.RUNNING and not broker.fenced
 
 
+def those_with(view: ClusterView, words: str, paint: Palette) -> ClusterView:
+    """The view with the brokers that have some words only; with all where none has, since those words are about something else."""
+    matches = matcher(words)
+    found = tuple(broker for broker in view.brokers if matches(broker_words(broker, paint)))
+    return attrs.evolve(view, brokers=found) if found else view
+
+
 def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[BrokerView]:
     """The brokers as the panel lists them: by id, but where they do not all fit those that are not up come first."""
     count = len(view.brokers)
@@ -114,11 +123,14 @@ def paint_brokers(
     cards: bool,
     note: str = "",
     heartbeats: bool = True,
+    of: int = 0,
 ) -> list[Strip]:
-    """The panel's lines."""
+    """The panel's lines; `of`: how many brokers there are, where not all of them are to be shown."""
     width, height = size
     up = sum(map(is_up, view.brokers))
     title = f"Brokers {up} of {len(view.brokers)} up"
+    if len(view.brokers) < of:
+        title = f"Brokers {len(view.brokers)} of {of}, {up} up"
     each = card_width(len(view.brokers), width) if cards and height >= 4 else 0
     order = listed(view, width, height, cards)
     shown, notes = "", [note]
@@ -271,16 +283,21 @@ class Brokers(Lines, can_focus=True):
         self._selected: int | None = None
         self._painted: object = None
 
-    def update(self, view: ClusterView, *, selected: int | None, note: str = "", heartbeats: bool = True) -> None:
+    def update(self, view: ClusterView, *, selected: int | None, note: str = "", heartbeats: bool = True, words: str = "") -> None:
         """Show a new state."""
+        of = len(view.brokers)
+        if words:
+            view = those_with(view, words, self.paint)
         size, focused = (self.box.width, self.box.height), self.has_focus
         self._ids, self._selected = [broker.id for broker in listed(view, *size, self.cards)], selected
-        painted = (size, id(self.paint), selected, focused, self.cards, note, heartbeats, _shown(view))
+        painted = (size, id(self.paint), selected, focused, self.cards, note, heartbeats, of, _shown(view))
         if painted == self._painted:
             return
         self._painted = painted
         self.show(
-            paint_brokers(view, self.paint, size, selected=selected, focused=focused, cards=self.cards, note=note, heartbeats=heartbeats)
+            paint_brokers(
+                view, self.paint, size, selected=selected, focused=focused, cards=self.cards, note=note, heartbeats=heartbeats, of=of
+            )
         )
 
     @property

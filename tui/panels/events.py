@@ -14,9 +14,10 @@ from textual.strip import Strip
 from core.journal.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.units import format_clock
 from tui.palette import Palette
+from tui.panels.event_rows import EventRows, EveryEvent, Folded, Matching
 from tui.panels.lines import Lines
 from tui.ring import LEVEL, Ring, sentence
-from tui.rows import Row, blank, rule
+from tui.rows import Row, blank, clip, rule
 
 LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETAIL: "every event"}
 """The filters, in the order the key goes through them."""
@@ -147,8 +148,17 @@ def coloured(text: str, paint: Palette, base: Style) -> list[tuple[str, Style]]:
 
 
 @lru_cache(maxsize=2_048)
-def paint_event(event: EventTuple, paint: Palette, width: int, selected: bool, focused: bool) -> Strip:
-    """One line: time, glyph, sentence."""
+def paint_event(
+    event: EventTuple,
+    paint: Palette,
+    width: int,
+    selected: bool,
+    focused: bool,
+    folded: str = "",
+    opened: bool = False,
+    inside: bool = False,
+) -> Strip:
+    """One line: time, glyph, sentence; or instead of that what is `folded` into it. `inside`: it stands below such a line."""
     glyph, role = glyph_of(event[3])
     style: Style = getattr(paint, role)
     level = LEVEL[event[3]]
@@ -159,16 +169,20 @@ def paint_event(event: EventTuple, paint: Palette, width: int, selected: bool, f
         Row()
         .add("►" if selected else " ", paint.key)
         .add(format_clock(event[1]), paint.muted)
-        .add(" ", base)
+        .add("  └ " if inside else " ", paint.faint)
         .add(glyph, style)
         .add(" ", base)
     )
-    row.join(coloured(sentence(event), paint, base))
+    if folded:
+        folded = clip(folded, width - row.width - 2)
+    row.join(coloured(folded or sentence(event), paint, base))
+    if folded:
+        row.add(" ▾" if opened else " ▸", paint.key)
     return row.strip(width, (paint.cursor if focused else paint.row) if selected else None)
 
 
 class EventLog(Lines, can_focus=True):
-    """The log as a widget. `cursor` is an index in the ring, None while it follows the newest event."""
+    """The log as a widget. `cursor` is a line of `rows`, None while it follows the newest event; `words` are what is looked for."""
 
     class Picked(Message):
         """The selection moved; None: it follows again."""
@@ -181,41 +195,86 @@ class EventLog(Lines, can_focus=True):
         super().__init__(paint, id=id)
         self.level = NOTABLE
         self.ring = ring
+        self.words = ""
         self.cursor: int | None = None
         self.kill_key = "k"
+        self.rows: EventRows = self._listing()
         self._top = 0
+        self._moved = 0
         self._painted: object = None
+
+    def _listing(self) -> EventRows:
+        """The lines of the ring: those looked for, all of them, or, where only what is notable is listed, folded."""
+        if self.words:
+            return Matching(self.ring, self.words)
+        return Folded(self.ring) if self.level == NOTABLE else EveryEvent(self.ring)
 
     @property
     def selected(self) -> EventTuple | None:
         """The selected event."""
-        if self.cursor is None or self.ring.total == 0:
+        at = self._line
+        return None if at is None else self.rows.at(at)[0]
+
+    @property
+    def _line(self) -> int | None:
+        """The selected line."""
+        rows = self.rows
+        if self.cursor is None or rows.total <= rows.first:
             return None
-        return self.ring.at(max(self.ring.first, min(self.cursor, self.ring.total - 1)))
+        return max(rows.first, min(self.cursor, rows.total - 1))
+
+    def _take_in(self) -> None:
+        """List what has come; the selection stays with its event."""
+        chosen, inside = self.selected, self._line is not None and self.rows.at(self._line)[2]
+        if self.rows.take_in():
+            self._moved += 1
+            if chosen is not None and (inside or self.selected is not chosen):
+                self.cursor = self.rows.index_of(chosen[0])
 
     def use(self, ring: Ring, level: int) -> None:
         """Show another ring; the selection stays at the same moment if it is there."""
+        self._list(ring, level, self.words)
+
+    def look_for(self, words: str) -> None:
+        """List only events that have these words; empty: all."""
+        self._list(self.ring, self.level, words)
+
+    def _list(self, ring: Ring, level: int, words: str) -> None:
         chosen = self.selected
-        self.ring, self.level = ring, level
+        self.ring, self.level, self.words = ring, level, words
+        self.rows = self._listing()
+        self.rows.take_in()
         if chosen is not None:
-            self.cursor = ring.index_of(chosen[0])
+            self.cursor = self.rows.index_of(chosen[0])
 
     def move(self, by: int) -> None:
         """Move the selection; past the newest event it follows again."""
-        if self.ring.total == 0:
+        self._take_in()
+        rows = self.rows
+        if rows.total <= rows.first:
             return
-        at = self.ring.total if self.cursor is None else max(self.ring.first, self.cursor)
+        at = rows.total if self.cursor is None else max(rows.first, self.cursor)
         at += by
-        self.cursor = None if at >= self.ring.total else max(self.ring.first, at)
+        self.cursor = None if at >= rows.total else max(rows.first, at)
         self.post_message(self.Picked(self.selected))
 
     def go_to(self, seq: int) -> bool:
-        """Select the event of that sequence number; False when this ring has it no more."""
-        index = self.ring.index_of(seq)
+        """Select the event of that sequence number; False when it is not listed."""
+        self._take_in()
+        index = self.rows.index_of(seq)
         if index is None:
             return False
+        self._moved += 1
         self.cursor = index
         self.post_message(self.Picked(self.selected))
+        return True
+
+    def toggle(self) -> bool:
+        """Open or close the selected line; False when nothing is folded into it."""
+        at = self._line
+        if at is None or not self.rows.toggle(at):
+            return False
+        self._moved += 1
         return True
 
     def follow(self) -> None:
@@ -226,40 +285,48 @@ class EventLog(Lines, can_focus=True):
     def update(self, note: str = "") -> None:
         """Show what has come since."""
         width, height = self.box
-        rows = max(0, height - 1)
-        ring = self.ring
-        first, total = ring.first, ring.total
+        lines_for = max(0, height - 1)
+        self._take_in()
+        rows = self.rows
+        first, total = rows.first, rows.total
         if self.cursor is None:
-            top = max(first, total - rows)
+            top = max(first, total - lines_for)
         else:
             at = self.cursor = max(first, min(self.cursor, total - 1))
-            top = max(first, min(max(self._top, at - rows + 1), at))
+            top = max(first, min(max(self._top, at - lines_for + 1), at))
         self._top = top
         focused = self.has_focus
         paint = self.paint
-        painted = (ring, first, total, top, self.cursor, width, height, focused, paint, note, self.level)
+        # A ring's total counts too: what comes may be folded into a line that is there already.
+        painted = (rows, self._moved, self.ring.total, first, total, top, self.cursor, width, height, focused, paint, note, self.level)
         if painted == self._painted:
             return
         self._painted = painted
-        state = "following" if self.cursor is None else f"{total - 1 - self.cursor:,} later"
-        right = note or f"{LEVEL_NAMES[self.level]} · {state}"
-        lines = [rule(f"Events {total:,}", right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
-        for index in range(top, min(total, top + rows)):
-            lines.append(paint_event(ring.at(index), paint, width, index == self.cursor, focused))
-        if total == 0 and rows:
-            lines.append(
-                Row()
-                .add(f" Nothing has happened yet. Kill a broker with {self.kill_key}, and watch what follows.", paint.muted)
-                .strip(width)
-            )
+        right = note or f"{LEVEL_NAMES[self.level]} · {'following' if self.cursor is None else f'{total - 1 - self.cursor:,} later'}"
+        title = f"Events {total:,} of {self.ring.total:,} with '{self.words}'" if self.words else f"Events {self.ring.total:,}"
+        lines = [rule(title, right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
+        for index in range(top, min(total, top + lines_for)):
+            event, group, inside = rows.at(index)
+            folded, opened = ("", False) if group is None else (group.words, group.opened)
+            lines.append(paint_event(event, paint, width, index == self.cursor, focused, folded, opened, inside))
+        if total <= first and lines_for:
+            lines.append(Row().add(f" {self._nothing()}", paint.muted).strip(width))
         while len(lines) < height:
             lines.append(blank(width))
         self.show(lines[:height])
 
+    def _nothing(self) -> str:
+        """Why no event is listed."""
+        if self.ring.total:
+            return f"No event here has '{self.words}'."
+        return f"Nothing has happened yet. Kill a broker with {self.kill_key}, and watch what follows."
+
     def on_click(self, event: events.Click) -> None:
-        """Select the event under the mouse."""
+        """Select the event under the mouse; a second click on a line that others are folded into opens it."""
         index = self._top + event.y - 1
-        if event.y >= 1 and index < self.ring.total:
+        if event.y >= 1 and index < self.rows.total:
+            if index == self.cursor and self.toggle():
+                self.update()
             self.cursor = index
             self.post_message(self.Picked(self.selected))
 

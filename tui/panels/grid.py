@@ -21,8 +21,19 @@ from core.view import ClusterView, PartitionView, ReplicaView
 from tui.palette import Palette
 from tui.panels.bars import Window, bar
 from tui.panels.lines import RIGHT, Lines
-from tui.panels.states import COMMITTED, LEGENDS, MISSING, PENDING, broker_state, partition_status, replica_marks, short_state
+from tui.panels.states import (
+    COMMITTED,
+    LEGENDS,
+    MISSING,
+    PENDING,
+    broker_state,
+    partition_status,
+    partition_words,
+    replica_marks,
+    short_state,
+)
 from tui.rows import Part, Row, blank, clip, clip_name, fit, rule
+from tui.search_words import matcher
 
 LEAST_CELL: Final = 15
 """Columns a replica needs for its marks, a bar and a number."""
@@ -131,9 +142,12 @@ FILTERS: Final[Mapping[str, Callable[[PartitionView], bool]]] = {
 """The four filters of `kafka-topics --describe`, by their names there, the worst first."""
 
 
-def in_order(view: ClusterView, worst_first: bool, which: str = "") -> list[PartitionView]:
-    """The partitions as they are listed: by name, or the worst first as operators sort them; `which` is a filter."""
-    partitions = [p for p in view.partitions if FILTERS[which](p)] if which else view.partitions
+def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str = "") -> list[PartitionView]:
+    """The partitions as they are listed: by name, or the worst first as operators sort them; `which` is a filter, `words` all that they have."""
+    partitions = [p for p in view.partitions if FILTERS[which](p)] if which else list(view.partitions)
+    if words:
+        matches = matcher(words)
+        partitions = [p for p in partitions if matches(partition_words(p))]
     if worst_first:
         return sorted(partitions, key=lambda p: (not (p.lost or p.diverged), p.status, p.tp))
     return sorted(partitions, key=lambda p: p.tp)
@@ -210,6 +224,8 @@ class GridPainter:
         if len(self._rows) > 4 * max(16, height):
             keep = {row.tp for row in shown}
             self._rows = {tp: kept for tp, kept in self._rows.items() if tp in keep}
+        if view.partitions and not order and len(lines) < height:
+            lines.append(Row().add("  No partition is like that.", paint.muted).strip(width))
         while len(lines) < height:
             lines.append(blank(width))
         return lines[:height]
@@ -346,10 +362,18 @@ class Grid(Lines, can_focus=True):
         self._columns: Columns | None = None
 
     def update(
-        self, view: ClusterView, *, worst_first: bool, which: str = "", partition: TopicPartition | None, broker: int | None, note: str
+        self,
+        view: ClusterView,
+        *,
+        worst_first: bool,
+        which: str = "",
+        words: str = "",
+        partition: TopicPartition | None,
+        broker: int | None,
+        note: str,
     ) -> None:
         """Show a new state."""
-        shown = self.bring_into_sight(view, worst_first=worst_first, which=which, partition=partition)
+        shown = self.bring_into_sight(view, worst_first=worst_first, which=which, words=words, partition=partition)
         self.painter.use(self.paint)
         width, height = self.box
         self._columns = self._plan(view, width, shown)
@@ -361,20 +385,22 @@ class Grid(Lines, can_focus=True):
         )  # fmt: skip
 
     def bring_into_sight(
-        self, view: ClusterView, *, worst_first: bool, which: str = "", partition: TopicPartition | None
+        self, view: ClusterView, *, worst_first: bool, which: str = "", words: str = "", partition: TopicPartition | None
     ) -> Sequence[PartitionView]:
         """Bring a partition to where it can be seen; returns the partitions that can."""
-        self.order, at_of = self._in_order(view, worst_first, which)
+        self.order, at_of = self._in_order(view, worst_first, which, words)
         rows = max(1, self.box.height - 2)
         at = at_of.get(partition, 0) if partition is not None else 0
         self.top = max(0, min(max(self.top, at - rows + 1), at, len(self.order) - rows if len(self.order) > rows else 0))
         return self.order[self.top : self.top + rows]
 
-    def _in_order(self, view: ClusterView, worst_first: bool, which: str) -> tuple[Sequence[PartitionView], dict[TopicPartition, int]]:
+    def _in_order(
+        self, view: ClusterView, worst_first: bool, which: str, words: str
+    ) -> tuple[Sequence[PartitionView], dict[TopicPartition, int]]:
         """The partitions in order, and the place of each; sorted anew only when more than offsets has changed."""
-        key = (view.state, worst_first, which)
+        key = (view.state, worst_first, which, words)
         if view.state < 0 or self._sorted[0] != key:
-            ordered = in_order(view, worst_first, which)
+            ordered = in_order(view, worst_first, which, words)
             places = {p.tp: at for at, p in enumerate(view.partitions)}
             self._sorted = (key, [places[p.tp] for p in ordered], {p.tp: at for at, p in enumerate(ordered)})
         return InOrder(view.partitions, self._sorted[1]), self._sorted[2]

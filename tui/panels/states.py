@@ -96,6 +96,19 @@ def partition_status(partition: PartitionView, paint: Palette) -> tuple[str, str
     return glyph, word, getattr(paint, role)
 
 
+def partition_words(p: PartitionView) -> str:
+    """What a partition is looked for by: its name, its state, its leader, its brokers."""
+    leader = "leaderless" if p.offline else f"leader-b{p.leader} b{p.leader}"
+    wrong = " diverged" * bool(p.diverged) + " lost" * bool(p.lost)
+    return f"{p.tp} {_STATUS[p.status][1]}{wrong} {leader} " + " ".join(f"b{broker}" for broker in p.replicas)
+
+
+def broker_words(broker: BrokerView, paint: Palette) -> str:
+    """What a broker is looked for by: its name, what it is doing, its rack."""
+    up = "up" if broker.state is BrokerState.RUNNING and not broker.fenced else "down"
+    return f"b{broker.id} {broker.id} {up} {short_state(broker)} {broker_state(broker, paint)[1]} {broker.rack or ''}"
+
+
 def replica_marks(partition: PartitionView, copy: ReplicaView, paint: Palette) -> tuple[str, Style]:
     """Two glyphs: who leads, and how the replica stands to the ISR."""
     if copy.broker == partition.leader:
