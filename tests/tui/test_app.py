@@ -137,7 +137,12 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
         assert "b2 ✕ stopped" in text
         assert "the controller fenced b2" in text
         assert "★ b3 leads orders-2 in epoch 1 after b2" in text or "★ b1 leads orders-2 in epoch 1 after b2" in text
-        assert "▽ at min" in text
+        assert "⊘ unserved" in text, "b3 is elected, and has not heard of it yet"
+        assert "‖ stalled" in text, "elsewhere the leader waits for the dead follower until it hears of the smaller ISR"
+        board.session.course.advance_to(board.session.cluster.now + SECOND)
+        board.refresh_view()
+        await pilot.pause()
+        assert "▽ at min" in screen_text(app)
         await pilot.press("s")
         await pilot.press(*["N"] * 1)
         while board.session.moving:

@@ -79,7 +79,7 @@ def short_state(broker: BrokerView) -> str:
 
 _STATUS: Final = {
     PartitionStatus.OFFLINE: ("✖", "offline", "bad"),
-    PartitionStatus.LEADER_UNAVAILABLE: ("✗", "no leader up", "bad"),
+    PartitionStatus.LEADER_UNAVAILABLE: ("⊘", "unserved", "bad"),
     PartitionStatus.UNDER_MIN_ISR: ("▼", "under min", "bad"),
     PartitionStatus.STALLED: ("‖", "stalled", "bad"),
     PartitionStatus.AT_MIN_ISR: ("▽", "at min", "warn"),
