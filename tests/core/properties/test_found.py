@@ -69,7 +69,7 @@ def test_a_quiet_follower_stays_in_the_isr_by_its_fetches() -> None:
         cluster.run_until(cluster.now + 20 * SECOND)
         before = cluster.partition_view(tp)
         cluster.run_until(cluster.now + 100 * SECOND)
-        assert (cluster.partition_view(tp).isr, cluster.partition_view(tp).partition_epoch) == ((1, 2, 3), before.partition_epoch)
+        assert (cluster.partition_view(tp).isr, cluster.partition_view(tp).partition_epoch) == ((3, 2, 1), before.partition_epoch)
 
 
 def test_a_batch_given_up_does_not_hold_up_the_next() -> None:
@@ -166,7 +166,7 @@ def test_a_proposal_whose_answer_was_lost_is_answered_when_it_comes_again(releas
     cluster.do(acts.Release(("b1", "b3")))
     cluster.do(acts.Release(("b2", "b3")))
     cluster.run_until(180 * SECOND)
-    assert cluster.partition_view(tp).isr == cluster.brokers[3].partitions[tp].isr == (2, 3)
+    assert cluster.partition_view(tp).isr == cluster.brokers[3].partitions[tp].isr == (3, 2)
 
 
 def test_a_broker_that_ends_rather_than_cut_its_log_ends_again_after_every_start() -> None:
