@@ -96,6 +96,7 @@ class Release(SpelledOut):
         survives_failed_dir: a broker whose log directory fails serves on from the others (KIP-112, 1.0); not in KRaft before
             3.7, where a broker could have but one (KIP-858).
         elects_unclean_later: the KRaft controller looks periodically whether unclean election has been allowed meanwhile (KAFKA-12670, 3.9).
+        elr_feature: the release has `eligible.leader.replicas.version`, which a cluster may turn on or off (4.0, `core.features`).
         elr: eligible leader replicas are kept (KIP-966; on for new clusters from 4.1).
         unclean_broker_leaves_elr: a broker that registers after an unclean shutdown is eligible no more (KIP-966, with ELR).
         elect_from_isr: whoever leads without loss comes from the ISR or ELR. Off, as no Kafka ever did: the longest log leads, the
@@ -150,6 +151,7 @@ class Release(SpelledOut):
     recovery_state: bool
     survives_failed_dir: bool
     elects_unclean_later: bool
+    elr_feature: bool
     elr: bool
     unclean_broker_leaves_elr: bool
     elect_from_isr: bool
@@ -186,6 +188,8 @@ class Release(SpelledOut):
                     f"unknown guard '{guard}'" + (f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(GUARDS)}")
                 )
         changes: dict[str, Any] = {guard.replace("-", "_"): False for guard in off}
+        if "elr" in off:
+            changes["elr_feature"] = False  # no feature level brings back what is switched off
         return attrs.evolve(self, name=self.name + "".join(f" without {guard}" for guard in off), **changes)
 
     def has(self, guard: str) -> bool:
@@ -313,8 +317,9 @@ def _profile(order: int, name: str) -> Release:
         recovery_state=since("3.3"),
         survives_failed_dir=since("3.7") or (since("1.1") and not since("3.3")),
         elects_unclean_later=since("3.9"),
+        elr_feature=since("4.0"),
         elr=since("4.1"),
-        unclean_broker_leaves_elr=since("4.1"),
+        unclean_broker_leaves_elr=since("4.0"),
         elect_from_isr=True,
         counts_lag=not since("0.9"),
         zookeeper=not since("3.3"),

@@ -11,6 +11,7 @@ from typing import Final
 
 import attrs
 
+from core.features import check_feature
 from core.ids import NO_LEADER
 from core.settings import Value
 from core.spelled_out import SpelledOut
@@ -109,6 +110,7 @@ class ClusterSpec(SpelledOut):
         controllers: the voters of the metadata quorum: `c1` is a dedicated controller, `b1` one in broker 1's process (combined);
             empty for one controller, named `controller`, that does not fail.
         control_plane: the release's own, or KRaft.
+        features: levels of features that are not those of a new cluster (`core.features`).
     """
 
     brokers: tuple[BrokerSpec, ...]
@@ -121,6 +123,11 @@ class ClusterSpec(SpelledOut):
     disk_speed: int = 200_000_000
     controllers: tuple[str, ...] = ()
     control_plane: ControlPlane = ControlPlane.BY_RELEASE
+    features: tuple[tuple[str, int], ...] = ()
+
+    def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
+        """The same cluster with those feature levels beside, or instead of, its own."""
+        return attrs.evolve(self, features=tuple({**dict(self.features), **dict(features)}.items())) if features else self
 
     def racks(self) -> dict[int, str | None]:
         """The rack of each broker, None where it has none."""
@@ -145,6 +152,9 @@ class ClusterSpec(SpelledOut):
         if self.disk_speed < 1:
             raise ValueError("a disk reads at least 1 byte per second")
         _refuse_twice("topic", [topic.name for topic in self.topics])
+        _refuse_twice("feature", [name for name, _ in self.features])
+        for name, level in self.features:
+            check_feature(name, level)
         self._check_controllers(ids)
         for topic in self.topics:
             for number, partition in enumerate(topic.assignment):

@@ -30,6 +30,7 @@ class PlayTarget(SpelledOut):
         record: file that the session is saved to as a script when it ends, or None.
         old: an old session that is opened; None: a new one.
         read_only: whether the session can only be looked at.
+        features: levels of features, beside those of the spec (`core.features`).
         at: virtual µs that an old session is opened at; -1: its end.
     """
 
@@ -44,3 +45,4 @@ class PlayTarget(SpelledOut):
     old: OldSession | None = None
     read_only: bool = False
     at: int = -1
+    features: tuple[tuple[str, int], ...] = ()

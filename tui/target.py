@@ -116,9 +116,9 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
         InputError: the event log cannot be written.
     """
     free = target is None or target.spec is None
-    spec = DEFAULT_SPEC if target is None or target.spec is None else target.spec
     chosen = target if target is not None else PlayTarget(None, None, CURRENT)
-    scenario = chosen.scenario
+    spec = (DEFAULT_SPEC if chosen.spec is None else chosen.spec).with_features(chosen.features)
+    scenario = None if chosen.scenario is None else chosen.scenario.with_features(chosen.features)
     name = script_name(chosen.record) if chosen.record is not None else None if scenario is None else scenario.name
 
     def header() -> Header:

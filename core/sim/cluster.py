@@ -17,6 +17,7 @@ from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.controller.controller import Controller
 from core.controller.metadata_log import MetadataLog
+from core.features import finalized
 from core.ids import TopicPartition
 from core.journal.recorder import Journal, Sink
 from core.messages import Administration, Timer
@@ -47,7 +48,8 @@ class Cluster:
     """A running cluster.
 
     Attributes:
-        spec, release, seed: what it was built from.
+        spec, seed: what it was built from.
+        release: the rules in force: those of the release, with the features that the spec turns on or off.
         zookeeper: whether a ZooKeeper-era controller runs it.
         now: virtual time in µs.
         journal, account, settings: the recorder, the durability account, the controller's settings.
@@ -73,7 +75,7 @@ class Cluster:
         """
         spec.check()
         self.spec = spec
-        self.release = release
+        self.release = release = finalized(release, spec.features)
         self.seed = seed
         self.by_hand = spec.pace is Pace.BY_HAND
         self.journal = Journal() if sink is None else Journal(sink=sink)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import yaml
 
+from core.features import FEATURES
 from core.ids import NO_LEADER, broker_address
 from core.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
 from core.spec import MAX_LOG_DIRS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace, PartitionSpec, TopicSpec
@@ -103,7 +104,18 @@ def read_cluster(node: Node) -> ClusterSpec:
     """
     fields = as_fields(node, _CLUSTER_HINT)
     fields.only(
-        "brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers", "control-plane"
+        "brokers",
+        "topics",
+        "settings",
+        "network",
+        "pace",
+        "startup",
+        "recovery",
+        "log-dirs",
+        "disk-speed",
+        "controllers",
+        "control-plane",
+        "features",
     )
     log_dirs, disk_speed = fields.get("log-dirs"), fields.get("disk-speed")
     dirs = 1 if log_dirs is None else as_int(log_dirs, 1, MAX_LOG_DIRS)
@@ -118,7 +130,7 @@ def read_cluster(node: Node) -> ClusterSpec:
     startup = fields.get("startup")
     recovery = fields.get("recovery")
     controllers = fields.get("controllers")
-    plane = fields.get("control-plane")
+    plane, features = fields.get("control-plane"), fields.get("features")
     spec = ClusterSpec(
         brokers=brokers,
         topics=topics,
@@ -130,6 +142,7 @@ def read_cluster(node: Node) -> ClusterSpec:
         disk_speed=DEFAULTS.disk_speed if disk_speed is None else as_int(disk_speed, 1),
         controllers=() if controllers is None else _read_controllers(controllers, brokers),
         control_plane=DEFAULTS.control_plane if plane is None else ControlPlane(as_word(plane, [str(one) for one in ControlPlane])),
+        features=() if features is None else _read_features(features),
     )
     _check_placement(fields, spec)
     try:
@@ -165,6 +178,19 @@ def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str,
             return tuple(broker_address(broker) for broker in as_brokers(combined))
         return tuple(broker_address(broker.id) for broker in brokers) if as_bool(combined) else ()
     return tuple(f"c{number}" for number in range(1, as_int(node, 1, MAX_CONTROLLERS) + 1))
+
+
+def _read_features(node: Node) -> tuple[tuple[str, int], ...]:
+    """Feature levels by name."""
+    fields = as_fields(node, "write levels by feature, for example {eligible.leader.replicas.version: 0}")
+    levels = []
+    for name, value in fields.values.items():
+        if name not in FEATURES:
+            raise fields.key_error(
+                name, f"unknown feature '{shortened(name)}'", did_you_mean(name, FEATURES, f"known is {', '.join(FEATURES)}")
+            )
+        levels.append((name, as_int(value, 0, FEATURES[name])))
+    return tuple(levels)
 
 
 def _read_broker(node: Node, dirs: int) -> BrokerSpec:
@@ -365,6 +391,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
         data["controllers"] = _FlowList(spec.controllers)
     if spec.control_plane is not DEFAULTS.control_plane:
         data["control-plane"] = str(spec.control_plane)
+    if spec.features:
+        data["features"] = _Flow(spec.features)
     return data
 
 

@@ -130,6 +130,10 @@ class Scenario:
                 return text[: end + 1]
         return text
 
+    def with_features(self, features: tuple[tuple[str, int], ...]) -> Scenario:
+        """The same scenario in a cluster with those feature levels."""
+        return attrs.evolve(self, spec=self.spec.with_features(features)) if features else self
+
     @property
     def plain(self) -> bool:
         """Whether it is a cluster to play without anything scripted."""

@@ -71,7 +71,7 @@ def test_a_guard_switched_off_is_off_and_named() -> None:
     assert not profile.strict_min_isr
     assert not profile.elr
     assert profile.name == f"{CURRENT.name} without strict-min-isr without elr"
-    same = attrs.evolve(profile, name=CURRENT.name, strict_min_isr=True, elr=True)
+    same = attrs.evolve(profile, name=CURRENT.name, strict_min_isr=True, elr=True, elr_feature=True)
     assert same == CURRENT
 
 

@@ -230,3 +230,36 @@ def test_run_never_imports_what_is_heavy() -> None:
     code = "import sys; from tui.cli import main; main(['run', 'e1-data-loss']); print([one for one in ('textual', 'rich', 'pyspark', 'pandas', 'asyncio') if one in sys.modules], file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.strip() == "[]"
+
+
+ELR_SCRIPT = """\
+cluster:
+  brokers: 2
+  topics: {t: {replicas: [[1, 2]], config: {min.insync.replicas: 2}}}
+timeline:
+  - at: 1s
+    kill: 2
+  - at: 20s
+    expect: elr(t-0) == [2]
+"""
+
+
+def test_a_feature_level_is_given_on_the_command_line_and_kept_in_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script, log = tmp_path / "elr.yaml", str(tmp_path / "elr.jsonl")
+    script.write_text(ELR_SCRIPT)
+    assert main(["run", str(script)]) == 0
+    assert main(["run", str(script), "--feature", "eligible.leader.replicas.version=0", "--log", log]) == 1
+    assert LogReader(log).spec.features == (("eligible.leader.replicas.version", 0),)
+    script.write_text(ELR_SCRIPT.replace("cluster:\n", "cluster:\n  features: {eligible.leader.replicas.version: 0}\n"))
+    assert main(["run", str(script)]) == 1
+    assert main(["run", str(script), "--feature", "eligible.leader.replicas.version=1"]) == 0
+    capsys.readouterr()
+    for wrong, words in (
+        ("eligible.leader.replicas.version", "write NAME=LEVEL"),
+        ("eligible.leader.replicas.version=7", "has levels 0 to 1, not 7"),
+        ("elr=1", "unknown feature 'elr'"),
+    ):
+        assert main(["run", str(script), "--feature", wrong]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["run", str(script), "--release", "2.8", "--feature", "eligible.leader.replicas.version=1"]) == 2
+    assert "release 2.8 has no eligible.leader.replicas.version" in capsys.readouterr().err

@@ -24,6 +24,34 @@ def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -
     parser.add_argument("--seed", metavar="N", help="the seed of everything random")
 
 
+def add_feature_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--feature`."""
+    parser.add_argument(
+        "--feature", metavar="NAME=LEVEL", action="append",
+        help="a feature level that is not the release's own: eligible.leader.replicas.version=0 for a cluster that was upgraded",
+    )  # fmt: skip
+
+
+def features_of(texts: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
+    """The levels of `--feature`, by name."""
+    from core.features import check_feature
+    from scenarios.errors import InputError
+
+    levels: dict[str, int] = {}
+    for text in texts or ():
+        name, equals, level = text.partition("=")
+        if not equals or not (level.isascii() and level.isdecimal()) or len(level) > 9:
+            raise InputError(f"--feature: '{text[:80]}' is no level; write NAME=LEVEL, for example eligible.leader.replicas.version=0")
+        if name in levels:
+            raise InputError(f"--feature: {name} stands twice; write one level for each")
+        try:
+            check_feature(name, int(level))
+        except ValueError as wrong:
+            raise InputError(f"--feature: {wrong}") from None
+        levels[name] = int(level)
+    return tuple(levels.items())
+
+
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
     """Add `--master` and `--conf`."""
     parser.add_argument(

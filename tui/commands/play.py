@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from core.units import format_duration
 from scenarios.printing import complain, say_lines
 from tui.commands.console import BAD_INPUT, HELD
-from tui.commands.options import add_display_options, add_run_options, display_of, release_of, seed_of, time_of
+from tui.commands.options import (
+    add_display_options,
+    add_feature_option,
+    add_run_options,
+    display_of,
+    features_of,
+    release_of,
+    seed_of,
+    time_of,
+)
 from tui.commands.sources import describe_text, looks_like_log, parse_describe_file
 
 if TYPE_CHECKING:
@@ -47,6 +56,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
         help="a scenario of the library, a script, an old session's event log, or a describe text; without: a cluster that is alive",
     )
     add_run_options(parser)
+    add_feature_option(parser)
     parser.add_argument("--at", metavar="TIME", help="with a LOG: the virtual time to open it at, for example 12s; without: its end")
     parser.add_argument("--read-only", action="store_true", help="with a LOG: only look; otherwise acting begins a branch")
 
@@ -64,20 +74,20 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
     from scenarios.play_target import PlayTarget
     from scenarios.releases import release_named
 
-    release, seed = release_of(arguments.release), seed_of(arguments.seed)
+    release, seed, features = release_of(arguments.release), seed_of(arguments.seed), features_of(arguments.feature)
     if arguments.target is not None and looks_like_log(arguments.target):
         return _old_session(arguments)
     if arguments.read_only or arguments.at is not None:
         raise InputError(f"--{'read-only' if arguments.read_only else 'at'}: is for an old session's event log; name one")
     if arguments.target is None:
-        return PlayTarget(None, None, release or CURRENT, seed or 0)
+        return PlayTarget(None, None, release or CURRENT, seed or 0, features=features)
     if (text := describe_text(arguments.target)) is not None:
         from scenarios.describe.spec import to_cluster_spec
 
         imported = parse_describe_file(text, arguments.target)
         spec, notes = to_cluster_spec(imported)
         title = Path(arguments.target).name
-        return PlayTarget(None, spec, release or CURRENT, seed or 0, title=title, notes=(*imported.notes, *notes))
+        return PlayTarget(None, spec, release or CURRENT, seed or 0, title=title, notes=(*imported.notes, *notes), features=features)
     from scenarios import catalogue
 
     scenario = catalogue.load(arguments.target)
@@ -87,6 +97,7 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
         release or release_named(scenario.releases[-1]),
         scenario.seed if seed is None else seed,
         title=scenario.name,
+        features=features,
     )
 
 
@@ -137,7 +148,7 @@ def _old_session(arguments: argparse.Namespace) -> PlayTarget:
     from scenarios.play_target import PlayTarget
     from scenarios.recording import read_session
 
-    for option in ("release", "seed"):
+    for option in ("release", "seed", "feature"):
         if getattr(arguments, option) is not None:
             raise InputError(f"--{option}: an old session is played as it was; save it as a script (--record FILE) and run that otherwise")
     at = time_of(arguments.at)

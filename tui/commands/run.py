@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarios.printing import say_json, say_lines
 from tui.commands.console import FAILED, HELD, write_text
-from tui.commands.options import add_run_options, release_of, seed_of
+from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
 
 if TYPE_CHECKING:
     from core.release import Release
@@ -27,6 +27,7 @@ def add_commands(commands: Any) -> None:
         "scenarios", nargs="*", metavar="SCENARIO", help="scenarios of the library or script files; without: the whole library"
     )
     add_run_options(run, several=True)
+    add_feature_option(run)
     run.add_argument("--log", metavar="FILE", help="write the event log there (a directory, ending in '/': a log for each run)")
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
     run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
@@ -44,7 +45,8 @@ def _run(arguments: argparse.Namespace) -> int:
     seed = seed_of(arguments.seed)
     if len({release.name for release in wanted}) < len(wanted):
         raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release stands twice; name two different ones")
-    scenarios = [catalogue.load(name) for name in arguments.scenarios or catalogue.names()]
+    features = features_of(arguments.feature)
+    scenarios = [catalogue.load(name).with_features(features) for name in arguments.scenarios or catalogue.names()]
     for scenario in scenarios:
         if scenario.plain:
             raise InputError(

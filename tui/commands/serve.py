@@ -70,6 +70,8 @@ def _command(arguments: argparse.Namespace) -> str:
     for option in ("release", "seed", "at", "fps", "palette", "keys"):
         if getattr(arguments, option) is not None:
             words += [f"--{option}", getattr(arguments, option)]
+    for feature in arguments.feature or ():
+        words += ["--feature", feature]
     words += [f"--{option.replace('_', '-')}" for option in ("read_only", "slow_link", "ascii") if getattr(arguments, option)]
     if arguments.target is not None:
         words += ["--", os.path.abspath(arguments.target) if os.path.exists(arguments.target) else arguments.target]
