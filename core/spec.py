@@ -20,6 +20,17 @@ from core.units import SECOND, US_PER_MS
 MAX_BROKER_ID: Final = 2**31 - 1
 """Largest broker id Kafka takes."""
 
+MAX_BROKERS: Final = 1_000
+"""Most brokers of one cluster: the largest that people run have some hundred."""
+
+MAX_PARTITIONS: Final = 200_000
+"""Most partitions of one cluster, of all topics together: what Kafka's people recommended as the most with ZooKeeper, and have measured."""
+
+MAX_REPLICAS: Final = 1_000_000
+"""Most replicas of one cluster: each of `MAX_PARTITIONS` five times."""
+
+MAX_LOSS_PPM: Final = 990_000
+"""Most of a link's messages that may be lost, parts per million: TCP repeats each until it arrives; what loses all is a cut link."""
 
 MAX_LOG_DIRS: Final = 100
 """Most log directories of a broker."""
@@ -79,6 +90,18 @@ class TopicSpec(SpelledOut):
     config: tuple[tuple[str, str], ...] = ()
     """Overrides as written, in order; names the laboratory does not model are kept for describe."""
     topic_id: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many partitions it has."""
+        return len(self.assignment) or self.partitions
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas all its partitions have."""
+        if self.assignment:
+            return sum(len(partition.replicas) for partition in self.assignment)
+        return self.partitions * self.replication_factor
 
 
 @attrs.frozen(repr=False)
@@ -149,6 +172,8 @@ class ClusterSpec(SpelledOut):
         for each in self.brokers:
             if not 1 <= each.log_dirs <= MAX_LOG_DIRS:
                 raise ValueError(f"broker {each.id} has {each.log_dirs} log directories; use 1 to {MAX_LOG_DIRS}")
+        if len(ids) > MAX_BROKERS:
+            raise ValueError(f"{len(ids):,} brokers; at most {MAX_BROKERS:,}")
         if self.disk_speed < 1:
             raise ValueError("a disk reads at least 1 byte per second")
         _refuse_twice("topic", [topic.name for topic in self.topics])
@@ -156,6 +181,10 @@ class ClusterSpec(SpelledOut):
         for name, level in self.features:
             check_feature(name, level)
         self._check_controllers(ids)
+        if self.network.loss_ppm > MAX_LOSS_PPM:
+            raise ValueError(f"the network loses {self.network.loss_ppm:,} messages of a million; at most {MAX_LOSS_PPM:,}")
+        refuse_more(sum(topic.count for topic in self.topics), sum(topic.replicas for topic in self.topics))
+        known = frozenset(ids)
         for topic in self.topics:
             for number, partition in enumerate(topic.assignment):
                 name = f"{topic.name}-{number}"
@@ -163,7 +192,7 @@ class ClusterSpec(SpelledOut):
                     raise ValueError(f"{name} has no replicas")
                 _refuse_twice(f"replica of {name}:", list(partition.replicas))
                 for replica in partition.replicas:
-                    if replica not in ids:
+                    if replica not in known:
                         raise ValueError(f"{name} has a replica on broker {replica}, which the cluster does not have")
                 for member in partition.isr or ():
                     if member not in partition.replicas:
@@ -184,6 +213,18 @@ class ClusterSpec(SpelledOut):
                 )
             if kind == "b" and int(number) not in brokers:
                 raise ValueError(f"controller {name} runs in the process of broker {number}, which the cluster does not have")
+
+
+def refuse_more(partitions: int, replicas: int) -> None:
+    """Refuse a cluster of more partitions or replicas than one can have.
+
+    Raises:
+        ValueError: how many there are, and how many may be.
+    """
+    if partitions > MAX_PARTITIONS:
+        raise ValueError(f"{partitions:,} partitions in the cluster; at most {MAX_PARTITIONS:,}")
+    if replicas > MAX_REPLICAS:
+        raise ValueError(f"{replicas:,} replicas in the cluster; at most {MAX_REPLICAS:,}")
 
 
 def _refuse_twice(what: str, names: list[int] | list[str]) -> None:

@@ -1,18 +1,24 @@
 """Input that people got wrong: where it stands, which field it is, what was wrong and what would be right.
 
-Every refusal of a script, a log or a name is an `InputError`; the command line prints its one line and ends with exit code 2.
+Every refusal of a script, a log or a name is an `InputError`; the command line prints its lines and ends with exit code 2.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
-import attrs
+MAX_SHOWN: Final = 20
+"""Mistakes of a script that are shown; the rest is counted. More than a screen of them is not read."""
+
+_LONGEST: Final = 250
+_MOST_COMPARED: Final = 2_000
+_MOST_LISTED: Final = 40
+"""A word is looked for among so many, if it is no longer than a topic's name may be: the time this takes is bounded."""
 
 
-@attrs.frozen(repr=False)
-class Place:
+class Place(NamedTuple):
     """A place in a file; lines and columns count from 1."""
 
     source: str
@@ -24,7 +30,12 @@ class Place:
 
 
 class InputError(Exception):
-    """Bad input; the text is one line for the person who wrote it."""
+    """Bad input; the text is one line for the person who wrote it, or one for each mistake."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message, a line for each mistake."""
+        return (str(self),)
 
 
 class ScriptError(InputError):
@@ -46,6 +57,35 @@ class ScriptError(InputError):
         self.remedy = remedy
 
 
+class ScriptMistakes(ScriptError):
+    """All mistakes of a script; place, field, problem and remedy are those of the first.
+
+    Attributes:
+        mistakes: in order of their places.
+        unread: whether the rest was not even read, because there were too many.
+    """
+
+    def __init__(self, mistakes: Sequence[ScriptError], unread: bool = False) -> None:
+        once = {(wrong.place, wrong.problem): wrong for wrong in mistakes}
+        self.mistakes = tuple(sorted(once.values(), key=lambda wrong: wrong.place))
+        self.unread = unread
+        first = self.mistakes[0]
+        super().__init__(first.place, first.field, first.problem, first.remedy)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Each mistake, the first `MAX_SHOWN` of them."""
+        shown = [str(wrong) for wrong in self.mistakes[:MAX_SHOWN]]
+        more = len(self.mistakes) - len(shown)
+        if more:
+            at_least = "at least " if self.unread else ""
+            shown.append(f"{self.place.source}: and {at_least}{more:,} more mistake{'s' if more > 1 else ''}")
+        return tuple(shown)
+
+
 class LogError(InputError):
     """An event log that cannot be read: file, line and what is wrong with it."""
 
@@ -62,9 +102,14 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     Without `otherwise`, a short list of the known words is offered instead.
     """
     words = list(known)
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.55)
+    near: list[str] = []
+    if len(word) <= _LONGEST:
+        candidates = words if len(words) <= _MOST_COMPARED else [one for one in words if one[:1] == word[:1]][:_MOST_COMPARED]
+        near = difflib.get_close_matches(word, candidates, n=1, cutoff=0.55)
     if near:
         return f"did you mean '{near[0]}'?"
     if otherwise:
         return otherwise
+    if len(words) > _MOST_LISTED:
+        return f"known are {', '.join(words[:_MOST_LISTED])} and {len(words) - _MOST_LISTED:,} more"
     return f"known are {', '.join(words)}" if words else ""

@@ -9,8 +9,11 @@ from typing import Final
 import attrs
 
 from core.acts import ACTS
+from core.spec import MAX_BROKERS, MAX_LOSS_PPM, MAX_PARTITIONS, MAX_REPLICAS
 from scenarios.language.acts import as_written
 from scenarios.language.readings import READINGS
+from scenarios.language.values import write_ppm
+from scenarios.textfile import MAX_BYTES
 
 DOCUMENT: Final = Path(__file__).with_name("SCRIPTS.md")
 """Where the document stands."""
@@ -86,6 +89,10 @@ written `[1, 2]`; compared with a number they stand for their size. Events: `hap
 `partition=orders-0` means topic and partition. A reading that has nothing to say just now makes every comparison false.
 
 **Values.** Durations `500us`, `10ms`, `1m30s`; shares `0.5%`; brokers `2` or `b2`; links `[1, controller]`; partitions `orders-0`.
+
+**Limits.** {MAX_BROKERS:,} brokers, {MAX_PARTITIONS:,} partitions and {MAX_REPLICAS:,} replicas in a cluster; {MAX_BYTES >> 20} MB of text; a link
+loses at most {write_ppm(MAX_LOSS_PPM)}, because TCP repeats a message until it arrives (use `cut` for a link that loses all). A wrong script is
+refused with all its mistakes, each with its line and column, and exit code 2.
 """
 
 

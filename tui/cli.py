@@ -1,6 +1,6 @@
 """The command line `isrlab`: what it may be asked, in which order things are imported, and how it ends.
 
-Exit codes: 0 all is well and every expectation held, 1 an expectation failed, 2 bad input, told in one message on stderr, 70 the
+Exit codes: 0 all is well and every expectation held, 1 an expectation failed, 2 bad input, a line on stderr for each mistake, 70 the
 playground itself failed, 74 stdout could not be written; 141 without a word when the reader of stdout went away, as `head` does.
 Payload goes to stdout, everything else to stderr, both through `scenarios.printing`. Each command imports what it needs when it
 runs, so that `isrlab run` starts without the terminal framework and without Spark.
@@ -63,7 +63,8 @@ def _command(argv: Sequence[str]) -> int:
     try:
         return int(arguments.command(arguments))
     except InputError as wrong:
-        complain(str(wrong))
+        for line in wrong.lines:
+            complain(line)
         return BAD_INPUT
     except BrokenPipeError:
         return BROKEN_PIPE

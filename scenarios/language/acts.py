@@ -8,6 +8,7 @@ field; a list of brokers does the act for each in turn; two nodes in a list are 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -15,6 +16,7 @@ import attrs
 from core.acts import ACTS, Act, CreateTopic, Set
 from core.ids import TopicPartition
 from core.settings import SETTINGS, setting_named
+from core.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS
 from scenarios.errors import did_you_mean
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
@@ -27,6 +29,7 @@ from scenarios.language.values import (
     as_fields,
     as_int,
     as_items,
+    as_loss,
     as_node_name,
     as_partition,
     as_ppm,
@@ -66,6 +69,11 @@ LEAST: Final[dict[str, int]] = {
 MAX_RECORD_BYTES: Final = 2**31 - 1
 """Largest record."""
 
+MOST: Final[dict[str, int]] = {
+    "partitions": MAX_PARTITIONS, "replication_factor": MAX_BROKERS, "dir": MAX_LOG_DIRS, "bytes": MAX_RECORD_BYTES,
+}  # fmt: skip
+"""Fields of acts that are counts with a bound of their own."""
+
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
     """The acts that `word: node` stands for; a short form may stand for several.
@@ -96,58 +104,69 @@ def _listed(act: type[Act], node: Items) -> tuple[Act, ...]:
     first = attrs.fields(act)[0].name if attrs.fields(act) else ""
     if first == "between":
         return (act(between=_link(node)),)  # type: ignore[call-arg]
-    if first in BROKERS or first == "node":
-        if not node.nodes:
-            raise node.error("an empty list", _example(act))
-        return tuple(act(**{first: _value(act, first, item)}) for item in node)
-    raise node.error(f"{act.word} takes no list", _example(act))
+    if first not in BROKERS and first != "node":
+        raise node.error(f"{act.word} takes no list", _example(act))
+    if not node.nodes:
+        raise node.error("an empty list", _example(act))
+    if len(_required(act)) > 1:
+        raise node.error(f"a list is not enough for {act.word}", _example(act))
+    return tuple(act(**{first: value}) for value in each(node, _example(act), partial(_value, act, first)))
 
 
 def _from_fields(act: type[Act], node: Fields) -> Act:
     fields = {as_written(field.name): field.name for field in attrs.fields(act)}
-    node.only(*fields)
     values: dict[str, Any] = {}
-    for written, name in fields.items():
-        value = node.get(written)
-        if value is None:
-            continue
-        if name == "partition" and "topic" in fields and isinstance(value, Text) and not value.text.isdecimal():
-            tp = as_partition(value)
-            topic = node.get("topic")
-            if topic is not None and as_text(topic) != tp.topic:
-                raise value.error(f"{tp} is no partition of {as_text(topic)}", "leave 'topic' out or write the partition's number")
-            values["topic"], values["partition"] = tp
-            continue
-        values[name] = _value(act, name, value)
-    for name in _required(act):
-        if name not in values:
-            raise node.error(f"'{as_written(name)}' is missing", _example(act))
+    with node.document.together():
+        known = node.only(*fields)
+        for written, name in fields.items():
+            value = node.get(written)
+            if value is None:
+                continue
+            if name == "partition" and "topic" in fields and isinstance(value, Text) and not value.text.isdecimal():
+                tp = value.tried(partial(_partition_of, topic=node.get("topic")), None)
+                values["topic"], values["partition"] = tp or (None, None)
+                continue
+            if name not in values:
+                values[name] = value.tried(partial(_value, act, name), None)
+        for name in _required(act):
+            if name not in values and known:
+                raise node.error(f"'{as_written(name)}' is missing", _example(act))
     return act(**values)
+
+
+def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
+    """A partition written as `orders-0`, where a topic may stand beside it."""
+    tp = as_partition(value)
+    if topic is not None and as_text(topic) != tp.topic:
+        raise value.error(f"{tp} is no partition of {as_text(topic)}", "leave 'topic' out or write the partition's number")
+    return tp
 
 
 def _settings(node: Fields) -> tuple[Act, ...]:
     """`set: {min.insync.replicas: 2, topic: orders}`: one act for each setting."""
-    topic, broker = node.get("topic"), node.get("broker")
-    scope: dict[str, Any] = {}
-    if topic is not None:
-        scope["topic"] = check_topic_name(topic, as_text(topic))
-    if broker is not None:
-        scope["broker"] = as_broker(broker)
-    force = node.get("force")
-    if force is not None:
-        scope["force"] = as_bool(force)
-    acts: list[Act] = []
-    for name, value in node.values.items():
-        if name in ("topic", "broker", "force"):
-            continue
-        if name not in SETTINGS:
-            raise node.key_error(
-                name, f"unknown setting '{shortened(name)}'", did_you_mean(name, SETTINGS, "see Kafka's documentation for the names")
-            )
-        acts.append(Set(name=name, value=_checked(name, value, topic is not None, broker is not None), **scope))
-    if not acts:
-        raise node.error("no setting", "for example {min.insync.replicas: 2}")
-    return tuple(acts)
+    with node.document.together():
+        topic = node.read("topic", lambda one: check_topic_name(one, as_text(one)), None)
+        broker = node.read("broker", as_broker, None)
+        force = node.read("force", as_bool, None)
+        scope: dict[str, Any] = {"topic": topic, "broker": broker, "force": force}
+        scope = {name: value for name, value in scope.items() if value is not None}
+        of_topic, of_broker = node.get("topic") is not None, node.get("broker") is not None
+        values = {
+            name: node.tried(partial(_setting_of, name=name, of_topic=of_topic, of_broker=of_broker), None)
+            for name in node.values
+            if name not in ("topic", "broker", "force")
+        }
+        if not values:
+            raise node.error("no setting", "for example {min.insync.replicas: 2}")
+    return tuple(Set(name=name, value=value, **scope) for name, value in values.items() if value is not None)
+
+
+def _setting_of(fields: Fields, name: str, of_topic: bool, of_broker: bool) -> str:
+    if name not in SETTINGS:
+        raise fields.key_error(
+            name, f"unknown setting '{shortened(name)}'", did_you_mean(name, SETTINGS, "see Kafka's documentation for the names")
+        )
+    return _checked(name, fields.values[name], of_topic, of_broker)
 
 
 def _checked(name: str, node: Node, of_topic: bool, of_broker: bool) -> str:
@@ -170,6 +189,8 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return as_signed(node, as_duration if name in DURATIONS else as_ppm)
     if name in DURATIONS:
         return as_duration(node)
+    if name == "loss_ppm":
+        return as_loss(node)
     if name.endswith("_ppm"):
         return as_ppm(node)
     if name in BROKERS:
@@ -193,7 +214,9 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return node.text.strip()
     if act is CreateTopic and name == "config":
         return read_topic_config(node)
-    return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), MAX_RECORD_BYTES if name == "bytes" else 10**9)
+    if name in MOST:
+        return as_int(node, LEAST[name], MOST[name])
+    return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), 10**9)
 
 
 def _link(node: Node) -> tuple[str, str]:
@@ -210,7 +233,7 @@ def _kept(node: Node) -> tuple[tuple[TopicPartition, int], ...]:
     fields = as_fields(node, "write the offset each log had reached on disk, for example {orders-0: 5}")
     kept = []
     for name, value in fields.values.items():
-        kept.append((as_partition(Text(fields.keys[name], fields.field, name)), as_int(value)))
+        kept.append((as_partition(fields.key_node(name)), as_int(value)))
     return tuple(kept)
 
 

@@ -6,6 +6,7 @@ written back reads as the same spec.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import yaml
@@ -13,9 +14,21 @@ import yaml
 from core.features import FEATURES
 from core.ids import NO_LEADER, broker_address
 from core.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
-from core.spec import MAX_LOG_DIRS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.spec import (
+    MAX_BROKERS,
+    MAX_LOG_DIRS,
+    MAX_PARTITIONS,
+    BrokerSpec,
+    ClusterSpec,
+    ControlPlane,
+    NetworkSpec,
+    Pace,
+    PartitionSpec,
+    TopicSpec,
+)
 from scenarios.errors import did_you_mean
-from scenarios.language.nodes import Fields, Items, Node, Text, parse, shortened
+from scenarios.garbage import without_collection
+from scenarios.language.nodes import Fields, Items, Node, Text, from_data, shortened
 from scenarios.language.values import (
     as_bool,
     as_broker,
@@ -24,6 +37,7 @@ from scenarios.language.values import (
     as_fields,
     as_int,
     as_leader,
+    as_loss,
     as_node_name,
     as_ppm,
     as_setting,
@@ -36,14 +50,8 @@ from scenarios.language.values import (
 )
 from scenarios.visible import visible_text
 
-MAX_BROKERS: Final = 10_000
-"""Most brokers of one cluster."""
-
 MAX_CONTROLLERS: Final = 15
 """Most dedicated controllers of one cluster; Kafka's people run three or five."""
-
-MAX_PARTITIONS: Final = 1_000_000
-"""Most partitions of one topic."""
 
 DEFAULTS: Final = ClusterSpec(brokers=())
 """What holds when a script does not say otherwise."""
@@ -100,51 +108,34 @@ def read_cluster(node: Node) -> ClusterSpec:
     """The spec that a `cluster:` describes.
 
     Raises:
-        ScriptError: something in it is wrong.
+        ScriptError: something in it is wrong; all that is.
     """
-    fields = as_fields(node, _CLUSTER_HINT)
-    fields.only(
-        "brokers",
-        "topics",
-        "settings",
-        "network",
-        "pace",
-        "startup",
-        "recovery",
-        "log-dirs",
-        "disk-speed",
-        "controllers",
-        "control-plane",
-        "features",
-    )
-    log_dirs, disk_speed = fields.get("log-dirs"), fields.get("disk-speed")
-    dirs = 1 if log_dirs is None else as_int(log_dirs, 1, MAX_LOG_DIRS)
-    brokers = _read_brokers(fields.need("brokers", "write how many, for example 'brokers: 3'"), dirs)
-    topics: tuple[TopicSpec, ...] = ()
-    if (node_topics := fields.get("topics")) is not None:
-        each_topic = as_fields(node_topics, "write topics by name, for example 'orders: {partitions: 1}'")
-        topics = tuple(_read_topic(each_topic, name) for name in each_topic.values)
-    settings = fields.get("settings")
-    network = fields.get("network")
-    pace = fields.get("pace")
-    startup = fields.get("startup")
-    recovery = fields.get("recovery")
-    controllers = fields.get("controllers")
-    plane, features = fields.get("control-plane"), fields.get("features")
-    spec = ClusterSpec(
-        brokers=brokers,
-        topics=topics,
-        settings=() if settings is None else read_settings(settings, scope="cluster"),
-        network=DEFAULTS.network if network is None else _read_network(network),
-        pace=Pace.TIMELINE if pace is None else Pace(as_word(pace, [str(one) for one in Pace])),
-        startup=DEFAULTS.startup if startup is None else as_duration(startup),
-        recovery=DEFAULTS.recovery if recovery is None else as_duration(recovery),
-        disk_speed=DEFAULTS.disk_speed if disk_speed is None else as_int(disk_speed, 1),
-        controllers=() if controllers is None else _read_controllers(controllers, brokers),
-        control_plane=DEFAULTS.control_plane if plane is None else ControlPlane(as_word(plane, [str(one) for one in ControlPlane])),
-        features=() if features is None else _read_features(features),
-    )
-    _check_placement(fields, spec)
+    with node.document.together():
+        fields = as_fields(node, _CLUSTER_HINT)
+        fields.only(
+            "brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers",
+            "control-plane", "features",
+        )  # fmt: skip
+        dirs = fields.read("log-dirs", lambda one: as_int(one, 1, MAX_LOG_DIRS), 1)
+        hint = "write how many, for example 'brokers: 3'"
+        brokers = fields.read_needed("brokers", hint, lambda one: _read_brokers(one, dirs), ())
+        spec = ClusterSpec(
+            brokers=brokers,
+            topics=fields.read("topics", _read_topics, ()),
+            settings=fields.read("settings", lambda one: read_settings(one, scope="cluster"), ()),
+            network=fields.read("network", _read_network, DEFAULTS.network),
+            pace=fields.read("pace", lambda one: Pace(as_word(one, [str(pace) for pace in Pace])), Pace.TIMELINE),
+            startup=fields.read("startup", as_duration, DEFAULTS.startup),
+            recovery=fields.read("recovery", as_duration, DEFAULTS.recovery),
+            disk_speed=fields.read("disk-speed", lambda one: as_int(one, 1), DEFAULTS.disk_speed),
+            controllers=fields.read("controllers", lambda one: _read_controllers(one, brokers), ()),
+            control_plane=fields.read(
+                "control-plane", lambda one: ControlPlane(as_word(one, [str(plane) for plane in ControlPlane])), DEFAULTS.control_plane
+            ),
+            features=fields.read("features", _read_features, ()),
+        )
+    with node.document.together():
+        _check_placement(fields, spec)
     try:
         spec.check()
     except ValueError as wrong:
@@ -152,25 +143,34 @@ def read_cluster(node: Node) -> ClusterSpec:
     return spec
 
 
+def _read_topics(node: Node) -> tuple[TopicSpec, ...]:
+    fields = as_fields(node, "write topics by name, for example 'orders: {partitions: 1}'")
+    with node.document.together():
+        found = [fields.tried(partial(_read_topic, name=name), None) for name in fields.values]
+    return tuple(topic for topic in found if topic is not None)
+
+
 def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
     if not isinstance(node, Items):
         count = as_int(node, 1, MAX_BROKERS)
         return tuple(BrokerSpec(broker, log_dirs=dirs) for broker in range(1, count + 1))
-    brokers: list[BrokerSpec] = []
-    for item in node:
-        broker = _read_broker(item, dirs)
-        if any(broker.id == other.id for other in brokers):
-            raise item.error(f"broker {broker.id} stands twice", "each broker has its own number")
-        brokers.append(broker)
-    if not brokers:
+    if not node.nodes:
         raise node.error("no broker", "a cluster needs at least one")
-    return tuple(brokers)
+    if len(node.nodes) > MAX_BROKERS:
+        raise node.error(f"{len(node.nodes):,} brokers", f"at most {MAX_BROKERS:,}")
+    brokers: dict[int, BrokerSpec] = {}
+    with node.document.together():
+        for item in node:
+            broker = item.tried(lambda one: _read_broker(one, dirs), None)
+            if broker is not None and brokers.setdefault(broker.id, broker) is not broker:
+                node.document.add(item.error(f"broker {broker.id} stands twice", "each broker has its own number"))
+    return tuple(brokers.values())
 
 
 def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str, ...]:
     """The voters: a number of dedicated ones (c1, c2 …), `{combined: true}` or a list of brokers for combined ones, or their names."""
     if isinstance(node, Items):
-        return tuple(as_node_name(item) for item in node)
+        return each(node, "write the controllers by name, for example [c1, c2, c3]", as_node_name)
     if isinstance(node, Fields):
         node.only("combined")
         combined = node.need("combined", "write {combined: true}, or the brokers that are controllers too: {combined: [1, 2, 3]}")
@@ -183,34 +183,39 @@ def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str,
 def _read_features(node: Node) -> tuple[tuple[str, int], ...]:
     """Feature levels by name."""
     fields = as_fields(node, "write levels by feature, for example {eligible.leader.replicas.version: 0}")
-    levels = []
-    for name, value in fields.values.items():
-        if name not in FEATURES:
-            raise fields.key_error(
-                name, f"unknown feature '{shortened(name)}'", did_you_mean(name, FEATURES, f"known is {', '.join(FEATURES)}")
-            )
-        levels.append((name, as_int(value, 0, FEATURES[name])))
-    return tuple(levels)
+    with node.document.together():
+        found = [(name, fields.tried(partial(_read_feature, name=name), None)) for name in fields.values]
+    return tuple((name, level) for name, level in found if level is not None)
+
+
+def _read_feature(fields: Fields, name: str) -> int:
+    if name not in FEATURES:
+        raise fields.key_error(
+            name, f"unknown feature '{shortened(name)}'", did_you_mean(name, FEATURES, f"known is {', '.join(FEATURES)}")
+        )
+    return as_int(fields.values[name], 0, FEATURES[name])
 
 
 def _read_broker(node: Node, dirs: int) -> BrokerSpec:
     if not isinstance(node, Fields):
         return BrokerSpec(as_broker(node), log_dirs=dirs)
-    node.only("id", "rack", "up", "settings", "log-dirs")
-    rack, up, settings, own_dirs = node.get("rack"), node.get("up"), node.get("settings"), node.get("log-dirs")
-    return BrokerSpec(
-        id=as_broker(node.need("id", "write the broker's number, for example 'id: 2'")),
-        rack=None if rack is None else as_text(rack),
-        up=True if up is None else as_bool(up),
-        settings=() if settings is None else read_settings(settings, scope="broker"),
-        log_dirs=dirs if own_dirs is None else as_int(own_dirs, 1, MAX_LOG_DIRS),
-    )
+    with node.document.together():
+        node.only("id", "rack", "up", "settings", "log-dirs")
+        return BrokerSpec(
+            id=node.read_needed("id", "write the broker's number, for example 'id: 2'", as_broker, 0),
+            rack=node.read("rack", as_text, None),
+            up=node.read("up", as_bool, True),
+            settings=node.read("settings", lambda one: read_settings(one, scope="broker"), ()),
+            log_dirs=node.read("log-dirs", lambda one: as_int(one, 1, MAX_LOG_DIRS), dirs),
+        )
 
 
 def read_settings(node: Node, scope: str) -> tuple[tuple[str, Value], ...]:
     """Kafka settings by name, for the whole `cluster` or one `broker`."""
     fields = as_fields(node, "write settings by their Kafka names, for example 'min.insync.replicas: 2'")
-    return tuple((name, _read_setting(fields, name, scope)) for name in fields.values)
+    with node.document.together():
+        read = [(name, fields.tried(partial(_read_setting, name=name, scope=scope), None)) for name in fields.values]
+    return tuple((name, value) for name, value in read if value is not None)
 
 
 def _read_setting(fields: Fields, name: str, scope: str) -> Value:
@@ -232,41 +237,49 @@ def _read_setting(fields: Fields, name: str, scope: str) -> Value:
 def _read_topic(topics: Fields, name: str) -> TopicSpec:
     node = topics.values[name]
     if not 0 < len(name) <= 249 or not _is_topic_name(name):
-        check_topic_name(Text(topics.keys[name], topics.field, name), name)
+        check_topic_name(topics.key_node(name), name)
     if isinstance(node, Text) and node.empty:
         return TopicSpec(name)
     fields = as_fields(node, "write what it has, for example {partitions: 1, replication-factor: 3}")
-    fields.only("partitions", "replication-factor", "replicas", "config", "topic-id")
-    partitions, factor, replicas = fields.get("partitions"), fields.get("replication-factor"), fields.get("replicas")
-    assignment: tuple[PartitionSpec, ...] = ()
+    with node.document.together():
+        fields.only("partitions", "replication-factor", "replicas", "config", "topic-id")
+        return _read_topic_fields(fields, name)
+
+
+def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
+    partitions, replicas = fields.get("partitions"), fields.get("replicas")
+    factor = fields.read("replication-factor", lambda one: as_int(one, 1, MAX_BROKERS), None)
     imported = isinstance(partitions, Items)
-    if isinstance(partitions, Items):
-        assignment = tuple(_read_partition(item) for item in partitions)
+    config = fields.read("config", lambda one: read_topic_config(one, lenient=imported), ())
+    topic_id = fields.read("topic-id", as_text, "")
+    assignment: tuple[PartitionSpec, ...] = ()
+    if imported:
+        assignment = fields.read("partitions", lambda one: each(one, "write the partitions", _read_partition), ())
     if replicas is not None:
         if imported:
             raise replicas.error("the replicas stand in 'partitions' already", "leave one of the two out")
         hint = "write the replicas of each partition, for example [[1, 2, 3], [2, 3, 1]]"
         assignment = tuple(PartitionSpec(placed) for placed in each(replicas, hint, as_brokers))
-    count = 1 if partitions is None or imported else as_int(partitions, 1, MAX_PARTITIONS)
+    count = 1 if imported else fields.read("partitions", lambda one: as_int(one, 1, MAX_PARTITIONS), 1)
     if assignment and partitions is not None and not imported and count != len(assignment):
         raise fields.values["partitions"].error(f"{count} partitions, but 'replicas' places {len(assignment)}", "leave 'partitions' out")
     if (imported or replicas is not None) and not assignment:
         raise fields.error("no partition", "a topic has at least one")
-    wanted = 3 if factor is None else as_int(factor, 1, MAX_BROKERS)
     if assignment:
         count = len(assignment)
         placed_factor = len(assignment[0].replicas)
-        if factor is not None and replicas is not None and wanted != placed_factor:
-            raise factor.error(f"replication factor {wanted}, but 'replicas' has {placed_factor}", "leave 'replication-factor' out")
-        wanted = wanted if factor is not None else placed_factor
-    config, topic_id = fields.get("config"), fields.get("topic-id")
+        if factor is not None and replicas is not None and factor != placed_factor:
+            raise fields.values["replication-factor"].error(
+                f"replication factor {factor}, but 'replicas' has {placed_factor}", "leave 'replication-factor' out"
+            )
+        factor = placed_factor if factor is None else factor
     return TopicSpec(
         name=name,
         partitions=count,
-        replication_factor=wanted,
+        replication_factor=3 if factor is None else factor,
         assignment=assignment,
-        config=() if config is None else read_topic_config(config, lenient=imported),
-        topic_id="" if topic_id is None else as_text(topic_id),
+        config=config,
+        topic_id=topic_id,
     )
 
 
@@ -279,49 +292,50 @@ def _read_partition(node: Node) -> PartitionSpec:
         return PartitionSpec(as_brokers(node))
     fields = as_fields(node, "write the replicas, for example {replicas: [1, 2, 3], isr: [1, 2], leader: 1}")
     fields.only("replicas", "isr", "leader", "elr", "last-known-elr")
-    isr, leader, elr, last_known = fields.get("isr"), fields.get("leader"), fields.get("elr"), fields.get("last-known-elr")
     return PartitionSpec(
         replicas=as_brokers(fields.need("replicas", "write them in order, the preferred leader first")),
-        isr=None if isr is None else as_brokers(isr),
-        leader=None if leader is None else as_leader(leader),
-        elr=() if elr is None else as_brokers(elr),
-        last_known_elr=() if last_known is None else as_brokers(last_known),
+        isr=fields.read("isr", as_brokers, None),
+        leader=fields.read("leader", as_leader, None),
+        elr=fields.read("elr", as_brokers, ()),
+        last_known_elr=fields.read("last-known-elr", as_brokers, ()),
     )
 
 
 def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
     """A topic's overrides as written; `lenient` keeps names that neither Kafka nor the laboratory knows (imported clusters)."""
     fields = as_fields(node, "write overrides by their Kafka names, for example {min.insync.replicas: 2}")
-    config: list[tuple[str, str]] = []
-    for name, value in fields.values.items():
-        if isinstance(value, (Fields, Items)):
-            raise value.error(f"{value.what()} stands where a single value belongs", "write the config's value")
-        if name in TOPIC_SETTINGS:
-            config.append((name, render_value(_read_setting(fields, name, "topic"))))
-            continue
-        if name in SETTINGS and name not in KAFKA_TOPIC_CONFIGS:
-            raise fields.key_error(name, f"{name} is no topic setting", "set it under 'cluster.settings'")
-        if name not in KAFKA_TOPIC_CONFIGS and not lenient:
-            remedy = did_you_mean(name, sorted(KAFKA_TOPIC_CONFIGS), "see Kafka's documentation for the names")
-            raise fields.key_error(name, f"unknown topic setting '{shortened(name)}'", remedy)
-        assert isinstance(value, Text)
-        config.append((name, value.text))
-    return tuple(config)
+    with node.document.together():
+        read = [(name, fields.tried(partial(_read_config, name=name, lenient=lenient), None)) for name in fields.values]
+    return tuple((name, value) for name, value in read if value is not None)
+
+
+def _read_config(fields: Fields, name: str, lenient: bool) -> str:
+    value = fields.values[name]
+    if isinstance(value, (Fields, Items)):
+        raise value.error(f"{value.what()} stands where a single value belongs", "write the config's value")
+    if name in TOPIC_SETTINGS:
+        return render_value(_read_setting(fields, name, "topic"))
+    if name in SETTINGS and name not in KAFKA_TOPIC_CONFIGS:
+        raise fields.key_error(name, f"{name} is no topic setting", "set it under 'cluster.settings'")
+    if name not in KAFKA_TOPIC_CONFIGS and not lenient:
+        remedy = did_you_mean(name, sorted(KAFKA_TOPIC_CONFIGS), "see Kafka's documentation for the names")
+        raise fields.key_error(name, f"unknown topic setting '{shortened(name)}'", remedy)
+    assert isinstance(value, Text)
+    return value.text
 
 
 def _read_network(node: Node) -> NetworkSpec:
     fields = as_fields(node, "for example {latency: 500us, jitter: 100us, loss: 0.1%}")
-    fields.only("latency", "jitter", "loss", "duplicate", "reorder")
-    latency, jitter, loss = fields.get("latency"), fields.get("jitter"), fields.get("loss")
-    duplicate, reorder = fields.get("duplicate"), fields.get("reorder")
     default = DEFAULTS.network
-    return NetworkSpec(
-        latency=default.latency if latency is None else as_duration(latency),
-        jitter=default.jitter if jitter is None else as_duration(jitter),
-        loss_ppm=default.loss_ppm if loss is None else as_ppm(loss),
-        duplicate_ppm=default.duplicate_ppm if duplicate is None else as_ppm(duplicate),
-        reorder_ppm=default.reorder_ppm if reorder is None else as_ppm(reorder),
-    )
+    with node.document.together():
+        fields.only("latency", "jitter", "loss", "duplicate", "reorder")
+        return NetworkSpec(
+            latency=fields.read("latency", as_duration, default.latency),
+            jitter=fields.read("jitter", as_duration, default.jitter),
+            loss_ppm=fields.read("loss", as_loss, default.loss_ppm),
+            duplicate_ppm=fields.read("duplicate", as_ppm, default.duplicate_ppm),
+            reorder_ppm=fields.read("reorder", as_ppm, default.reorder_ppm),
+        )
 
 
 def _check_placement(cluster: Fields, spec: ClusterSpec) -> None:
@@ -336,20 +350,23 @@ def _check_placement(cluster: Fields, spec: ClusterSpec) -> None:
         placed = fields.values.get("replicas") or fields.values.get("partitions")
         for number, partition in enumerate(topic.assignment):
             assert isinstance(placed, Items)
-            node = placed.nodes[number]
-            if not partition.replicas:
-                raise node.error("no replicas", "a partition has at least one")
-            if len(set(partition.replicas)) < len(partition.replicas):
-                raise node.error("a broker stands twice among the replicas", "each replica is on a different broker")
-            for replica in partition.replicas:
-                if replica not in known:
-                    raise node.error(f"broker {replica} is not in the cluster", f"brokers are {_some(known)}")
-            for member in partition.isr or ():
-                if member not in partition.replicas:
-                    raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR is a part of the replicas")
-            leader = partition.leader
-            if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
-                raise node.error(f"the leader, broker {leader}, is not among the replicas", "a replica leads, or 'none'")
+            placed.nodes[number].tried(partial(_check_partition, partition=partition, known=known), None)
+
+
+def _check_partition(node: Node, partition: PartitionSpec, known: set[int]) -> None:
+    if not partition.replicas:
+        raise node.error("no replicas", "a partition has at least one")
+    if len(set(partition.replicas)) < len(partition.replicas):
+        raise node.error("a broker stands twice among the replicas", "each replica is on a different broker")
+    for replica in partition.replicas:
+        if replica not in known:
+            raise node.error(f"broker {replica} is not in the cluster", f"brokers are {_some(known)}")
+    for member in partition.isr or ():
+        if member not in partition.replicas:
+            raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR is a part of the replicas")
+    leader = partition.leader
+    if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
+        raise node.error(f"the leader, broker {leader}, is not among the replicas", "a replica leads, or 'none'")
 
 
 def _some(ids: set[int]) -> str:
@@ -473,5 +490,6 @@ def cluster_from_data(data: object, source: str) -> ClusterSpec:
     Raises:
         ScriptError: it is no cluster.
     """
-    root = parse(yaml.dump({"cluster": data}, Dumper=_Dumper, sort_keys=False, allow_unicode=True), source)
-    return read_cluster(root.values["cluster"])
+    root = from_data({"cluster": data}, source)
+    with without_collection():
+        return read_cluster(root.values["cluster"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -16,10 +17,10 @@ from core.release import GUARDS, Release
 from scenarios.conditions import Condition, Names, comparison
 from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.condition_parser import parse_condition
-from scenarios.language.nodes import Fields, Items, Node, Text
+from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, WORD, Reading
 from scenarios.language.tokens import ConditionError, Token
-from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word
+from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word, each
 from scenarios.releases import release_named
 
 _PAIR: Final = re.compile(r"(\d{1,18})\s*/\s*(\d{1,18})")
@@ -77,18 +78,18 @@ class Expectation:
 def read_under(node: Node) -> Under:
     """`under: {before: "0.11"}`, `under: {since: "2.0"}`, `under: ["0.10.2", "4.3"]`, `under: {without: maximal-isr}`."""
     if isinstance(node, Fields):
-        node.only("before", "since", "with", "without")
-        before, since, guarded, unguarded = (node.get(word) for word in ("before", "since", "with", "without"))
-        if before is None and since is None and guarded is None and unguarded is None:
-            raise node.error("neither 'before' nor 'since', 'with' nor 'without'", 'for example {before: "0.11"}')
-        return Under(
-            None if before is None else read_release(before),
-            None if since is None else read_release(since),
-            guarded=() if guarded is None else read_guards(guarded),
-            unguarded=() if unguarded is None else read_guards(unguarded),
-        )
+        with node.document.together():
+            known = node.only("before", "since", "with", "without")
+            if known and all(node.get(word) is None for word in ("before", "since", "with", "without")):
+                raise node.error("neither 'before' nor 'since', 'with' nor 'without'", 'for example {before: "0.11"}')
+            return Under(
+                node.read("before", read_release, None),
+                node.read("since", read_release, None),
+                guarded=node.read("with", read_guards, ()),
+                unguarded=node.read("without", read_guards, ()),
+            )
     if isinstance(node, Items):
-        return Under(only=tuple(read_release(item) for item in node))
+        return Under(only=each(node, "write a list of releases", read_release))
     return Under(only=(read_release(node),))
 
 
@@ -126,14 +127,18 @@ def read_condition(node: Node, names: Names) -> Condition:
         return parse_condition(node.text, names)
     except ConditionError as wrong:
         raise ScriptError(
-            node.place_at(wrong.offset), node.field, f"{wrong.problem} (in: {' '.join(text.split())[:80]})", wrong.remedy
+            node.place_at(wrong.offset),
+            node.field,
+            f"{shortened(wrong.problem, 160)} (in: {shortened(text, 80)})",
+            shortened(wrong.remedy, 300),
         ) from None
 
 
 def read_expectations(node: Node, names: Names, under: Under = ALWAYS, note: str = "") -> tuple[Expectation, ...]:
     """What an `expect:` holds: a condition, a table, or a list of both."""
     if isinstance(node, Items):
-        return tuple(one for item in node for one in _listed(item, names, under, note))
+        each_item = each(node, "write a list of conditions", partial(_listed, names=names, under=under, note=note))
+        return tuple(one for found in each_item for one in found)
     if isinstance(node, Fields):
         return tuple(Expectation(place, condition, under, note) for place, condition in _Table(names).read(node))
     return (Expectation(node.place, read_condition(node, names), under, note),)
@@ -162,7 +167,9 @@ class _Table:
     def read(self, node: Fields) -> list[tuple[Place, Condition]]:
         if not node.values:
             raise node.error("nothing is expected", "for example {orders-0: {leader: 2}, lost: 0}")
-        return [one for key in node.values for one in self.subject(node, key)]
+        with node.document.together():
+            found = [node.tried(partial(self.subject, key=key), ()) for key in node.values]
+        return [one for each_key in found for one in each_key]
 
     def subject(self, node: Fields, key: str) -> list[tuple[Place, Condition]]:
         """One key of the table: a partition, a broker, a client or a count of the whole cluster."""
@@ -172,11 +179,11 @@ class _Table:
             return [self.compared(value, reading, ())]
         if self.names.clients is not None and key in self.names.clients:
             fields = as_fields(value, "for example {acked: 100}")
-            return [self.compared(inner, self.of("client", fields, name), (key,)) for name, inner in fields.values.items()]
+            return self.all_of("client", fields, (key,))
         if key[:1] == "b" and key[1:].isdecimal():
             broker = self.checked(node, key, self.names.broker)
             fields = as_fields(value, "for example {state: stopped}")
-            return [self.compared(inner, self.of("broker", fields, name), (broker,)) for name, inner in fields.values.items()]
+            return self.all_of("broker", fields, (broker,))
         if "-" in key and key.rpartition("-")[2].isdecimal():
             return self.partition(self.checked(node, key, self.names.partition), value)
         known = [name for name, one in READINGS.items() if all(kind.endswith("?") for kind in one.arguments)]
@@ -189,20 +196,31 @@ class _Table:
 
     def partition(self, tp: TopicPartition, node: Node) -> list[tuple[Place, Condition]]:
         fields = as_fields(node, "for example {leader: 2, isr: [1, 2], 1: 15/4}")
-        found: list[tuple[Place, Condition]] = []
-        for name, value in fields.values.items():
-            digits = name[1:] if name[:1] == "b" else name
-            if not digits.isdecimal():
-                found.append(self.compared(value, self.of("partition", fields, name), (tp,)))
-                continue
-            broker = self.checked(fields, name, self.names.broker)
-            found.extend(self.replica(tp, broker, value))
-        return found
+        with node.document.together():
+            found = [fields.tried(partial(self.of_partition, name=name, tp=tp), ()) for name in fields.values]
+        return [one for each_name in found for one in each_name]
+
+    def of_partition(self, fields: Fields, name: str, tp: TopicPartition) -> list[tuple[Place, Condition]]:
+        """One field of a partition, or one of its replicas."""
+        value = fields.values[name]
+        digits = name[1:] if name[:1] == "b" else name
+        if not digits.isdecimal():
+            return [self.compared(value, self.of("partition", fields, name), (tp,))]
+        return self.replica(tp, self.checked(fields, name, self.names.broker), value)
+
+    def all_of(self, subject: str, fields: Fields, arguments: tuple[Any, ...]) -> list[tuple[Place, Condition]]:
+        """Every field of a replica, broker or client."""
+        with fields.document.together():
+            found = [
+                fields.tried(lambda one, name=name: self.compared(one.values[name], self.of(subject, one, name), arguments), None)  # type: ignore[misc]
+                for name in fields.values
+            ]
+        return [one for one in found if one is not None]
 
     def replica(self, tp: TopicPartition, broker: int, node: Node) -> list[tuple[Place, Condition]]:
         """`1: 15/4` (LEO/HW) or `1: {leo: 15, hw: 4, epochs: [[0, 0]]}`."""
         if isinstance(node, Fields):
-            return [self.compared(value, self.of("replica", node, name), (tp, broker)) for name, value in node.values.items()]
+            return self.all_of("replica", node, (tp, broker))
         match = _PAIR.fullmatch(as_text(node, "write LEO/HW, for example 15/4"))
         if match is None:
             raise node.error(f"{node.what()} is no LEO/HW", "write it as 15/4, or as {leo: 15, hw: 4}")
@@ -237,7 +255,7 @@ class _Table:
         op = "=="
         if isinstance(node, Text) and (match := _OPERATOR.match(node.text)) is not None:
             op = match[1]
-            node = attrs.evolve(node, text=node.text[match.end() :].strip(), place=node.place_at(match.end()))
+            node = node.behind(match.end())
             if reading.type not in (NUMBER, DURATION) and op not in ("==", "!="):
                 raise node.error(f"a {reading.type} is not larger or smaller", "compare it by == or !=")
         return node.place, comparison(reading.name, arguments, op, self.value(node, reading))

@@ -7,39 +7,128 @@ nesting without end, bytes that are no text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path as FilePath
+from typing import Any, Final, TypeVar
 
 import attrs
 import yaml
 
+from core.spec import MAX_PARTITIONS
 from scenarios import textfile
-from scenarios.errors import Place, ScriptError, did_you_mean
+from scenarios.errors import Place, ScriptError, ScriptMistakes, did_you_mean
+from scenarios.garbage import without_collection
 
 MAX_DEPTH: Final = 24
 """Deepest nesting of lists and mappings; the language itself needs seven."""
 
+MAX_ITEMS: Final = MAX_PARTITIONS
+"""Most entries of one list or mapping: the partitions of the largest topic."""
+
+MAX_VALUES: Final = 4_000_000
+"""Most values of a script: each of 200,000 partitions placed with three replicas, its ISR and its leader are 2.6 million."""
+
+MAX_MISTAKES: Final = 1_000
+"""Mistakes after which reading stops."""
+
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@attrs.frozen(repr=False)
-class Node:
-    """A value in a script: where it stands and the path of its field."""
+Path = str | tuple["Path", "str | int"]
+"""A field's path: as it is written, or the path of what it stands in and its key or its number there."""
 
-    place: Place
-    field: str
+T = TypeVar("T")
+D = TypeVar("D")
+
+
+@attrs.define(eq=False)
+class Document:
+    """A text that is read, and what was found wrong with it so far."""
+
+    source: str
+    mistakes: list[ScriptError] = attrs.Factory(list)
+
+    def add(self, wrong: ScriptError) -> None:
+        """Record a mistake, so that reading can go on.
+
+        Raises:
+            TooManyMistakes: it is enough.
+        """
+        if not isinstance(wrong, ScriptMistakes):
+            self.mistakes.append(wrong)
+            if len(self.mistakes) >= MAX_MISTAKES:
+                raise TooManyMistakes(self.mistakes, unread=True)
+
+    @contextlib.contextmanager
+    def together(self, everything: bool = False) -> Iterator[None]:
+        """Inside, mistakes are recorded; at the end they are raised, all that were found since, or `everything` that ever was.
+
+        Raises:
+            ScriptError: the one that was found, or all as `ScriptMistakes`.
+        """
+        before = 0 if everything else len(self.mistakes)
+        try:
+            yield
+        except TooManyMistakes:
+            raise
+        except ScriptError as wrong:
+            self.add(wrong)
+        found = self.mistakes[before:]
+        if found:
+            # One that somebody records again would stand there twice, hence always the class that is not.
+            raise ScriptMistakes(found)
+
+
+class TooManyMistakes(ScriptMistakes):
+    """Reading stops here."""
+
+
+@attrs.define(eq=False, repr=False)
+class Node:
+    """A value in a script: where it stands and the path of its field. (Not frozen: that takes twice as long to make.)"""
+
+    document: Document
+    line: int
+    column: int
+    path: Path
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return Place(self.document.source, self.line, self.column)
+
+    @property
+    def field(self) -> str:
+        """The path of its field, for example `timeline[3].produce.records`."""
+        keys: list[str] = []
+        path = self.path
+        while isinstance(path, tuple):
+            path, key = path
+            keys.append(f"[{key}]" if isinstance(key, int) else f".{key}")
+        return (path + "".join(reversed(keys))).removeprefix(".")
 
     def error(self, problem: str, remedy: str = "") -> ScriptError:
         """The error to raise about this value."""
         return ScriptError(self.place, self.field, problem, remedy)
+
+    def tried(self, read: Callable[[Any], T], otherwise: D) -> T | D:
+        """What is read of this value; if it is wrong, the mistake is recorded and `otherwise` stands for the value."""
+        try:
+            return read(self)
+        except TooManyMistakes:
+            raise
+        except ScriptError as wrong:
+            self.document.add(wrong)
+            return otherwise
 
     def what(self) -> str:
         """What kind of value it is, in words."""
         return "a value"
 
 
-@attrs.frozen(repr=False)
+@attrs.define(eq=False, repr=False)
 class Text(Node):
     """A single value as it was written; `quoted` in YAML quotes or as a block; `inline` on one line, so columns can be counted in it."""
 
@@ -59,10 +148,14 @@ class Text(Node):
         """The place of a character in the text."""
         if not self.inline:
             return self.place
-        return Place(self.place.source, self.place.line, self.place.column + offset + (1 if self.quoted else 0))
+        return Place(self.document.source, self.line, self.column + offset + (1 if self.quoted else 0))
+
+    def behind(self, offset: int) -> Text:
+        """The rest of the text from a character on, at its place."""
+        return attrs.evolve(self, text=self.text[offset:].strip(), column=self.place_at(offset).column)
 
 
-@attrs.frozen(repr=False)
+@attrs.define(eq=False, repr=False)
 class Items(Node):
     """A list."""
 
@@ -75,7 +168,7 @@ class Items(Node):
         return "a list"
 
 
-@attrs.frozen(repr=False)
+@attrs.define(eq=False, repr=False)
 class Fields(Node):
     """A mapping: the values by key in the order written, and the place of each key."""
 
@@ -94,15 +187,30 @@ class Fields(Node):
             raise self.error(f"'{key}' is missing", remedy)
         return node
 
-    def only(self, *known: str) -> None:
-        """Refuse keys that are none of the known ones."""
-        for key in self.values:
-            if key not in known:
-                raise self.key_error(key, f"unknown word '{shortened(key)}'", did_you_mean(key, known))
+    def read(self, key: str, read: Callable[[Any], T], otherwise: D) -> T | D:
+        """What is read of a key's value; `otherwise` when it is missing or empty, or wrong, which is recorded."""
+        node = self.get(key)
+        return otherwise if node is None else node.tried(read, otherwise)
+
+    def read_needed(self, key: str, remedy: str, read: Callable[[Any], T], otherwise: D) -> T | D:
+        """The same of a key that must be there."""
+        return self.tried(lambda fields: fields.need(key, remedy).tried(read, otherwise), otherwise)
+
+    def only(self, *known: str) -> bool:
+        """Record keys that are none of the known ones as mistakes; returns whether there are none such."""
+        unknown = [key for key in self.values if key not in known]
+        for key in unknown:
+            self.document.add(self.key_error(key, f"unknown word '{shortened(key)}'", did_you_mean(key, known)))
+        return not unknown
 
     def key_error(self, key: str, problem: str, remedy: str = "") -> ScriptError:
         """The error to raise about a key."""
         return ScriptError(self.keys[key], self.field or "script", problem, remedy)
+
+    def key_node(self, key: str) -> Text:
+        """A key as a value of its own."""
+        place = self.keys[key]
+        return Text(self.document, place.line, place.column, self.path, key)
 
     def what(self) -> str:
         return "a mapping"
@@ -110,11 +218,11 @@ class Fields(Node):
 
 def shortened(text: str, limit: int = 40) -> str:
     """A text made fit for a one-line message."""
-    line = " ".join(text.split())
+    line = " ".join(text[: 4 * limit + 4].split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def read_file(path: str | Path, remedy: str) -> str:
+def read_file(path: str | FilePath, remedy: str) -> str:
     """The text in a file; `remedy` says what should have been named.
 
     Raises:
@@ -133,8 +241,8 @@ def parse(text: str, source: str) -> Fields:
         ScriptError: it is no YAML, or YAML that scripts do not use.
     """
     try:
-        builder = _Builder(source, yaml.parse(text, Loader=_LOADER))
-        root = builder.document()
+        with without_collection():
+            root = _Builder(Document(source), yaml.parse(text, Loader=_LOADER)).whole()
     except yaml.MarkedYAMLError as wrong:
         mark = wrong.problem_mark or wrong.context_mark
         place = Place(source, mark.line + 1, mark.column + 1) if mark is not None else Place(source, 1, 1)
@@ -147,6 +255,20 @@ def parse(text: str, source: str) -> Fields:
         raise ScriptError(Place(source, 1, 1), "", f"this is not YAML: {shortened(str(wrong), 100)}") from None
     if root is None:
         raise ScriptError(Place(source, 1, 1), "", "the file is empty", "a script has at least a 'cluster:'")
+    return _mapping(root)
+
+
+def from_data(data: object, source: str) -> Fields:
+    """The root mapping of what was decoded from JSON; every value stands on line 1.
+
+    Raises:
+        ScriptError: it is no mapping, or nested too deep.
+    """
+    with without_collection():
+        return _mapping(_node_of(data, Document(source), "", 0))
+
+
+def _mapping(root: Node) -> Fields:
     if not isinstance(root, Fields):
         raise ScriptError(
             root.place, "", f"this is {root.what()}", "a script is a mapping with 'scenario:', 'cluster:' and 'timeline:' or 'steps:'"
@@ -154,14 +276,30 @@ def parse(text: str, source: str) -> Fields:
     return root
 
 
+def _node_of(data: object, document: Document, path: Path, depth: int) -> Node:
+    if depth > MAX_DEPTH:
+        raise Node(document, 1, 1, path).error(f"nested deeper than {MAX_DEPTH} levels", "no field of a script is that deep")
+    if isinstance(data, dict):
+        place = Place(document.source, 1, 1)
+        values = {str(key): _node_of(value, document, (path, str(key)), depth + 1) for key, value in data.items()}
+        return Fields(document, 1, 1, path, values, dict.fromkeys(values, place))
+    if isinstance(data, list):
+        nodes = tuple([_node_of(item, document, (path, number), depth + 1) for number, item in enumerate(data, start=1)])
+        return Items(document, 1, 1, path, nodes)
+    if data is None:
+        return Text(document, 1, 1, path, "")
+    return Text(document, 1, 1, path, str(data).lower() if isinstance(data, bool) else str(data), quoted=isinstance(data, str))
+
+
 class _Builder:
     """Turns the parser's events into nodes."""
 
-    def __init__(self, source: str, events: Iterator[Any]) -> None:
-        self.source = source
+    def __init__(self, document: Document, events: Iterator[Any]) -> None:
+        self.document = document
         self.events = events
+        self.count = 0
 
-    def document(self) -> Node | None:
+    def whole(self) -> Node | None:
         """The one document of the stream; None when there is none."""
         root: Node | None = None
         for event in self.events:
@@ -169,58 +307,70 @@ class _Builder:
                 continue
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    raise ScriptError(self.place(event), "", "a second YAML document begins here", "a script is one document")
+                    raise self.error(event, "", "a second YAML document begins here", "a script is one document")
                 root = self.node(next(self.events), "", 0)
         return root if not (isinstance(root, Text) and root.empty) else None
 
-    def place(self, event: Any) -> Place:
-        return Place(self.source, event.start_mark.line + 1, event.start_mark.column + 1)
+    def error(self, event: Any, path: Path, problem: str, remedy: str) -> ScriptError:
+        return Node(self.document, event.start_mark.line + 1, event.start_mark.column + 1, path).error(problem, remedy)
 
-    def node(self, event: Any, field: str, depth: int) -> Node:
+    def node(self, event: Any, path: Path, depth: int) -> Node:
         """The node that begins with this event."""
-        place = self.place(event)
+        mark: Any = event.start_mark
+        if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None and depth <= MAX_DEPTH:
+            end: Any = event.end_mark
+            same_line = bool(mark.line == end.line)
+            return Text(self.document, mark.line + 1, mark.column + 1, path, event.value, bool(event.style), same_line)
+        self.check(event, path, depth)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self.items(mark, path, depth)
+        return self.fields(mark, path, depth)
+
+    def check(self, event: Any, path: Path, depth: int) -> None:
+        """Refuse what scripts do not use."""
         if isinstance(event, yaml.AliasEvent):
             alias = shortened(str(event.anchor))
-            raise ScriptError(place, field, f"the alias *{alias} is refused", "scripts have no anchors and aliases; write the value out")
-        if getattr(event, "anchor", None) is not None:
-            raise ScriptError(
-                place,
-                field,
-                f"the anchor &{shortened(event.anchor)} is refused",
-                "scripts have no anchors and aliases; write the value out",
-            )
-        if getattr(event, "tag", None) is not None:
-            raise ScriptError(place, field, f"the tag {shortened(event.tag)} is refused", "scripts have plain values only")
+            raise self.error(event, path, f"the alias *{alias} is refused", "scripts have no anchors and aliases; write the value out")
+        if event.anchor is not None:
+            anchor = shortened(event.anchor)
+            raise self.error(event, path, f"the anchor &{anchor} is refused", "scripts have no anchors and aliases; write the value out")
+        if event.tag is not None:
+            raise self.error(event, path, f"the tag {shortened(event.tag)} is refused", "scripts have plain values only")
         if depth > MAX_DEPTH:
-            raise ScriptError(place, field[:60], f"nested deeper than {MAX_DEPTH} levels", "no field of a script is that deep")
-        if isinstance(event, yaml.ScalarEvent):
-            return self.text(event, place, field)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self.items(place, field, depth)
-        return self.fields(place, field, depth)
+            raise self.error(event, "", f"nested deeper than {MAX_DEPTH} levels", "no field of a script is that deep")
 
-    def text(self, event: Any, place: Place, field: str) -> Text:
-        same_line = event.start_mark.line == event.end_mark.line
-        return Text(place, field, event.value, quoted=bool(event.style), inline=same_line)
+    def counted(self, event: Any, path: Path, inside: int) -> None:
+        """Refuse more values than a script can have."""
+        self.count += 1
+        if inside >= MAX_ITEMS:
+            raise self.error(event, path, f"more than {MAX_ITEMS:,} entries", "no list or mapping of a script is that long")
+        if self.count > MAX_VALUES:
+            raise self.error(
+                event, path, f"more than {MAX_VALUES:,} values", f"so many are enough for {MAX_PARTITIONS:,} placed partitions"
+            )
 
-    def items(self, place: Place, field: str, depth: int) -> Items:
+    def items(self, mark: Any, path: Path, depth: int) -> Items:
         nodes: list[Node] = []
-        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            nodes.append(self.node(event, f"{field}[{len(nodes) + 1}]", depth + 1))
-        return Items(place, field, tuple(nodes))
+        while type(event := next(self.events)) is not yaml.SequenceEndEvent:
+            self.counted(event, path, len(nodes))
+            nodes.append(self.node(event, (path, len(nodes) + 1), depth + 1))
+        return Items(self.document, mark.line + 1, mark.column + 1, path, tuple(nodes))
 
-    def fields(self, place: Place, field: str, depth: int) -> Fields:
+    def fields(self, mark: Any, path: Path, depth: int) -> Fields:
         values: dict[str, Node] = {}
         keys: dict[str, Place] = {}
-        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            key_node = self.node(event, field, depth + 1)
+        while type(event := next(self.events)) is not yaml.MappingEndEvent:
+            self.counted(event, path, len(values))
+            key_node = self.node(event, path, depth + 1)
             if not isinstance(key_node, Text):
                 raise key_node.error(f"{key_node.what()} stands where a key belongs", "a key is a plain word")
-            key = key_node.text
+            key = sys.intern(key_node.text)
             if key == "<<" and not key_node.quoted:
                 raise key_node.error("the merge key << is refused", "write the fields out")
+            value = self.node(next(self.events), (path, key), depth + 1)
             if key in values:
-                raise ScriptError(key_node.place, field, f"'{shortened(key)}' stands twice", f"it stands on line {keys[key].line} already")
+                self.document.add(key_node.error(f"'{shortened(key)}' stands twice", f"it stands on line {keys[key].line} already"))
+                continue
             keys[key] = key_node.place
-            values[key] = self.node(next(self.events), f"{field}.{key}" if field else key, depth + 1)
-        return Fields(place, field, values, keys)
+            values[key] = value
+        return Fields(self.document, mark.line + 1, mark.column + 1, path, values, keys)

@@ -18,7 +18,8 @@ expect: [...]                       # at the end
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
+from pathlib import Path as FilePath
 from typing import Final
 
 import attrs
@@ -50,6 +51,7 @@ from core.spec import ClusterSpec, Pace
 from core.units import SECOND
 from scenarios.conditions import Condition, Names
 from scenarios.errors import Place, did_you_mean
+from scenarios.garbage import without_collection
 from scenarios.language.acts import read_acts
 from scenarios.language.cluster import read_cluster
 from scenarios.language.expectations import (
@@ -63,7 +65,7 @@ from scenarios.language.expectations import (
     read_under,
 )
 from scenarios.language.nodes import Fields, Items, Node, parse, read_file, shortened
-from scenarios.language.values import as_duration, as_fields, as_int, as_items, as_text
+from scenarios.language.values import as_duration, as_fields, as_int, as_items, as_text, each
 from scenarios.releases import release_named
 
 DEFAULT_WITHIN: Final = 60 * SECOND
@@ -71,6 +73,9 @@ DEFAULT_WITHIN: Final = 60 * SECOND
 
 MAX_SEED: Final = 2**63 - 1
 """Largest seed."""
+
+_NO_CLUSTER: Final = ClusterSpec(brokers=())
+"""Stands where a script's cluster is wrong, until all mistakes are found."""
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note")
 _SCRIPT_WORDS: Final = ("scenario", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
@@ -140,7 +145,7 @@ class Scenario:
         return not self.steps and not self.expects
 
 
-def load_script(path: str | Path) -> Scenario:
+def load_script(path: str | FilePath) -> Scenario:
     """The scenario in a file.
 
     Raises:
@@ -153,29 +158,28 @@ def read_script(text: str, source: str) -> Scenario:
     """The scenario that a text describes; `source` names it in errors.
 
     Raises:
-        ScriptError: at the first thing that is wrong.
+        ScriptError: something is wrong; all that is, as `ScriptMistakes`.
     """
     root = parse(text, source)
-    root.only(*_SCRIPT_WORDS)
-    cluster = root.need("cluster", "for example 'cluster: {brokers: 3}'")
-    spec = read_cluster(cluster)
-    name, about, seed, releases = root.get("scenario"), root.get("about"), root.get("seed"), root.get("releases")
-    read_name = Path(source).stem if name is None else _scenario_name(name)
-    steps, names = _read_steps(root, spec)
-    expects, guards = root.get("expect"), root.get("without")
-    without = () if guards is None else read_guards(guards)
-    return Scenario(
-        name=read_name,
-        about="" if about is None else as_text(about),
-        source=source,
-        releases=tuple(release_without(name, without).name for name in ((CURRENT.name,) if releases is None else _releases(releases))),
-        seed=0 if seed is None else as_int(seed, 0, MAX_SEED),
-        spec=spec,
-        cluster_place=cluster.place,
-        steps=steps,
-        expects=() if expects is None else read_expectations(expects, names),
-        without=without,
-    )
+    with without_collection(), root.document.together(everything=True):
+        root.only(*_SCRIPT_WORDS)
+        cluster = root.get("cluster")
+        spec = root.read_needed("cluster", "for example 'cluster: {brokers: 3}'", read_cluster, None)
+        steps, names = root.tried(partial(_read_steps, spec=spec), ((), Names()))
+        without = root.read("without", read_guards, ())
+        releases = root.read("releases", _releases, (CURRENT.name,))
+        return Scenario(
+            name=root.read("scenario", _scenario_name, FilePath(source).stem),
+            about=root.read("about", as_text, ""),
+            source=source,
+            releases=tuple(release_without(name, without).name for name in releases),
+            seed=root.read("seed", lambda node: as_int(node, 0, MAX_SEED), 0),
+            spec=spec or _NO_CLUSTER,
+            cluster_place=(cluster or root).place,
+            steps=steps,
+            expects=root.read("expect", lambda node: read_expectations(node, names), ()),
+            without=without,
+        )
 
 
 def _scenario_name(node: Node) -> str:
@@ -188,7 +192,7 @@ def _scenario_name(node: Node) -> str:
 def _releases(node: Node) -> tuple[str, ...]:
     if not isinstance(node, Items):
         return (read_release(node),)
-    found = tuple(read_release(item) for item in node)
+    found = each(node, "write a list of releases", read_release)
     if not found:
         raise node.error("no release", 'for example ["0.10.2", "4.3"]')
     for number, item in enumerate(node):
@@ -197,31 +201,38 @@ def _releases(node: Node) -> tuple[str, ...]:
     return found
 
 
-def _read_steps(root: Fields, spec: ClusterSpec) -> tuple[tuple[Step, ...], Names]:
+def _read_steps(root: Fields, spec: ClusterSpec | None) -> tuple[tuple[Step, ...], Names]:
+    """The steps, and the names that conditions can use; without a cluster every name is good."""
     timeline, by_hand = root.get("timeline"), root.get("steps")
     if timeline is not None and by_hand is not None:
         raise root.key_error("steps", "both 'timeline' and 'steps'", "a script has one of the two")
-    if timeline is not None and spec.pace is Pace.BY_HAND:
+    if timeline is not None and spec is not None and spec.pace is Pace.BY_HAND:
         raise root.key_error("timeline", "the cluster's pace is by-hand", "write 'steps:', or the pace timeline")
-    if by_hand is not None and spec.pace is Pace.TIMELINE:
+    if by_hand is not None and spec is not None and spec.pace is Pace.TIMELINE:
         raise root.key_error("steps", "the cluster's pace is timeline", "write 'timeline:', or 'pace: by-hand' under 'cluster'")
     node = timeline if timeline is not None else by_hand
     if node is None:
-        return (), _declared(spec, ())
+        return (), Names() if spec is None else _declared(spec, ())
     items = as_items(node, "write a list of steps, for example '- at: 1s'")
-    readers = [_StepReader(item, spec) for item in items]
-    names = _declared(spec, tuple(act for reader in readers for act in reader.acts))
+    document = node.document
+    pace = Pace.BY_HAND if by_hand is not None else Pace.TIMELINE
+    mistakes = len(document.mistakes)
+    readers = [item.tried(partial(_StepReader, spec=spec, pace=pace), None) for item in items]
+    names = Names()
+    if spec is not None and len(document.mistakes) == mistakes:
+        names = _declared(spec, tuple(act for reader in readers if reader is not None for act in reader.acts))
     for reader in readers:
-        reader.check_acts(names)
-    steps = tuple(reader.finish(names) for reader in readers)
+        if reader is not None:
+            reader.node.tried(partial(reader.check_acts, names), None)
+    steps = [None if reader is None else reader.node.tried(partial(reader.finish, names), None) for reader in readers]
     latest = 0
     for step, item in zip(steps, items, strict=True):
-        if step.at is not None:
+        if step is not None and step.at is not None:
             if step.at < latest:
                 assert isinstance(item, Fields)
-                raise item.values["at"].error("this is earlier than the step before", "a timeline goes forward")
+                document.add(item.values["at"].error("this is earlier than the step before", "a timeline goes forward"))
             latest = step.at
-    return steps, names
+    return tuple(step for step in steps if step is not None), names
 
 
 def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
@@ -243,24 +254,34 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
 class _StepReader:
     """Reads one item of a timeline: first its acts, then, when all acts are known, its conditions."""
 
-    def __init__(self, node: Node, spec: ClusterSpec) -> None:
+    def __init__(self, node: Node, spec: ClusterSpec | None, pace: Pace) -> None:
         self.node = as_fields(node, "a step is a mapping, for example '- at: 1s' with 'kill: 2' below")
         self.spec = spec
+        self.pace = pace
+        self.acts: tuple[Act, ...] = ()
         words = [word for word in self.node.values if word not in _STEP_WORDS]
-        self.word = words[0] if words else ""
+        self.word = words[0] if words and words[0] in ACTS else ""
+        self.empty = not words
         for word in words:
             if word not in ACTS:
-                raise self.node.key_error(word, f"unknown word '{shortened(word)}'", did_you_mean(word, [*_STEP_WORDS, *ACTS]))
-        if len(words) > 1:
-            raise self.node.key_error(words[1], f"a second act, '{words[1]}'", "a step has one act; write another step")
-        if self.word and ACTS[self.word].by_hand and spec.pace is not Pace.BY_HAND:
-            raise self.node.key_error(self.word, f"'{self.word}' is a step by hand", "write 'pace: by-hand' under 'cluster', and 'steps:'")
-        self.acts = read_acts(self.word, self.node.values[self.word]) if self.word else ()
+                remedy = did_you_mean(word, [*_STEP_WORDS, *ACTS])
+                node.document.add(self.node.key_error(word, f"unknown word '{shortened(word)}'", remedy))
+        if self.word:
+            self.acts = self.node.tried(partial(self._read_acts, words), ())
 
-    def check_acts(self, names: Names) -> None:
+    def _read_acts(self, words: list[str], node: Fields) -> tuple[Act, ...]:
+        if len(words) > 1 and all(word in ACTS for word in words):
+            raise node.key_error(words[1], f"a second act, '{words[1]}'", "a step has one act; write another step")
+        if ACTS[self.word].by_hand and self.pace is not Pace.BY_HAND:
+            raise node.key_error(self.word, f"'{self.word}' is a step by hand", "write 'pace: by-hand' under 'cluster', and 'steps:'")
+        return read_acts(self.word, node.values[self.word])
+
+    def check_acts(self, names: Names, node: Node) -> None:
         """Refuse an act on a topic, partition, broker or client that the script does not have."""
-        for act in self.acts:
-            self._check_act(act, names)
+        if names.topics is not None:
+            with node.document.together():
+                for act in self.acts:
+                    node.tried(lambda _node, act=act: self._check_act(act, names), None)  # type: ignore[misc]
 
     def _check_act(self, act: Act, names: Names) -> None:
         value = self.node.values[self.word]
@@ -289,7 +310,13 @@ class _StepReader:
             ends = act.between or ()
         elif isinstance(act, (Isolate, KillController, StartController, PauseController, ResumeController)):
             ends = (act.node,)
-        nodes = {CONTROLLER, ZOOKEEPER, *self.spec.controllers, *(f"b{broker}" for broker in names.brokers), *names.clients}
+        nodes = {
+            CONTROLLER,
+            ZOOKEEPER,
+            *(self.spec.controllers if self.spec is not None else ()),
+            *(f"b{broker}" for broker in names.brokers),
+            *names.clients,
+        }
         for end in ends:
             if end not in nodes:
                 raise self._inside(value, "between").error(f"unknown node '{shortened(end)}'", did_you_mean(end, sorted(nodes)))
@@ -312,35 +339,33 @@ class _StepReader:
         if tp.partition >= count:
             raise node.error(f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, counted from 0")
 
-    def finish(self, names: Names) -> Step:
+    def finish(self, names: Names, node: Fields) -> Step:
         """The step."""
-        node = self.node
-        at, wait, until, within = node.get("at"), node.get("wait"), node.get("until"), node.get("within")
-        when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
-        if len(when) > 1:
-            raise node.key_error(when[1], f"both '{when[0]}' and '{when[1]}'", "a step has one of at, wait, until")
-        if within is not None and until is None:
-            raise node.key_error("within", "'within' without 'until'", "write until: <condition>")
-        by_hand = self.spec.pace is Pace.BY_HAND
-        for word in ("at", "until"):
-            if by_hand and node.get(word) is not None:
-                raise node.key_error(word, f"'{word}' at the pace by-hand", "there time moves only by 'wait'")
-        under, note, expect = node.get("under"), node.get("note"), node.get("expect")
-        if not when and not self.word and expect is None and note is None:
-            raise node.error("a step without anything to do", "write at, wait, until, an act or expect")
-        meant = ALWAYS if under is None else read_under(under)
-        said = "" if note is None else as_text(note)
-        return Step(
-            place=node.keys[self.word] if self.word else node.place,
-            at=None if at is None else as_duration(at),
-            wait=0 if wait is None else as_duration(wait),
-            until=None if until is None else read_condition(until, names),
-            within=DEFAULT_WITHIN if within is None else as_duration(within),
-            acts=self.acts,
-            expects=() if expect is None else read_expectations(expect, names, meant, said),
-            under=meant,
-            note=said,
-        )
+        with node.document.together():
+            at, until, expect, note = node.get("at"), node.get("until"), node.get("expect"), node.get("note")
+            when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
+            if len(when) > 1:
+                raise node.key_error(when[1], f"both '{when[0]}' and '{when[1]}'", "a step has one of at, wait, until")
+            if node.get("within") is not None and until is None:
+                raise node.key_error("within", "'within' without 'until'", "write until: <condition>")
+            for word, present in (("at", at), ("until", until)):
+                if self.pace is Pace.BY_HAND and present is not None:
+                    raise node.key_error(word, f"'{word}' at the pace by-hand", "there time moves only by 'wait'")
+            if not when and self.empty and expect is None and note is None:
+                raise node.error("a step without anything to do", "write at, wait, until, an act or expect")
+            meant = node.read("under", read_under, ALWAYS)
+            said = node.read("note", as_text, "")
+            return Step(
+                place=node.keys[self.word] if self.word else node.place,
+                at=node.read("at", as_duration, None),
+                wait=node.read("wait", as_duration, 0),
+                until=node.read("until", partial(read_condition, names=names), None),
+                within=node.read("within", as_duration, DEFAULT_WITHIN),
+                acts=self.acts,
+                expects=node.read("expect", lambda one: read_expectations(one, names, meant, said), ()),
+                under=meant,
+                note=said,
+            )
 
 
 def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:

@@ -10,7 +10,7 @@ import attrs
 
 from core.ids import TopicPartition, node_address
 from core.settings import Setting
-from core.spec import MAX_BROKER_ID
+from core.spec import MAX_BROKER_ID, MAX_LOSS_PPM
 from core.units import SECOND, US_PER_MS, parse_duration
 from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
@@ -116,6 +116,15 @@ def as_ppm(node: Node) -> int:
     return ppm
 
 
+def as_loss(node: Node) -> int:
+    """The share of a link's messages that are lost, in parts per million."""
+    ppm = as_ppm(node)
+    if ppm > MAX_LOSS_PPM:
+        most = write_ppm(MAX_LOSS_PPM)
+        raise node.error(f"{node.what()} leaves too little", f"at most {most}, as TCP repeats until it arrives; what loses all is 'cut'")
+    return ppm
+
+
 def as_signed(node: Node, read: Callable[[Node], int]) -> int:
     """A duration or a percentage that may be negative: `-5s`, `-0.1%`."""
     text = as_text(node, "write a value, for example 5s or -5s")
@@ -180,8 +189,15 @@ def as_client_name(node: Node) -> str:
 
 
 def each(node: Node, remedy: str, read: Callable[[Node], T]) -> tuple[T, ...]:
-    """Every item of a list, read by the same reader."""
-    return tuple(read(item) for item in as_items(node, remedy))
+    """Every item of a list, read by the same reader.
+
+    Raises:
+        ScriptError: items are wrong; all that are.
+    """
+    items = as_items(node, remedy)
+    with node.document.together():
+        found = [item.tried(read, None) for item in items]
+    return tuple(one for one in found if one is not None)
 
 
 def write_duration(us: int) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,10 +18,11 @@ from core.errors import ActRefused, KafkaError
 from core.release import CURRENT
 from core.settings import SETTINGS, render_value, setting_named
 from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace
+from core.spec import MAX_BROKERS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, Pace
 from core.units import SECOND, US_PER_MS
 from scenarios.errors import did_you_mean
-from scenarios.language.cluster import MAX_BROKERS, MAX_PARTITIONS, read_cluster
+from scenarios.garbage import without_collection
+from scenarios.language.cluster import read_cluster
 from scenarios.language.expectations import read_guards, read_release
 from scenarios.language.nodes import Fields, Items, Node, Text, parse, read_file, shortened
 from scenarios.language.script import release_without
@@ -41,6 +43,9 @@ from spark_reports.sweep.grid import MAX_CELLS, Around, Cell, Fault, FaultKind, 
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
 """Longest horizon that is simulated whole: a day of three idle brokers is some hundred thousand events."""
+
+MAX_SIZE: Final = 250_000
+"""Most partitions, and ten times brokers, of all cells together: every cell's cluster is built once before anything runs."""
 
 MAX_RATE: Final = 10_000_000
 """Most records per second of a producer."""
@@ -67,40 +72,59 @@ def read_grid(text: str, source: str) -> Grid:
     """The grid that a text describes; `source` names it in errors.
 
     Raises:
-        ScriptError: at the first thing that is wrong.
+        ScriptError: something is wrong; all that is, as `ScriptMistakes`.
     """
     root = parse(text, source)
-    root.only(*_ROOT)
-    spec = read_cluster(root.need("cluster", "for example 'cluster: {brokers: 3, topics: {orders: {partitions: 6}}}'"))
-    if spec.pace is not Pace.TIMELINE:
-        raise root.key_error("cluster", "a sweep's clusters move by themselves", "leave 'pace' out")
-    topics = [topic.name for topic in spec.topics]
-    producers = _read_workload(root.need("workload", "for example 'workload: [{topic: orders, rate: 100}]'"), topics)
-    name, about, faults, around, consume = (root.get(word) for word in ("sweep", "about", "faults", "around", "consume"))
-    horizon = root.need("horizon", "write how long one run stands for, for example 'horizon: 365d'")
-    grid = Grid(
-        name=Path(source).stem if name is None else _name(name),
-        about="" if about is None else as_text(about),
-        source=source,
-        text=text,
-        cells=(),
-        faults=() if faults is None else _read_faults(faults),
-        horizon=as_duration(horizon),
-        consumers=() if consume is None else each(consume, "write a list of topics", lambda node: as_word(node, topics)),
-        around=None if around is None else _read_around(around),
-    )
-    if grid.horizon < SECOND:
-        raise horizon.error(f"{horizon.what()} is too short", "at least 1s")
-    if grid.around is None and grid.horizon > MAX_WHOLE:
-        raise horizon.error(
-            f"{horizon.what()} is too long to be simulated whole",
-            "write 'around: {before: 10s, after: 60s}' to simulate what is around faults",
+    with without_collection(), root.document.together(everything=True):
+        root.only(*_ROOT)
+        hint = "for example 'cluster: {brokers: 3, topics: {orders: {partitions: 6}}}'"
+        spec = root.read_needed("cluster", hint, read_cluster, None)
+        if spec is not None and spec.pace is not Pace.TIMELINE:
+            root.document.add(root.key_error("cluster", "a sweep's clusters move by themselves", "leave 'pace' out"))
+        topics = None if spec is None else [topic.name for topic in spec.topics]
+        producers = root.read_needed(
+            "workload", "for example 'workload: [{topic: orders, rate: 100}]'", lambda node: _read_workload(node, topics), ()
         )
-    if grid.around is not None and not grid.faults:
-        raise root.key_error("around", "there are no faults to be around", "write some under 'faults', or leave 'around' out")
-    grid = attrs.evolve(grid, cells=tuple(_read_cells(root, spec, producers)))
-    _check_racks(root, grid)
+        grid = Grid(
+            name=root.read("sweep", _name, Path(source).stem),
+            about=root.read("about", as_text, ""),
+            source=source,
+            text=text,
+            cells=(),
+            faults=root.read("faults", _read_faults, ()),
+            horizon=root.read_needed("horizon", "write how long one run stands for, for example 'horizon: 365d'", _read_horizon, SECOND),
+            consumers=root.read("consume", lambda node: each(node, "write a list of topics", lambda one: _as_topic(one, topics)), ()),
+            around=root.read("around", _read_around, None),
+        )
+        around, horizon, faults = root.get("around"), root.get("horizon"), root.get("faults")
+        if horizon is not None and around is None and grid.horizon > MAX_WHOLE:
+            root.document.add(
+                horizon.error(
+                    f"{horizon.what()} is too long to be simulated whole",
+                    "write 'around: {before: 10s, after: 60s}' to simulate what is around faults",
+                )
+            )
+        if around is not None and not grid.faults and not (isinstance(faults, Fields) and faults.values):
+            root.document.add(
+                root.key_error("around", "there are no faults to be around", "write some under 'faults', or leave 'around' out")
+            )
+    assert spec is not None
+    with root.document.together():
+        grid = attrs.evolve(grid, cells=tuple(_read_cells(root, spec, producers)))
+        _check_racks(root, grid)
     return grid
+
+
+def _as_topic(node: Node, topics: list[str] | None) -> str:
+    """One of the cluster's topics; without a cluster every name is good."""
+    return as_text(node) if topics is None else as_word(node, topics)
+
+
+def _read_horizon(node: Node) -> int:
+    horizon = as_duration(node)
+    if horizon < SECOND:
+        raise node.error(f"{node.what()} is too short", "at least 1s")
+    return horizon
 
 
 def _name(node: Node) -> str:
@@ -110,36 +134,41 @@ def _name(node: Node) -> str:
     return text
 
 
-def _read_workload(node: Node, topics: list[str]) -> tuple[Producing, ...]:
+def _read_workload(node: Node, topics: list[str] | None) -> tuple[Producing, ...]:
     items = as_items(node, "write a list of producers, for example [{topic: orders, rate: 100}]")
     if not items.nodes:
         raise node.error("no producer", "a sweep needs one that writes records")
     found: list[Producing] = []
-    for item in items:
-        fields = as_fields(item, "for example {topic: orders, rate: 100, acks: all}")
-        fields.only(*_PRODUCER)
-        get = fields.get
-        name, acks, every, between, size, idempotence = (
-            get(word) for word in ("producer", "acks", "every", "between", "bytes", "idempotence")
-        )
-        step = 50 * US_PER_MS if every is None else _positive(every)
-        producing = Producing(
-            name=("app" if not found else f"app{len(found) + 1}") if name is None else as_client_name(name),
-            topic=as_word(fields.need("topic", "name one of the cluster's topics"), topics),
-            rate=as_int(fields.need("rate", "write records per second"), 1, MAX_RATE),
-            every=step,
-            between=step if between is None else _positive(between),
-            acks="all" if acks is None else as_word(acks, _ACKS),
-            bytes=100 if size is None else as_int(size, 1),
-            idempotence=False if idempotence is None else as_bool(idempotence),
-        )
-        if any(producing.name == other.name for other in found):
-            raise item.error(f"producer {producing.name} stands twice", "give each a name of its own with 'producer:'")
-        if producing.between < step:
-            assert between is not None
-            raise between.error(f"{between.what()} is less than 'every'", "batches are further apart between faults than near them")
-        found.append(producing)
+    with node.document.together():
+        for number, item in enumerate(items, start=1):
+            producing = item.tried(partial(_read_producer, number=number, topics=topics), None)
+            if producing is None:
+                continue
+            if any(producing.name == other.name for other in found):
+                node.document.add(item.error(f"producer {producing.name} stands twice", "give each a name of its own with 'producer:'"))
+            found.append(producing)
     return tuple(found)
+
+
+def _read_producer(node: Node, number: int, topics: list[str] | None) -> Producing:
+    fields = as_fields(node, "for example {topic: orders, rate: 100, acks: all}")
+    with node.document.together():
+        fields.only(*_PRODUCER)
+        step = fields.read("every", _positive, 50 * US_PER_MS)
+        producing = Producing(
+            name=fields.read("producer", as_client_name, "app" if number == 1 else f"app{number}"),
+            topic=fields.read_needed("topic", "name one of the cluster's topics", lambda one: _as_topic(one, topics), ""),
+            rate=fields.read_needed("rate", "write records per second", lambda one: as_int(one, 1, MAX_RATE), 1),
+            every=step,
+            between=fields.read("between", _positive, step),
+            acks=fields.read("acks", lambda one: as_word(one, _ACKS), "all"),
+            bytes=fields.read("bytes", lambda one: as_int(one, 1), 100),
+            idempotence=fields.read("idempotence", as_bool, False),
+        )
+        if producing.between < step:
+            between = fields.values["between"]
+            raise between.error(f"{between.what()} is less than 'every'", "batches are further apart between faults than near them")
+    return producing
 
 
 def _positive(node: Node) -> int:
@@ -151,15 +180,15 @@ def _positive(node: Node) -> int:
 
 def _read_around(node: Node) -> Around:
     fields = as_fields(node, "for example {before: 10s, after: 60s}")
-    fields.only("before", "after", "near", "soon")
     default = Around()
-    before, after, near, soon = (fields.get(word) for word in ("before", "after", "near", "soon"))
-    return Around(
-        before=default.before if before is None else _positive(before),
-        after=default.after if after is None else _positive(after),
-        near=default.near if near is None else _positive(near),
-        soon=default.soon if soon is None else _positive(soon),
-    )
+    with node.document.together():
+        fields.only("before", "after", "near", "soon")
+        return Around(
+            before=fields.read("before", _positive, default.before),
+            after=fields.read("after", _positive, default.after),
+            near=fields.read("near", _positive, default.near),
+            soon=fields.read("soon", _positive, default.soon),
+        )
 
 
 # --- faults --------------------------------------------------------------------------------------------------------
@@ -167,13 +196,15 @@ def _read_around(node: Node) -> Around:
 
 def _read_faults(node: Node) -> tuple[Fault, ...]:
     fields = as_fields(node, "write faults by kind, for example {crash: {every: 7d, lasts: 5m}}")
-    fields.only(*FaultKind)
-    return tuple(
-        _read_fault(FaultKind(kind), as_fields(value, "for example {every: 7d, lasts: 5m}")) for kind, value in fields.values.items()
-    )
+    known = tuple(FaultKind)
+    with node.document.together():
+        fields.only(*known)
+        found = [value.tried(partial(_read_fault, FaultKind(kind)), None) for kind, value in fields.values.items() if kind in known]
+    return tuple(fault for fault in found if fault is not None)
 
 
-def _read_fault(kind: FaultKind, fields: Fields) -> Fault:
+def _read_fault(kind: FaultKind, node: Node) -> Fault:
+    fields = as_fields(node, "for example {every: 7d, lasts: 5m}")
     own = {
         FaultKind.SLOW_DISK: ("delay",),
         FaultKind.CUT: ("between",),
@@ -181,25 +212,37 @@ def _read_fault(kind: FaultKind, fields: Fields) -> Fault:
         FaultKind.ROLLING_RESTART: ("gap",),
     }.get(kind, ())
     whole = kind in (FaultKind.RACK_OUTAGE, FaultKind.ROLLING_RESTART, FaultKind.CONTROLLER_CRASH)
-    fields.only(*(word for word in _FAULT if not (whole and word == "each")), *own)
-    per, delay, between, how, gap = (fields.get(word) for word in ("each", "delay", "between", "how", "gap"))
-    if kind is FaultKind.SLOW_DISK and (delay is None or not US_PER_MS <= as_duration(delay) <= MAX_SLOW):
-        raise (fields if delay is None else delay).error("a slow disk needs a delay for each write", "write 'delay:' with 1ms to 10s")
-    ends = "brokers" if between is None else as_word(between, ("brokers", "controller", "any"))
-    every = fields.need("every", "write the mean time from one to the next, for example 7d")
-    if as_duration(every) < SECOND:
-        raise every.error(f"{every.what()} is too often", "at least 1s")
-    return Fault(
-        kind=kind,
-        every=as_duration(every),
-        lasts=_read_span(fields.need("lasts", "write how long one lasts, for example 5m, {from: 1m, to: 10m} or {mean: 5m}")),
-        each_broker=per is not None and as_word(per, ("broker", "cluster")) == "broker",
-        delay=0 if delay is None else as_duration(delay),
-        power=how is None or as_word(how, ("power-loss", "crash")) == "power-loss",
-        gap=60 * SECOND if gap is None else as_duration(gap),
-        controller=ends in ("controller", "any"),
-        brokers=ends in ("brokers", "any"),
-    )
+    span = "write how long one lasts, for example 5m, {from: 1m, to: 10m} or {mean: 5m}"
+    with node.document.together():
+        fields.only(*(word for word in _FAULT if not (whole and word == "each")), *own)
+        if kind is FaultKind.SLOW_DISK and fields.get("delay") is None:
+            node.document.add(fields.error("a slow disk needs a delay for each write", "write 'delay:' with 1ms to 10s"))
+        ends = fields.read("between", lambda one: as_word(one, ("brokers", "controller", "any")), "brokers")
+        return Fault(
+            kind=kind,
+            every=fields.read_needed("every", "write the mean time from one to the next, for example 7d", _read_every, SECOND),
+            lasts=fields.read_needed("lasts", span, _read_span, Span()),
+            each_broker=fields.read("each", lambda one: as_word(one, ("broker", "cluster")), "cluster") == "broker",
+            delay=fields.read("delay", _read_delay, 0),
+            power=fields.read("how", lambda one: as_word(one, ("power-loss", "crash")), "power-loss") == "power-loss",
+            gap=fields.read("gap", as_duration, 60 * SECOND),
+            controller=ends in ("controller", "any"),
+            brokers=ends in ("brokers", "any"),
+        )
+
+
+def _read_every(node: Node) -> int:
+    every = as_duration(node)
+    if every < SECOND:
+        raise node.error(f"{node.what()} is too often", "at least 1s")
+    return every
+
+
+def _read_delay(node: Node) -> int:
+    delay = as_duration(node)
+    if not US_PER_MS <= delay <= MAX_SLOW:
+        raise node.error("a slow disk needs a delay for each write", "write 'delay:' with 1ms to 10s")
+    return delay
 
 
 def _read_span(node: Node) -> Span:
@@ -314,45 +357,73 @@ _CHANGES: Final[dict[str, Change]] = {
 def _read_cells(root: Fields, spec: ClusterSpec, producers: tuple[Producing, ...]) -> Iterator[Cell]:
     """The cells: each of `cells`, times every combination of `vary`."""
     vary, listed = root.get("vary"), root.get("cells")
-    axes: list[list[tuple[str, Node]]] = []
-    if vary is not None:
-        fields = as_fields(vary, "write values by word, for example {acks: [1, all]}")
-        for word, node in fields.values.items():
-            _check_word(fields, word)
-            values = as_items(node, "write a list of values, for example [1, 2]")
-            if not values.nodes:
-                raise node.error("no value", "write at least one")
-            axes.append([(word, value) for value in values])
-    rows: list[Fields | None] = [None]
-    if listed is not None:
-        rows = [as_fields(item, "for example {name: careful, acks: all}") for item in as_items(listed, "write a list of cells")]
-        if not rows:
-            raise listed.error("no cell", "write one, or leave 'cells' out")
-    count = len(rows)
-    for axis in axes:
-        count *= len(axis)
-    if count > MAX_CELLS:
-        raise (vary or root).error(f"{count:,} cells", f"at most {MAX_CELLS:,} are swept")
-    seen: dict[object, int] = {}
-    number = 0
+    with root.document.together():
+        axes = () if vary is None else vary.tried(_read_axes, ())
+        rows: list[Fields | None] = [None]
+        if listed is not None:
+            rows = list(listed.tried(lambda node: each(node, "write a list of cells", _read_row), ()))
+            if not rows:
+                raise listed.error("no cell", "write one, or leave 'cells' out")
+        count = len(rows)
+        for axis in axes:
+            count *= len(axis)
+        if count > MAX_CELLS:
+            raise (vary or root).error(f"{count:,} cells", f"at most {MAX_CELLS:,} are swept")
+    drafted: list[tuple[Cell | None, Node]] = []
     for row in rows:
-        own: list[tuple[str, Node]] = []
-        if row is not None:
-            for word, value in row.values.items():
-                if word != "name":
-                    _check_word(row, word, "name")
-                    own.append((word, value))
-        title = None if row is None or row.get("name") is None else as_text(row.values["name"])
+        own = [] if row is None else [(word, value) for word, value in row.values.items() if word != "name"]
+        title = None if row is None else row.read("name", as_text, None)
         for combination in itertools.product(*axes):
-            number += 1
-            chosen = [*own, *combination]
             place = combination[-1][1] if combination else row if row is not None else root
-            cell = _make_cell(number, title, chosen, _Draft(spec, producers), place)
-            key = (cell.release.name, cell.spec, cell.producers)
-            if key in seen:
-                raise place.error(f"cell {number} is the same as cell {seen[key]}", "each cell is swept once")
-            seen[key] = number
+            make = partial(_draft_cell, len(drafted) + 1, title, [*own, *combination], _Draft(spec, producers))
+            drafted.append((place.tried(lambda _place, make=make: make(), None), place))  # type: ignore[misc]
+    cells = [cell for cell, _ in drafted if cell is not None]
+    if (size := sum(map(_size, cells))) > MAX_SIZE:
+        raise (vary or root).error(f"{len(cells):,} cells with {size:,} partitions and brokers in all", f"at most {MAX_SIZE:,} are swept")
+    seen: dict[object, int] = {}
+    for cell, place in drafted:
+        if cell is not None:
+            _check_cell(cell, seen, place)
             yield cell
+
+
+def _read_axes(node: Node) -> tuple[list[tuple[str, Node]], ...]:
+    """The values of `vary`, word by word."""
+    fields = as_fields(node, "write values by word, for example {acks: [1, all]}")
+    with node.document.together():
+        return tuple(fields.tried(partial(_read_axis, word=word), []) for word in fields.values)
+
+
+def _read_axis(fields: Fields, word: str) -> list[tuple[str, Node]]:
+    _check_word(fields, word)
+    values = as_items(fields.values[word], "write a list of values, for example [1, 2]")
+    if not values.nodes:
+        raise values.error("no value", "write at least one")
+    return [(word, value) for value in values]
+
+
+def _read_row(node: Node) -> Fields:
+    """An item of `cells`."""
+    fields = as_fields(node, "for example {name: careful, acks: all}")
+    with node.document.together():
+        for word in fields.values:
+            if word != "name":
+                fields.tried(lambda row, word=word: _check_word(row, word, "name"), None)  # type: ignore[misc]
+    return fields
+
+
+def _size(cell: Cell) -> int:
+    """How large its cluster is: partitions, and brokers, each of which costs as much as some."""
+    return sum(topic.count for topic in cell.spec.topics) + 10 * len(cell.spec.brokers)
+
+
+def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
+    """Refuse a cell that there is already, or that cannot be. One such is enough: most others would be refused for the same reason."""
+    key = (cell.release.name, cell.spec, cell.producers)
+    if key in seen:
+        raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell is swept once")
+    seen[key] = cell.number
+    _try_out(cell, place)
 
 
 def _check_word(fields: Fields, word: str, *also: str) -> None:
@@ -360,7 +431,7 @@ def _check_word(fields: Fields, word: str, *also: str) -> None:
         raise fields.key_error(word, f"unknown word '{shortened(word)}'", did_you_mean(word, [*also, *_CHANGES, *SETTINGS]))
 
 
-def _make_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], draft: _Draft, place: Node) -> Cell:
+def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], draft: _Draft) -> Cell:
     words = [word for word, _ in chosen]
     for index, word in enumerate(words):
         if word in words[:index]:
@@ -370,9 +441,7 @@ def _make_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], d
         draft = _CHANGES[word](draft, node) if word in _CHANGES else _set_setting(draft, word, node)
     values = tuple((word, _written(node)) for word, node in chosen)
     name = title or ", ".join(f"{word} {value}" for word, value in values) or "as given"
-    cell = Cell(number, name, values, release_without(draft.release, draft.without), draft.spec, draft.producers)
-    _try_out(cell, place)
-    return cell
+    return Cell(number, name, values, release_without(draft.release, draft.without), draft.spec, draft.producers)
 
 
 def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:

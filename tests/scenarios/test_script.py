@@ -11,7 +11,7 @@ from core import acts
 from core.acts import ACTS
 from core.ids import NO_LEADER, TopicPartition
 from core.release import RELEASES
-from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.errors import ScriptError
 from scenarios.language.acts import act_as_data, read_acts
 from scenarios.language.cluster import cluster_as_data, cluster_from_data, read_cluster, write_cluster, write_yaml
@@ -203,7 +203,7 @@ def test_a_cluster_reads_back_as_it_was_written() -> None:
                     for name, placed in topics.items()
                 )
             ),
-            network=st.builds(NetworkSpec, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**6)),
+            network=st.builds(NetworkSpec, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, MAX_LOSS_PPM)),
             startup=st.integers(0, 10**10),
             recovery=st.integers(0, 10**10),
         )
@@ -219,8 +219,8 @@ def test_any_cluster_reads_back_as_it_was_written(spec: ClusterSpec) -> None:
 def test_no_text_breaks_the_reader(text: str) -> None:
     with pytest.raises(ScriptError) as caught:
         read_script(text, "any.yaml")
-    assert str(caught.value).startswith("any.yaml:")
-    assert "\n" not in str(caught.value)
+    for line in str(caught.value).split("\n"):
+        assert line.startswith("any.yaml:")
 
 
 def test_a_value_stays_the_text_it_was() -> None:

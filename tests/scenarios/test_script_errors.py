@@ -24,7 +24,7 @@ BAD: list[tuple[str, str, str, str]] = [
     ("wrong-type", "cluster: {brokers: many}\n", "1:20", "cluster.brokers: 'many' is no whole number"),
     ("list-for-mapping", "cluster: [1, 2]\n", "1:10", "a list stands where a mapping belongs"),
     ("mapping-for-value", "cluster: {brokers: 3, startup: {a: 1}}\n", "1:32", "a mapping stands where a single value belongs"),
-    ("huge-number", "cluster: {brokers: 99999999999999999999999999}\n", "1:20", "is out of range; write a whole number from 1 to 10000"),
+    ("huge-number", "cluster: {brokers: 99999999999999999999999999}\n", "1:20", "is out of range; write a whole number from 1 to 1000"),
     ("huge-records", CLUSTER + "timeline:\n  - produce: {topic: orders, records: 1e999}\n", "3:39", "'1e999' is no whole number"),
     ("negative", CLUSTER + "timeline:\n  - produce: {topic: orders, records: -5}\n", "3:39", "-5 is out of range"),
     ("no-cluster", "scenario: x\n", "1:1", "'cluster' is missing"),

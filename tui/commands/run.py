@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from scenarios.garbage import without_collection
 from scenarios.printing import say_json, say_lines
 from tui.commands.console import FAILED, HELD, write_text
 from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
@@ -35,7 +35,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    with _without_collection():
+    with without_collection():
         from scenarios import catalogue, results
         from scenarios.errors import InputError
         from scenarios.language.script import releases_of
@@ -81,18 +81,6 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.junit is not None:
         write_text(arguments.junit, results.as_junit(done))
     return HELD if all(result.held for result in done) else FAILED
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """The garbage collector rests while modules load: they leave no garbage, and looking costs a tenth of the start."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | None) -> Result:

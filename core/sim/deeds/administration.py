@@ -15,7 +15,7 @@ from core.ids import TopicPartition
 from core.journal import events
 from core.settings import setting_named
 from core.sim.deeds import find
-from core.spec import PartitionSpec, TopicSpec
+from core.spec import PartitionSpec, TopicSpec, refuse_more
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
@@ -54,6 +54,7 @@ def _do_set(cluster: Cluster, act: acts.Set) -> None:
 
 
 def _create_topic(cluster: Cluster, act: acts.CreateTopic) -> find.Doing:
+    _refuse_too_many(cluster, len(act.replicas) or act.partitions, len(act.replicas[0]) if act.replicas else act.replication_factor)
     find.need_controller(cluster)
     return lambda: cluster.administer(act)
 
@@ -70,7 +71,20 @@ def _do_create_topic(cluster: Cluster, act: acts.CreateTopic) -> None:
         cluster.journal.emit(events.TopicRefused.kind, act.topic, "INVALID_CONFIG", str(wrong))
 
 
+def _refuse_too_many(cluster: Cluster, partitions: int, factor: int) -> None:
+    """Refuse more partitions than a cluster can have."""
+    known = cluster.controller.replication.partitions
+    try:
+        refuse_more(len(known) + partitions, partitions * factor + sum(len(partition.replicas) for partition in known.values()))
+    except ValueError as wrong:
+        raise ActRefused(f"that would be {wrong}") from None
+
+
 def _create_partitions(cluster: Cluster, act: acts.CreatePartitions) -> find.Doing:
+    topic = cluster.controller.replication.topics.get(act.topic)
+    if topic is not None:
+        factor = len(cluster.controller.replication.partitions[topic.partitions[0]].replicas)
+        _refuse_too_many(cluster, max(act.partitions - len(topic.partitions), 0), factor)
     find.need_controller(cluster)
     return lambda: cluster.administer(act)
 

@@ -8,6 +8,7 @@ from core import acts
 from core.errors import ActRefused
 from core.journal import events
 from core.sim.deeds import find
+from core.spec import MAX_LOSS_PPM
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
@@ -57,6 +58,9 @@ def _link(cluster: Cluster, act: acts.Link) -> find.Doing:
         raise ActRefused(
             f"{a} and {b} talk over TCP, which delivers once and in order; a proxy that repeats or reorders requests stands between a client and a broker"
         )
+
+    if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
+        raise ActRefused(f"a link loses at most {MAX_LOSS_PPM // 10_000} %, as TCP repeats each message until it arrives; cut it instead")
 
     def doing() -> None:
         cluster.network.disturbed(a, b)

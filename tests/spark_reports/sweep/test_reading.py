@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.errors import InputError
+from scenarios.errors import InputError, ScriptMistakes
 from spark_reports.sweep.grid import FaultKind, Span
 from spark_reports.sweep.reading import load_grid, read_grid
 from spark_reports.sweep.sweep import GRIDS, grid_named
@@ -96,3 +96,36 @@ def test_a_grid_is_found_by_name_or_by_file(tmp_path: Path) -> None:
         grid_named("weekly-crash")
     with pytest.raises(InputError, match="cannot be read"):
         load_grid(tmp_path / "none.yaml")
+
+
+def test_all_mistakes_of_a_grid_are_reported() -> None:
+    text = TEXT.replace("  crash: {every: 2h", "  crush: {}\n  cut: {between: all}\n  crash: {every: soon", 1).replace(
+        "rate: 1000", "rate: many", 1
+    )
+    text = text.replace("acks: [1, all]", "acks: [1, most, all]\n  ackss: [1]\n  racks: []").replace("horizon: 10h", "horizon: 10")
+    with pytest.raises(ScriptMistakes) as caught:
+        read_grid(text, "g")
+    told = [str(wrong).split(": ", 1)[1].split(";")[0] for wrong in caught.value.mistakes]
+    assert told == [
+        "workload[1].rate: 'many' is no whole number",
+        "faults: unknown word 'crush'",
+        "faults.cut: 'every' is missing",
+        "faults.cut: 'lasts' is missing",
+        "faults.cut.between: unknown word 'all'",
+        "faults.crash.every: 'soon' is no duration",
+        "horizon: '10' is no duration",
+    ]
+    text = TEXT.replace("acks: [1, all]", "acks: [1, most, all]\n  ackss: [1]\n  racks: []")
+    with pytest.raises(ScriptMistakes) as caught:
+        read_grid(text, "g")
+    assert [wrong.problem for wrong in caught.value.mistakes] == ["unknown word 'ackss'", "no value"]
+    with pytest.raises(ScriptMistakes) as caught:
+        read_grid(TEXT.replace("acks: [1, all]", "acks: [1, most, all, every]"), "g")
+    assert [wrong.problem for wrong in caught.value.mistakes] == ["unknown word 'most'", "unknown word 'every'"]
+
+
+def test_a_grid_is_bounded() -> None:
+    with pytest.raises(InputError, match=r"4 cells with 800,120 partitions and brokers in all; at most 250,000 are swept"):
+        read_grid(TEXT.replace("acks: [1, all]", "acks: [1, all]\n  partitions: [200000]"), "g")
+    with pytest.raises(InputError, match=r"4,000 cells; at most 1,000 are swept"):
+        read_grid(TEXT.replace("acks: [1, all]", f"acks: [1, all]\n  partitions: {list(range(1, 1001))}"), "g")

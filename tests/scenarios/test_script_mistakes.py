@@ -1,0 +1,143 @@
+"""All mistakes of one script are reported together: each at its place, in order of lines, and no consequence of another one."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from scenarios.errors import MAX_SHOWN, ScriptMistakes
+from scenarios.language.cluster import cluster_from_data
+from scenarios.language.nodes import MAX_MISTAKES
+from scenarios.language.script import read_script
+from tui.cli import main
+
+SCRIPT = """\
+scenario: many words
+about: [1]
+seed: -3
+releases: ["4.1", "9.9"]
+cluster:
+  brokers: [{id: 1, rak: a}, 2, 2, x]
+  startup: 2 parsecs
+  topics:
+    orders: {partitions: many, config: {retention.mss: 5, min.insync.replicas: two}}
+    payments: {replicas: [[1, 1], [1, 9]]}
+  settings: {min.insync.replica: 2, replica.lag.time.max.ms: soon}
+  network: {loss: 100%, latency: 5}
+timelime: []
+timeline:
+  - at: 1s
+    kil: 2
+  - at: later
+    produce: {topic: orders, record: 5, acks: 7}
+  - until: lost = 0
+    within: x
+  - set: {min.insync.replicas: two, unclean.leader.election.enabled: true}
+  - 5
+expect:
+  - lost == 0 and
+  - {losst: 0, orders-0: {leeder: 1}}
+without: [maximal]
+"""
+
+EXPECTED = """\
+1:11: scenario: 'many words' is no scenario name
+2:8: about: a list stands where a single value belongs
+3:7: seed: -3 is out of range
+4:19: releases[2]: unknown release '9.9'
+6:21: cluster.brokers[1]: unknown word 'rak'; did you mean 'rack'?
+6:33: cluster.brokers[3]: broker 2 stands twice
+6:36: cluster.brokers[4]: 'x' is no broker
+7:12: cluster.startup: '2 parsecs' is no duration
+9:26: cluster.topics.orders.partitions: 'many' is no whole number
+9:41: cluster.topics.orders.config: unknown topic setting 'retention.mss'; did you mean 'retention.ms'?
+9:80: cluster.topics.orders.config.min.insync.replicas: min.insync.replicas takes a whole number, not 'two'
+11:14: cluster.settings: unknown setting 'min.insync.replica'; did you mean 'min.insync.replicas'?
+11:62: cluster.settings.replica.lag.time.max.ms: replica.lag.time.max.ms takes a whole number, not 'soon'
+12:19: cluster.network.loss: '100%' leaves too little; at most 99%
+12:34: cluster.network.latency: '5' is no duration
+13:1: script: unknown word 'timelime'; did you mean 'timeline'?
+16:5: timeline[1]: unknown word 'kil'; did you mean 'kill'?
+17:9: timeline[2].at: 'later' is no duration
+18:30: timeline[2].produce: unknown word 'record'; did you mean 'records'?
+18:47: timeline[2].produce.acks: unknown word '7'
+""".splitlines()
+
+
+def test_all_mistakes_of_a_script_are_reported_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(SCRIPT, encoding="utf-8")
+    assert main(["run", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert len(lines) == MAX_SHOWN + 1
+    for line, expected in zip(lines, EXPECTED, strict=False):
+        assert line.startswith(f"isrlab: {path}:{expected}"), line
+    assert lines[-1] == f"isrlab: {path}: and 9 more mistakes"
+    with pytest.raises(ScriptMistakes) as caught:
+        read_script(SCRIPT, "w")
+    assert [str(wrong).split("; ")[0] for wrong in caught.value.mistakes[MAX_SHOWN:]] == [
+        "w:19:17: timeline[3].until: '=' compares nothing (in: lost = 0)",
+        "w:20:13: timeline[3].within: 'x' is no duration",
+        "w:21:32: timeline[4].set.min.insync.replicas: min.insync.replicas takes a whole number, not 'two'",
+        "w:21:37: timeline[4].set: unknown setting 'unclean.leader.election.enabled'",
+        "w:22:5: timeline[5]: '5' stands where a mapping belongs",
+        "w:24:18: expect[1]: the end stands where a value belongs (in: lost == 0 and)",
+        "w:25:6: expect[2]: unknown word 'losst'",
+        "w:25:27: expect[2].orders-0: a partition has no 'leeder'",
+        "w:26:11: without[1]: unknown guard 'maximal'",
+    ]
+
+
+def test_no_mistake_is_a_consequence_of_another() -> None:
+    """Topics, brokers and clients that could not be read are not reported again where they are used."""
+    with pytest.raises(ScriptMistakes) as caught:
+        read_script(
+            "cluster: {brokers: x, topics: {orders: {partitions: 1}}}\ntimeline:\n"
+            "  - kill: 7\n  - produce: {topic: orders, records: many, producer: app}\n  - until: acked(app) == 1 and hw(orders-4) == 2\n",
+            "w",
+        )
+    assert [str(wrong).split(";")[0] for wrong in caught.value.mistakes] == [
+        "w:1:20: cluster.brokers: 'x' is no whole number",
+        "w:4:39: timeline[2].produce.records: 'many' is no whole number",
+    ]
+
+
+def test_unknown_names_are_all_reported() -> None:
+    with pytest.raises(ScriptMistakes) as caught:
+        read_script(
+            "cluster: {brokers: 3, topics: {orders: {partitions: 1}}}\ntimeline:\n  - kill: 7\n  - produce: {topic: oders, records: 1}\n"
+            "  - at: 5s\n    start: [8, 9]\n  - at: 4s\n    heal: all\nexpect: [hw(orders-9) == 1, leader(oders-0) == 2]\n",
+            "w",
+        )
+    assert [(wrong.place.line, wrong.problem.split(" (in")[0]) for wrong in caught.value.mistakes] == [
+        (3, "unknown broker 7"),
+        (4, "unknown topic 'oders'"),
+        (6, "unknown broker 8"),
+        (6, "unknown broker 9"),
+        (7, "this is earlier than the step before"),
+        (9, "orders-9 does not exist"),
+        (9, "unknown topic 'oders'"),
+    ]
+
+
+def test_a_script_of_nothing_but_mistakes_is_not_read_to_its_end() -> None:
+    started = time.process_time()
+    with pytest.raises(ScriptMistakes) as caught:
+        read_script("cluster: {brokers: 3}\ntimeline:\n" + "  - kil: 1\n" * 50_000, "w")
+    assert time.process_time() - started < 8
+    assert len(caught.value.mistakes) == MAX_MISTAKES
+    assert caught.value.lines[-1] == f"w: and at least {MAX_MISTAKES - MAX_SHOWN} more mistakes"
+
+
+def test_a_logs_header_reports_its_cluster_the_same_way() -> None:
+    with pytest.raises(ScriptMistakes) as caught:
+        cluster_from_data({"brokers": [1, "x"], "pace": "fast", "network": {"loss": None, "latency": True}}, "s.jsonl")
+    assert [(wrong.field, wrong.problem) for wrong in caught.value.mistakes] == [
+        ("cluster.brokers[2]", "'x' is no broker"),
+        ("cluster.network.latency", "'true' is no duration"),
+        ("cluster.pace", "unknown word 'fast'"),
+    ]
