@@ -22,6 +22,7 @@ from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader
+from scenarios.output_files import whole_entries
 
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
 _PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-(\d{1,9})")
@@ -66,16 +67,16 @@ def write_tree(tree: Tree, root: str | Path) -> int:
     """
     root = Path(root)
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        if any(root.iterdir()):
+        if root.exists() and any(root.iterdir()):
             raise InputError(f"{root}: the directory is not empty; name a new one")
+    except (OSError, ValueError) as wrong:
+        raise InputError(f"{root}: cannot be written: {(isinstance(wrong, OSError) and wrong.strerror) or wrong}") from None
+    with whole_entries(root) as part:
         for directory, files in tree.items():
             for path, text in files.items():
-                target = root / directory / path
+                target = part / directory / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as wrong:
-        raise InputError(f"{root}: cannot be written: {wrong.strerror or wrong}") from None
     return sum(map(len, tree.values()))
 
 

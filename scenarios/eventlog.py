@@ -23,6 +23,7 @@ from core.spec import ClusterSpec
 from scenarios.errors import InputError, LogError, ScriptError, did_you_mean
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
 from scenarios.logfile import is_packed_name, open_log_file, packer
+from scenarios.output_files import OutputFile
 from scenarios.printing import remark
 from scenarios.releases import release_named
 from scenarios.stopping import whole
@@ -104,19 +105,15 @@ def encode_event(event: tuple[Any, ...]) -> bytes:
 class LogWriter:
     """Writes a session's log; call it with each event tuple.
 
-    The file is created at once with its header. Events are kept in memory and written by a thread of their own at least
-    once a second, and at `close`, which also writes the end line. A name that ends in `.zst` packs it: a frame each time.
+    Events are kept in memory and written by a thread of their own at least once a second, and at `close`, which also writes
+    the end line. A name that ends in `.zst` packs it: a frame each time. The file appears under its name at `begin`, in place of
+    what stood there, or else at `close`: until a session is known to run, nothing is lost by it.
     `Stopped` may be raised by each call, but leaves no hole between events.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
         self.path = Path(path)
-        try:
-            self._file: BinaryIO = self.path.open("wb", buffering=0)
-        except OSError as wrong:
-            raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
-        except ValueError:
-            raise InputError(f"{str(path)!r}: is no file name") from None
+        self._output = OutputFile(path)
         encoder = msgspec.json.Encoder()
         self._encode, self._encode_lines = encoder.encode, encoder.encode_lines
         self._events: deque[tuple[Any, ...]] = deque()
@@ -133,6 +130,25 @@ class LogWriter:
         """Of a packed log: how many lines stand before each frame, and where in the file it begins."""
         self._lines_written = 0
         self._put(self._encode(header) + b"\n", 1)
+
+    def begin(self) -> None:
+        """The session runs: from now on its log can be read under its name, whatever ends it.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        with whole(), self._lock:
+            try:
+                self._output.appear()
+            except OSError as wrong:
+                raise self._output.failed(wrong) from None
+
+    def discard(self) -> None:
+        """There was no session after all; what stood under the file's name still does."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._output.discard()
 
     def __call__(self, event: tuple[Any, ...]) -> None:
         """Take one event."""
@@ -187,40 +203,38 @@ class LogWriter:
         self._count = seq
 
     def _cut_lines(self, keep: int) -> None:
-        with self.path.open("r+b") as file:
+        with open(self._output.where, "r+b") as file:
             for _ in range(keep):
                 file.readline()
             file.truncate(file.tell())
-        self._file.seek(0, 2)
+        self._output.file.seek(0, 2)
 
     def _cut_frames(self, keep: int) -> None:
         """Take out the frames behind so many lines, and pack the lines to keep of the one in the middle anew."""
         while self._frames and self._frames[-1][0] >= keep:
             self._lines_written, start = self._frames.pop()
-            self._file.truncate(start)
+            self._output.file.truncate(start)
         if self._frames and self._lines_written > keep:
             before, start = self._frames.pop()
-            with open_log_file(self.path) as file:
+            with open_log_file(self._output.where) as file:
                 kept = [file.readline() for _ in range(keep)][before:]
-            self._file.truncate(start)
-            self._file.seek(0, 2)
+            self._output.file.truncate(start)
+            self._output.file.seek(0, 2)
             self._lines_written = before
             self._put(b"".join(kept), keep - before)
-        self._file.seek(0, 2)
+        self._output.file.seek(0, 2)
 
     def _put(self, chunk: bytes, lines: int) -> None:
         """Write so many whole lines, as a frame of their own if the log is packed."""
         if self._pack is not None:
-            self._frames.append((self._lines_written, self._file.tell()))
+            self._frames.append((self._lines_written, self._output.file.tell()))
             self._lines_written += lines
             chunk = self._pack(chunk)
         self._write(chunk)
 
     def _write(self, chunk: bytes) -> None:
         try:
-            view = memoryview(chunk)
-            while view:
-                view = view[self._file.write(view) :]
+            self._output.write(chunk)
         except OSError as wrong:
             self.failed = wrong
 
@@ -234,7 +248,7 @@ class LogWriter:
         Raises:
             InputError: the disk did not take it.
         """
-        if self._file.closed:
+        if self._output.file.closed:
             return
         self._closing.set()
         with whole():
@@ -243,15 +257,23 @@ class LogWriter:
             self.flush()
             if self.failed is None:
                 self._put(self._encode(End(True, self._last_time if now is None else now, self._count)) + b"\n", 1)
-            self._file.close()
+            try:
+                if self.failed is None:
+                    self._output.appear()
+            except OSError as wrong:
+                self.failed = wrong
+            self._output.discard()
         if self.failed is not None:
-            raise InputError(f"{self.path}: cannot be written: {self.failed.strerror or self.failed}")
+            raise self._output.failed(self.failed)
 
     def __enter__(self) -> LogWriter:
         return self
 
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
+        if kind is not None and self._output.hidden:
+            self.discard()
+        else:
+            self.close()
 
 
 def parse_header(line: bytes, source: str) -> tuple[Header, ClusterSpec, Release]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from core.journal.events import KINDS, explain
 from core.journal.events.base import name_of
 from scenarios.eventlog import LogReader
+from scenarios.output_files import Writes
 from scenarios.visible import visible_json
 
 PROCESS: Final = 1
@@ -62,7 +63,7 @@ class _Tracks:
         return self.named[name]
 
 
-def write_trace(reader: LogReader, out: IO[str]) -> int:
+def write_trace(reader: LogReader, out: Writes) -> int:
     """Write the log behind `reader` as a trace; gives the number of events in it.
 
     Raises:

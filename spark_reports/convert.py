@@ -16,7 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 import attrs
@@ -25,6 +25,7 @@ from core.journal.events import EVENTS
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader, encode_event
 from scenarios.logfile import is_packed, is_packed_name, open_log_file, packer
+from scenarios.output_files import check_outputs, whole_file
 from scenarios.stopping import stoppable
 from spark_reports.errors import ReportError
 from spark_reports.frames import read_dataset
@@ -94,9 +95,13 @@ def _to_one_file(
     if len(files) + len(datasets) != 1:
         raise ReportError(f"{out}: one file for {len(files) + len(datasets)} logs; name a directory")
     if files:
+        check_outputs({"-o": out}, files)
         LogReader(files[0]).close()
-        with open_log_file(files[0]) as log:
-            count = _write(out, iter(log))
+        try:
+            with open_log_file(files[0]) as log:
+                count = _write(out, iter(log))
+        except OSError as wrong:
+            raise InputError(f"{files[0]}: cannot be read: {wrong.strerror or wrong}") from None
         say(f"{out}: {count:,} lines of {files[0]}")
         return
     with spark_session(master or LOCAL_MASTER, settings) as spark:
@@ -417,24 +422,13 @@ def _with_tail(lines: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
 
 def _write(out: Path, lines: Iterator[bytes]) -> int:
     """Write lines to a file, packed if its name says so; it appears under its name when it is whole."""
-    half = out.with_name(out.name + ".part")
-    pack = packer() if is_packed_name(out) else None
+    pack = packer() if is_packed_name(out) else bytes
     count = 0
-    try:
-        with half.open("wb") as file:
-            while chunk := list(itertools.islice(lines, _FRAME_LINES)):
-                count += len(chunk)
-                _put(file, b"".join(chunk), pack)
-        half.replace(out)
-    except OSError as wrong:
-        raise InputError(f"{out}: cannot be written: {wrong.strerror or wrong}") from None
-    finally:
-        half.unlink(missing_ok=True)
+    with whole_file(out) as file:
+        while chunk := list(itertools.islice(lines, _FRAME_LINES)):
+            count += len(chunk)
+            file.write(pack(b"".join(chunk)))
     return count
-
-
-def _put(file: BinaryIO, chunk: bytes, pack: Callable[[bytes], bytes] | None) -> None:
-    file.write(chunk if pack is None else pack(chunk))
 
 
 def _file_name(session: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from scenarios.output_files import check_outputs, write_whole
 from scenarios.printing import complain, say_json, styled
 from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
@@ -80,6 +81,7 @@ def main_report(
     try:
         settings = read_conf(conf)
         found = find_logs(paths)
+        check_outputs({"--html": html}, found.files)
         out = _out_dir(out_dir, csv)
         with stoppable(), tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
             logs, bad = _open_all(found.files, Path(scratch), complain)
@@ -205,10 +207,7 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
 def _write_html(path: Path, report: Report) -> None:
     from spark_reports.render import html
 
-    try:
-        path.write_text(html.render(report), encoding="utf-8", newline="\n")
-    except OSError as failure:
-        raise ReportError(f"{path}: the report cannot be written there: {failure.strerror or failure}") from failure
+    write_whole(path, html.render(report))
 
 
 def _show(results: Sequence[Result], as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from core.units import format_clock
 from scenarios.errors import InputError
+from scenarios.output_files import same_file, write_whole
 from scenarios.visible import visible
 from tui import dialogs
 from tui.rewriting import LOG_NAMES, is_log_name
@@ -31,7 +32,7 @@ class Keeping(MainScreen):
 
     def _no_file(self, text: str) -> str | None:
         own = self.stage.log
-        if text and own is not None and Path(text).absolute() == own.absolute():
+        if text and own is not None and same_file(text, own):
             return f"{text} is this session's own log; it is complete when the session ends"
         return no_file(text)
 
@@ -100,9 +101,9 @@ class Keeping(MainScreen):
     def _picture(self) -> None:
         name = f"isrlab-{self.view.now // 1_000_000}s.svg"
         try:
-            Path(name).write_text(self.app.export_screenshot(title="isrlab"), encoding="utf-8")
-        except OSError as wrong:
-            self.say(f"{name} could not be written: {wrong.strerror or wrong}", refused=True)
+            write_whole(name, self.app.export_screenshot(title="isrlab"))
+        except InputError as wrong:
+            self.say(str(wrong), refused=True)
         else:
             self.say(f"picture saved as {name}")
 

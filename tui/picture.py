@@ -20,6 +20,7 @@ from core.units import SECOND
 from scenarios import catalogue
 from scenarios.errors import InputError
 from scenarios.language.script import releases_of
+from scenarios.output_files import write_whole
 from scenarios.play_target import PlayTarget
 from scenarios.printing import remark
 from tui.app import Playground
@@ -117,7 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     app = Playground(stage, Display(ascii_only=options.ascii, palette="plain" if options.no_colour else options.palette))
     keys = [key for key in options.keys.split(",") if key]
     svg = asyncio.run(draw(app, options.size, keys, "isrlab"))
-    options.out.write_text(without_fonts(svg), encoding="utf-8")
+    try:
+        write_whole(options.out, without_fonts(svg))
+    except InputError as wrong:
+        remark(f"tui.picture: {wrong}")
+        return 2
     return 0
 
 

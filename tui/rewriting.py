@@ -1,12 +1,11 @@
 """Writes the event log of a session that is being played: its branch is gone through once more, and every event written as it comes.
 
-What is in memory would not do: only the last events are kept there. Until the file is complete it has another name; so a
-way that is given up, or a full disk, leaves whatever stood there before.
+What is in memory would not do: only the last events are kept there. The file appears when it is complete; so a way that is
+given up, or a full disk, leaves whatever stood there before.
 """
 
 from __future__ import annotations
 
-import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -49,9 +48,8 @@ class Rewriting:
 
         self.path = path
         self.failed = ""
-        self._partial = path.with_name(f".partial-{path.name}")
         self._end = branch.end
-        self._log = LogWriter(self._partial, header)
+        self._log = LogWriter(path, header)
         outlet = Outlet(self._log)
         self.tape = Tape(start(outlet), outlet, branch.acts)
 
@@ -73,18 +71,11 @@ class Rewriting:
         tape.move_clock(self._end.time)
         try:
             self._log.close(self._end.time)
-            self._partial.replace(self.path)
         except InputError as wrong:
             self.failed = str(wrong)
-        except OSError as wrong:
-            self.failed = f"{self.path}: cannot be written: {wrong.strerror or wrong}"
-        if self.failed:
-            self._partial.unlink(missing_ok=True)
         return True
 
     def give_up(self) -> None:
         """Leave no part of it behind."""
         self.failed = f"{self.path}: given up, nothing is written"
-        with contextlib.suppress(InputError):
-            self._log.close()
-        self._partial.unlink(missing_ok=True)
+        self._log.discard()

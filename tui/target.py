@@ -14,7 +14,7 @@ from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
 from core.spelled_out import SpelledOut
-from scenarios.errors import InputError
+from scenarios.output_files import write_whole
 from scenarios.play_target import PlayTarget
 from tui.course import Course, FreeCourse, Start
 from tui.metrics_history import History
@@ -96,10 +96,7 @@ class Stage(SpelledOut):
         Raises:
             InputError: the file cannot be written.
         """
-        try:
-            path.write_text(self.script(script_name(path)), encoding="utf-8")
-        except OSError as wrong:
-            raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
+        write_whole(path, self.script(script_name(path)))
 
 
 def script_name(path: Path) -> str:
@@ -150,9 +147,11 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
                 session.do(act)
         if chosen.old is not None:
             session.open_old(chosen.old, read_only=chosen.read_only, at=chosen.at)
+        if writer is not None:
+            writer.begin()
     except BaseException:
         if writer is not None:
-            writer.close()
+            writer.discard()
         raise
 
     def state() -> ScenarioState | None:

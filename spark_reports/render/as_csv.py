@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from scenarios.output_files import whole_file
 from scenarios.visible import visible
-from spark_reports.errors import ReportError
 from spark_reports.render.result import Result
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -26,17 +26,13 @@ def write(results: Sequence[Result], directory: Path) -> None:
     """Write each table to `NAME.csv` in a directory.
 
     Raises:
-        ReportError: a file cannot be written.
+        InputError: a file cannot be written.
     """
     for result in results:
-        path = directory / f"{result.name}.csv"
-        try:
-            with path.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(result.columns)
-                writer.writerows([csv_value(value) for value in row] for row in result.rows)
-        except OSError as failure:
-            raise ReportError(f"{path}: the table cannot be written there: {failure.strerror or failure}") from failure
+        with whole_file(directory / f"{result.name}.csv") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(result.columns)
+            writer.writerows([csv_value(value) for value in row] for row in result.rows)
 
 
 def csv_value(value: object) -> object:

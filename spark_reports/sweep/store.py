@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from scenarios.output_files import write_whole
 from spark_reports.errors import ReportError
 from spark_reports.sweep.grid import Grid
 from spark_reports.sweep.runs import Finished, Run, as_row, from_row
@@ -56,7 +56,7 @@ class Store:
             if known.exists():
                 self._check(json.loads(known.read_text(encoding="utf-8")), mark)
             else:
-                write_whole(directory / "grid.yaml", grid.text)
+                self._keep_grid(directory / "grid.yaml", grid.text)
                 write_whole(known, json.dumps(mark, indent=1) + "\n")
             for path in sorted((directory / CHUNKS).glob("*.jsonl")):
                 self._read(path)
@@ -64,6 +64,13 @@ class Store:
             raise ReportError(f"{directory}: cannot be used: {failure.strerror or failure}") from failure
         except ValueError as failure:
             raise ReportError(f"{directory / MARK}: is damaged ({failure}); name another directory") from failure
+
+    def _keep_grid(self, path: Path, text: str) -> None:
+        """The grid stands beside its runs, so that they can be done again; it may be there already, as what was read."""
+        if not path.exists():
+            write_whole(path, text)
+        elif path.read_text(encoding="utf-8-sig") != text:
+            raise ReportError(f"{path}: is another grid; name another directory")
 
     def _check(self, found: object, mark: dict[str, object]) -> None:
         if not isinstance(found, dict):
@@ -85,21 +92,8 @@ class Store:
         chunk = finished.chunk
         text = "".join(json.dumps(as_row(run), separators=(",", ":")) + "\n" for run in finished.runs)
         name = f"cell-{chunk.cell:04d}-seeds-{chunk.first:09d}-{chunk.last:09d}.jsonl"
-        try:
-            write_whole(self.directory / CHUNKS / name, text)
-        except OSError as failure:
-            raise ReportError(f"{self.directory}: runs cannot be kept there: {failure.strerror or failure}") from failure
+        write_whole(self.directory / CHUNKS / name, text)
 
     def kept(self) -> Iterable[Run]:
         """The runs that were there when it was opened."""
         return self._runs.values()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that is there as a whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with part.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)

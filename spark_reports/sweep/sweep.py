@@ -20,6 +20,7 @@ import attrs
 
 from core.units import format_duration
 from scenarios.errors import InputError, did_you_mean
+from scenarios.output_files import check_outputs, write_whole
 from scenarios.printing import complain, remark, say_json, say_text, styled
 from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
@@ -33,7 +34,7 @@ from spark_reports.sweep.reading import load_grid
 from spark_reports.sweep.rounds import sweep_runs
 from spark_reports.sweep.runs import Run
 from spark_reports.sweep.script import losing_episode, script_of
-from spark_reports.sweep.store import Store, write_whole
+from spark_reports.sweep.store import Store
 from spark_reports.sweep.workers import Here, Processes, Workers
 
 DEFAULT_RUNS: Final = 100
@@ -98,6 +99,7 @@ def main_sweep(
         InputError: the grid is wrong.
     """
     grid = grid_named(source)
+    check_outputs({"--html": html}, [source])
     progress = _Progress(quiet)
     try:
         out = None if out_dir is None else Path(out_dir)
@@ -135,6 +137,7 @@ def main_sweep(
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
     """Write one (cell, seed) as a scenario, to a file or to stdout: its first episode that lost acknowledged records, else its first."""
     grid = grid_named(source)
+    check_outputs({"--scenario": path}, [source])
     try:
         cell = grid.cell(number)
     except KeyError:
@@ -146,10 +149,7 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
     if path is None:
         say_text(text)
         return 0
-    try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as wrong:
-        raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
+    write_whole(path, text)
     return 0
 
 
@@ -291,10 +291,7 @@ def json_of(outcome: Outcome) -> str:
 def _write_html(path: Path, outcome: Outcome) -> None:
     from spark_reports.sweep import html
 
-    try:
-        path.write_text(html.render(outcome), encoding="utf-8", newline="\n")
-    except OSError as failure:
-        raise ReportError(f"{path}: the report cannot be written there: {failure.strerror or failure}") from failure
+    write_whole(path, html.render(outcome))
 
 
 def _write_scripts(directory: Path, outcome: Outcome) -> int:

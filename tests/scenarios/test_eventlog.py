@@ -195,6 +195,7 @@ from scenarios.eventlog import LogWriter
 sys.path.insert(0, sys.argv[2])
 from tests.scenarios.test_eventlog import HEADER
 writer = LogWriter(sys.argv[1], HEADER)
+writer.begin()
 for seq in range(1, 2_001):
     writer((seq, seq, 0, "broker-paused", 1))
 print("written", flush=True)
@@ -239,6 +240,7 @@ def test_a_signal_leaves_no_hole_between_events(tmp_path: Path, monkeypatch: pyt
 
     def write_until_stopped() -> None:
         with LogWriter(path, HEADER) as writer:
+            writer.begin()
             encode = writer._encode_lines
 
             def told_meanwhile(events: Sequence[Any]) -> bytes:
@@ -262,6 +264,7 @@ def test_a_signal_leaves_no_hole_between_events(tmp_path: Path, monkeypatch: pyt
 def test_flush_brings_everything_to_the_file(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     writer = LogWriter(path, HEADER)
+    writer.begin()
     writer((1, 5, 0, "broker-paused", 1))
     assert list(LogReader(path)) == []
     writer.flush()

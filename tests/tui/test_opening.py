@@ -254,8 +254,8 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
         (["LOG", "--seed", "3"], "--seed: an old session is played as it was; save it as a script (--record FILE) and run that otherwise"),
         (["LOG", "--at", "3h"], "--at: 3h is past the end of LOG, which is "),
         (["LOG", "--at", "soon"], "--at: "),
-        (["LOG", "--log", "LOG"], "--log: LOG is the session that is opened; name another file"),
-        (["LOG", "--record", "LOG"], "--record: LOG is the session that is opened; name another file"),
+        (["LOG", "--log", "LOG"], "--log: LOG is what is read; name another file"),
+        (["LOG", "--record", "LOG"], "--record: LOG is what is read; name another file"),
         (
             ["--record", "a.jsonl.zst", "--log", "b.jsonl"],
             "--record: a.jsonl.zst is an event log, and --log names one, too; one of them is enough",

@@ -49,15 +49,9 @@ def read_text(source: str) -> str:
 
 def write_text(path: str | None, text: str) -> None:
     """A text to a file, or to stdout without one."""
-    from scenarios.errors import InputError
+    from scenarios.output_files import write_whole
 
     if path is None:
         say_text(text)
-        return
-    try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as wrong:
-        raise InputError(f"{path}: cannot be written: {wrong.strerror or wrong}") from None
-    except ValueError:
-        raise InputError(f"{path!r}: is no file name") from None
+    else:
+        write_whole(path, text)

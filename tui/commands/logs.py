@@ -125,21 +125,17 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _log_export(arguments: argparse.Namespace) -> int:
-    from scenarios.errors import InputError
     from scenarios.eventlog import LogReader
+    from scenarios.output_files import check_outputs, whole_file
     from scenarios.perfetto import write_trace
 
+    check_outputs({"--perfetto": arguments.perfetto}, [arguments.log])
     reader = LogReader(arguments.log)
     if arguments.perfetto == "-":
         write_trace(reader, sys.stdout)
     else:
-        try:
-            with open(arguments.perfetto, "w", encoding="utf-8", newline="\n") as file:
-                write_trace(reader, file)
-        except OSError as wrong:
-            raise InputError(f"{arguments.perfetto}: cannot be written: {wrong.strerror or wrong}") from None
-        except ValueError:
-            raise InputError(f"{arguments.perfetto!r}: is no file name") from None
+        with whole_file(arguments.perfetto) as file:
+            write_trace(reader, file)
     if problem := reader.problem():
         complain(problem)
     return HELD

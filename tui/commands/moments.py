@@ -57,7 +57,9 @@ def add_commands(commands: Any) -> None:
 def _import(arguments: argparse.Namespace) -> int:
     from scenarios.describe.spec import to_cluster_spec
     from scenarios.language.cluster import write_cluster
+    from scenarios.output_files import check_outputs
 
+    check_outputs({"-o": arguments.output}, [arguments.source])
     imported = parse_describe_file(read_text(arguments.source), arguments.source)
     spec, notes = to_cluster_spec(imported)
     for note in (*imported.notes, *notes):
@@ -94,9 +96,12 @@ def _checkpoints(arguments: argparse.Namespace) -> int:
 
     if os.path.isdir(arguments.source):
         from scenarios.language.cluster import write_cluster
+        from scenarios.output_files import check_outputs
 
         tree = checkpoints.read_tree(arguments.source)
         if arguments.check is None:
+            read = (f"{arguments.source}/{directory}/{name}" for directory, files in tree.items() for name in files)
+            check_outputs({"-o": arguments.output}, read)
             write_text(arguments.output, write_cluster(checkpoints.spec_of(tree)))
             return HELD
     else:

@@ -116,6 +116,7 @@ def _open(arguments: argparse.Namespace) -> int:
     import attrs
 
     from scenarios.errors import InputError
+    from scenarios.output_files import check_outputs
 
     target = target_of(arguments)
     option, log = "--log", None if arguments.log is None else Path(arguments.log)
@@ -124,10 +125,7 @@ def _open(arguments: argparse.Namespace) -> int:
         if log is not None:
             raise InputError(f"--record: {record} is an event log, and --log names one, too; one of them is enough")
         option, log, record = "--record", record, None
-    if log is not None and target.old is not None and log.exists() and log.samefile(arguments.target):
-        raise InputError(f"{option}: {log} is the session that is opened; name another file")
-    if record is not None and not record.parent.is_dir():
-        raise InputError(f"--record: there is no directory {record.parent}")
+    check_outputs({"--record": record, option: log}, [arguments.target, arguments.keys])
     target = attrs.evolve(target, log=log, record=record)
     display = display_of(arguments)
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:

@@ -54,6 +54,7 @@ def _run(arguments: argparse.Namespace) -> int:
             )
     runs = [(scenario, under) for scenario in scenarios for under in releases_of(scenario, wanted)]
     logs = _log_paths(arguments.log, runs)
+    _check_files(arguments, scenarios, runs, logs, seed)
     done: list[Result] = []
     compared: list[Comparison] = []
     with stoppable():
@@ -92,6 +93,7 @@ def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | 
 
     with LogWriter(log, make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)) as writer:
         run = Run(scenario, release, seed, writer)
+        writer.begin()
         result = run.run()
         writer.close(run.cluster.now)
     return result
@@ -107,6 +109,9 @@ def _compare(scenario: Scenario, releases: Sequence[Release], seed: int | None, 
         for release, log in zip(releases, logs, strict=False):
             header = make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)
             writers.append(None if log is None else stack.enter_context(LogWriter(log, header)))
+        for writer in writers:
+            if writer is not None:
+                writer.begin()
         compared = comparison.compare(scenario, releases, seed, writers)
         for writer, outcome in zip(writers, compared.outcomes, strict=False):
             if writer is not None:
@@ -118,17 +123,49 @@ def _compare(scenario: Scenario, releases: Sequence[Release], seed: int | None, 
     return compared
 
 
+def _is_directory(wanted: str) -> bool:
+    return wanted.endswith("/") or os.path.isdir(wanted)
+
+
+def _check_files(
+    arguments: argparse.Namespace,
+    scenarios: Sequence[Scenario],
+    runs: Sequence[tuple[Scenario, Release]],
+    logs: Sequence[str | None],
+    seed: int | None,
+) -> None:
+    """Before anything is written: what is written is not what is read, and every run can begin."""
+    if arguments.log is None and arguments.junit is None:
+        return
+    from scenarios.errors import InputError
+    from scenarios.output_files import check_outputs
+    from scenarios.runner import Run
+
+    sources = [scenario.source for scenario in scenarios]
+    outputs: dict[str, str | None] = {"--junit": arguments.junit}
+    if arguments.log is not None and _is_directory(arguments.log):
+        if os.path.isdir(arguments.log):
+            outputs |= {f"--log, run {number}": log for number, log in enumerate(logs, 1)}
+    else:
+        outputs["--log"] = arguments.log
+    check_outputs(outputs, sources)
+    if len(runs) > 1:
+        for scenario, under in runs:
+            Run(scenario, under, seed)
+    if arguments.log is not None and _is_directory(arguments.log):
+        try:
+            os.makedirs(arguments.log, exist_ok=True)
+        except OSError as wrong:
+            raise InputError(f"{arguments.log}: cannot be made: {wrong.strerror or wrong}") from None
+
+
 def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list[str | None]:
     """A log's file for each run: the one named, or one of its own in a directory."""
     from scenarios.errors import InputError
 
     if wanted is None:
         return [None] * len(runs)
-    if wanted.endswith("/") or os.path.isdir(wanted):
-        try:
-            os.makedirs(wanted, exist_ok=True)
-        except OSError as wrong:
-            raise InputError(f"{wanted}: cannot be made: {wrong.strerror or wrong}") from None
+    if _is_directory(wanted):
         return [os.path.join(wanted, f"{scenario.name}-{release.name}.jsonl".replace(" ", "-")) for scenario, release in runs]
     if len(runs) != 1:
         names = ", ".join(f"{scenario.name} ({release.name})" for scenario, release in runs[:4])
