@@ -469,6 +469,22 @@ class StopConsume(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
+class SetPace(Act):
+    """Turn a running cluster to another pace: `by-hand` or `timeline`.
+
+    By hand, followers fetch and loads produce only as single acts say, and whatever is on its way arrives at once. Brokers keep
+    their other tasks, but no virtual time passes unless somebody lets it. Back on the timeline everything runs by itself again.
+    """
+
+    word: ClassVar[str] = "pace"
+    does: ClassVar[str] = "move a running cluster by hand, or let it run by itself again"
+    pace: str
+
+
+# --- single steps --------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
 class Fetch(Act):
     """By hand: one turn of a follower's fetcher, answered at once: it asks, the leader answers, it appends.
 
@@ -564,8 +580,8 @@ ACTS: Final[dict[str, type[Act]]] = {
     for act in (
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
         PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
-        Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, Fetch, Arrive, Answer,
-        Fence, Bounce, Checkpoint, CheckIsr,
+        Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, SetPace, Fetch,
+        Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip
 """Every act by its script word."""

@@ -78,6 +78,7 @@ and `config` and `topic-id`.
 at once. Then its one act is done, then its `expect` is checked. `note` says what it shows. `under` keeps it to some releases: `{{before: "0.11"}}`,
 `{{since: "2.0"}}`, a list, or by the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. At the
 pace `by-hand` the list is called `steps`, each fetch, answer and fencing is an act, and time moves only by `wait`.
+On a timeline the act `pace: by-hand` begins such steps, each with the time `at` which it is done, and `pace: timeline` ends them.
 
 **expect.** A condition, a table, or a list of both; `{{expect: ..., under: ..., note: ...}}` in a list keeps some to some releases. A table has partitions
 (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within (`1: 15/4` is LEO/HW on broker 1, or `1: {{leo: 15, epochs: [[0, 0]]}}`), brokers

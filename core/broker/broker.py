@@ -285,6 +285,26 @@ class Broker(Node):
             if self.flush_check_interval < NEVER:
                 self.timer(INITIAL_TASK_DELAY, "log-flush")
 
+    def forget_fetches(self) -> None:
+        """No fetch is under way any more, from here or to here: each begins a session anew."""
+        self.fetch_manager.forget_waiting()
+        for fetcher in self.fetcher_manager.fetchers.values():
+            if fetcher.in_flight:
+                fetcher.abandon()
+
+    def run_by_itself(self, armed: set[str]) -> None:
+        """Pace: after steps by hand everything runs by itself again, but for the timers that are `armed` already."""
+        if self.state is BrokerState.STOPPED:
+            return
+        if "isr-expiration" not in armed:
+            self._arm_timers(0)
+        if not self.broker_epoch_is_current():
+            self._register(None)
+        elif "heartbeat" not in armed:
+            self.timer(1, "heartbeat")
+        for fetcher in self.fetcher_manager.fetchers.values():
+            fetcher.wake_now()
+
     def stop(self, how: str) -> None:
         """The process ends: `killed`, `power-loss`, `halted`, `unheard`, `exited`, or `shutdown`.
 

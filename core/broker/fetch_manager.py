@@ -54,6 +54,11 @@ class FetchManager:
         self.sessions.clear()
         self.played.clear()
 
+    def forget_waiting(self) -> None:
+        """No fetch waits any more; whoever sent one asks anew."""
+        for session in self.sessions.values():
+            session.parked = None
+
     def disconnected(self, node: str) -> None:
         """A peer's process is gone: its parked fetches with it."""
         for session in self.sessions.values():

@@ -304,6 +304,12 @@ class Fetcher:
             self._wake_at(later)
         self.maybe_send()
 
+    def wake_now(self) -> None:
+        """Look at once for what to fetch; a process that stands still does when it goes on."""
+        self.end_back_offs()
+        self.waking_at = -1
+        self._wake_at(self.broker.journal.now)
+
     def end_back_offs(self) -> None:
         """By hand, whoever has the fetcher take a turn ends every back-off with it."""
         for tp, state in self.states.items():
@@ -388,5 +394,7 @@ class Fetcher:
         if broker.follower_quota is not None:
             self.note(moved)
             throttle(self, response)
-        if not broker.by_hand:
+        if broker.by_hand:
+            self.note(moved)
+        else:
             self.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0, moved)

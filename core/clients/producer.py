@@ -119,8 +119,17 @@ class Producer(Client):
     def start_load(self, rate: int, every: int, record_bytes: int) -> None:
         """Produce steadily: every `every` µs what `rate` records a second make, to the next partition in turn."""
         self.rate, self.every, self.record_bytes = rate, every, record_bytes
+        self.resume_load()
+
+    def hold_load(self) -> None:
+        """By hand nothing is produced by itself; the load is taken up again by `resume_load`."""
         self._load += 1
-        self._load_tick(self._load)
+
+    def resume_load(self) -> None:
+        """Go on with the load that is held."""
+        if self.rate:
+            self._load += 1
+            self._load_tick(self._load)
 
     def stop_load(self) -> None:
         """Make no more records."""

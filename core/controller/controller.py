@@ -261,6 +261,8 @@ class Controller(Node):
         """Fence the one broker that has been silent longest, if too long (`QuorumController#maybeFenceStaleBroker`)."""
         self.journal.moves(HEARTBEATS)
         self._check_due = -1
+        if self.by_hand:
+            return
         stale = self.heartbeats.stale_broker(self.journal.now)
         if stale is not None:
             self.fence(stale, by_session=True)

@@ -24,7 +24,7 @@ from core.messages import Administration, Timer
 from core.node import Node
 from core.release import CURRENT, Release
 from core.settings import Settings, setting_named
-from core.sim import deeds, keyframe, observe
+from core.sim import deeds, keyframe, observe, pace
 from core.sim.exposure import Exposure
 from core.sim.keyframe import Keyframe
 from core.sim.moving import MOST_MOVED, PLAIN, PLAIN_TIMERS, gather
@@ -48,8 +48,9 @@ class Cluster:
     """A running cluster.
 
     Attributes:
-        spec, seed: what it was built from.
+        spec, seed, elides: what it was built from.
         release: the rules in force: those of the release, with the features that the spec turns on or off.
+        by_hand: whether it moves by single steps; `turn` changes that.
         zookeeper: whether a ZooKeeper-era controller runs it.
         now: virtual time in µs.
         journal, account, settings: the recorder, the durability account, the controller's settings.
@@ -78,6 +79,7 @@ class Cluster:
         self.release = release = finalized(release, spec.features)
         self.seed = seed
         self.by_hand = spec.pace is Pace.BY_HAND
+        self.elides = elide
         self.journal = Journal() if sink is None else Journal(sink=sink)
         self.account = Account(self.journal)
         self.account.repeats = spec.network.duplicate_ppm > 0
@@ -180,6 +182,15 @@ class Cluster:
     def settle(self) -> None:
         """By hand: deliver every message that is under way now."""
         self.run_until(self.journal.now)
+
+    @property
+    def turned_by_hand(self) -> bool:
+        """Whether loads wait until it runs by itself again; in one that was built to be moved by hand they follow virtual time."""
+        return self.network.at_once
+
+    def turn(self, *, by_hand: bool) -> None:
+        """Move by single steps from here on, or by itself again (`core.sim.pace`)."""
+        pace.turn(self, by_hand=by_hand)
 
     def _handle(self, entry: Entry) -> None:
         journal = self.journal

@@ -66,12 +66,13 @@ class Network:
         alive: whether a node's process runs, by address.
         lives: how often each process has died: part of a connection's number.
         given_up: how often the one that opened a connection gave it up, by (opener, other).
+        at_once: by hand no message takes time, whatever its link is like.
         lose_next: directions whose next message is lost for good (by hand).
         disturbed: called before the links between two nodes, or (None) anything about one, change (`core.sim.quiet`).
     """
 
     __slots__ = (
-        "alive", "disturbed", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "random",
+        "alive", "at_once", "disturbed", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "random",
         "reorder_ppm", "scheduler",
     )  # fmt: skip
 
@@ -91,6 +92,7 @@ class Network:
         self.given_up: dict[Direction, int] = {}
         self.lose_next: set[Direction] = set()
         self.disturbed: Callable[[str, str | None], None] = _nobody_cares
+        self.at_once = False
         self.plain = not (jitter or loss_ppm or duplicate_ppm or reorder_ppm)
 
     def link(self, direction: Direction) -> LinkState:
@@ -130,12 +132,12 @@ class Network:
         self.disconnect(opener, acceptor)
         link = self.links.get((acceptor, opener))
         if link is None or not (link.cut or link.held):
-            latency = self.latency if link is None else link.latency
+            latency = 0 if self.at_once else self.latency if link is None else link.latency
             self.scheduler.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message; it arrives later, or never. `reply`: it answers one that came from there."""
-        if self.plain and not (self.links or self.lives or self.given_up or self.lose_next) and self.alive.get(node):
+        if self.plain and not (self.at_once or self.links or self.lives or self.given_up or self.lose_next) and self.alive.get(node):
             self.scheduler.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has ever happened to a link
             return
         direction = (sender, node)
@@ -151,7 +153,7 @@ class Network:
             back = self.links.get((node, sender))
             if back is None or not back.cut:
                 refusal = self.ticket(node, sender, reply=not reply)
-                self.scheduler.add(now + 2 * self.latency, sender, node, refusal, Disconnected(node), cause)
+                self.scheduler.add(now if self.at_once else now + 2 * self.latency, sender, node, refusal, Disconnected(node), cause)
             return
         self._transmit(sender, node, link, ticket, message, now, cause)
 
@@ -166,7 +168,7 @@ class Network:
     def steady_latency(self, sender: str, node: str) -> int:
         """How long every message of a direction takes, µs; -1 if that is not sure."""
         direction = (sender, node)
-        if not self.plain or direction in self.links or direction in self.lose_next:
+        if self.at_once or not self.plain or direction in self.links or direction in self.lose_next:
             return -1
         return self.latency
 
@@ -181,6 +183,9 @@ class Network:
             del self.links[direction]
 
     def _transmit(self, sender: str, node: str, link: LinkState | None, ticket: int, message: object, now: int, cause: int) -> None:
+        if self.at_once:
+            self.scheduler.add(now, node, sender, ticket, message, cause)
+            return
         if link is None:
             if self.plain:
                 self.scheduler.add(now + self.latency, node, sender, ticket, message, cause)
@@ -266,5 +271,5 @@ class Network:
             if alive and other != node:
                 link = self.links.get((node, other))
                 if link is None or not (link.cut or link.held):
-                    latency = self.latency if link is None else link.latency
+                    latency = 0 if self.at_once else self.latency if link is None else link.latency
                     self.scheduler.add(now + latency, other, node, self.ticket(node, other, reply=False), Disconnected(node), cause)

@@ -55,6 +55,7 @@ CLIENTS: Final = frozenset({"producer", "consumer"})
 
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "acks": ("0", "1", "all"),
+    "pace": ("timeline", "by-hand"),
     "election": ("preferred", "unclean"),
     "reset": ("earliest", "latest"),
     "unflushed": ("drawn", "lost", "kept"),

@@ -42,6 +42,7 @@ from core.acts import (
     Produce,
     ResumeController,
     Set,
+    SetPace,
     StartController,
 )
 from core.acts import Release as ReleaseHeld
@@ -218,6 +219,9 @@ def _read_steps(root: Fields, spec: ClusterSpec | None) -> tuple[tuple[Step, ...
     pace = Pace.BY_HAND if by_hand is not None else Pace.TIMELINE
     mistakes = len(document.mistakes)
     readers = [item.tried(partial(_StepReader, spec=spec, pace=pace), None) for item in items]
+    for reader in readers:
+        if reader is not None:
+            pace = reader.node.tried(partial(reader.check_pace, pace), pace)
     names = Names()
     if spec is not None and len(document.mistakes) == mistakes:
         names = _declared(spec, tuple(act for reader in readers if reader is not None for act in reader.acts))
@@ -272,9 +276,14 @@ class _StepReader:
     def _read_acts(self, words: list[str], node: Fields) -> tuple[Act, ...]:
         if len(words) > 1 and all(word in ACTS for word in words):
             raise node.key_error(words[1], f"a second act, '{words[1]}'", "a step has one act; write another step")
-        if ACTS[self.word].by_hand and self.pace is not Pace.BY_HAND:
-            raise node.key_error(self.word, f"'{self.word}' is a step by hand", "write 'pace: by-hand' under 'cluster', and 'steps:'")
         return read_acts(self.word, node.values[self.word])
+
+    def check_pace(self, pace: Pace, node: Fields) -> Pace:
+        """Refuse a step by hand where the cluster runs by itself; returns the pace after this step."""
+        if self.word and ACTS[self.word].by_hand and pace is not Pace.BY_HAND:
+            remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
+            raise node.key_error(self.word, f"'{self.word}' is a step by hand", remedy)
+        return next((Pace(act.pace) for act in self.acts if isinstance(act, SetPace)), pace)
 
     def check_acts(self, names: Names, node: Node) -> None:
         """Refuse an act on a topic, partition, broker or client that the script does not have."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core import acts
 from core.acts import ACTS
 from core.ids import NO_LEADER, TopicPartition
-from core.release import RELEASES
+from core.release import CURRENT, RELEASES
 from core.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.errors import ScriptError
 from scenarios.language.acts import act_as_data, read_acts
@@ -18,6 +18,7 @@ from scenarios.language.cluster import cluster_as_data, cluster_from_data, read_
 from scenarios.language.expectations import Under
 from scenarios.language.nodes import Fields, parse
 from scenarios.language.script import read_script
+from scenarios.runner import run_scenario
 
 
 def read_act(text: str) -> tuple[acts.Act, ...]:
@@ -87,6 +88,7 @@ NAMED = {
     "unflushed": "lost",
     "election": "unclean",
     "reset": "latest",
+    "pace": "by-hand",
     "node": "b3",
     "name": "min.insync.replicas",
     "value": "2",
@@ -230,3 +232,33 @@ def test_a_value_stays_the_text_it_was() -> None:
     assert [getattr(node, "text", None) for node in inner.values.values()] == ["4.10", "012", "yes", "2020-01-01", "", "~"]
     assert inner.get("g") is None
     assert inner.get("f") is not None
+
+
+RUNNING = """
+scenario: by-hand-for-a-while
+cluster:
+  brokers: 3
+  topics: {t: {replicas: [[1, 2, 3]]}}
+timeline:
+  - load: {topic: t, rate: 100}
+  - at: 2s
+    %s
+  - at: 2s
+    produce: {topic: t, partition: 0, records: 10}
+  - at: 2s
+    arrive: 2
+  - at: 2s
+    answer: {follower: 2, records: 4}
+  - at: 2s
+    pace: timeline
+  - wait: 5s
+    expect: [urp == 0, lost == 0]
+"""
+
+
+def test_a_timeline_may_go_by_hand_for_a_while() -> None:
+    scenario = read_script(RUNNING % "pace: by-hand", "s.yaml")
+    result = run_scenario(scenario, CURRENT)
+    assert result.held, result.failures
+    with pytest.raises(ScriptError, match="'arrive' is a step by hand; write a step 'pace: by-hand' before it"):
+        read_script(RUNNING % "note: nothing", "s.yaml")

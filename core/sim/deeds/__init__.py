@@ -40,7 +40,7 @@ def carry_out(cluster: Cluster, act: acts.Act) -> int:
         ActRefused: it is impossible as things stand.
     """
     if act.by_hand and not cluster.by_hand:
-        raise ActRefused(f"{act.word} needs a cluster with pace: by-hand")
+        raise ActRefused(f"{act.word} is a step by hand; turn the cluster to 'pace: by-hand' first")
     cluster.settle()
     prepare = _DEEDS[type(act)]
     doing = prepare(cluster, act)

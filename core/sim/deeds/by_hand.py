@@ -8,6 +8,7 @@ from core import acts
 from core.broker.fetcher import FOREVER, Fetcher
 from core.errors import ActRefused
 from core.sim.deeds import find
+from core.spec import Pace
 from core.view import BrokerState
 
 if TYPE_CHECKING:
@@ -104,7 +105,22 @@ def _check_isr(cluster: Cluster, act: acts.CheckIsr) -> find.Doing:
     return find.running(cluster, act.broker).check_isr
 
 
+def _set_pace(cluster: Cluster, act: acts.SetPace) -> find.Doing:
+    if act.pace not in ("by-hand", "timeline"):
+        raise ActRefused(f"pace is by-hand or timeline, not {act.pace}")
+    by_hand = act.pace == "by-hand"
+    if by_hand is cluster.by_hand:
+        raise ActRefused("the cluster moves by hand already" if by_hand else "the cluster runs by itself already")
+    if cluster.spec.pace is Pace.BY_HAND:
+        raise ActRefused("this cluster was built to be moved by hand")
+    if cluster.zookeeper or cluster.quorum is not None:
+        what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a quorum of controllers"
+        raise ActRefused(f"a running cluster turns to by-hand with one KRaft controller, and this one has {what}")
+    return lambda: cluster.turn(by_hand=by_hand)
+
+
 DEEDS: Final[find.Deeds] = {
+    acts.SetPace: _set_pace,
     acts.Fetch: _fetch,
     acts.Arrive: _arrive,
     acts.Answer: _answer,

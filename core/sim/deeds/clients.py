@@ -94,7 +94,10 @@ def _load(cluster: Cluster, act: acts.Load) -> find.Doing:
     def doing() -> None:
         producer = _producer(cluster, act.producer, act.topic, acks_value, idempotent=act.idempotence)
         producer.acks = acks_value
-        producer.start_load(act.rate, act.every, act.bytes)
+        if cluster.turned_by_hand:
+            producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
+        else:
+            producer.start_load(act.rate, act.every, act.bytes)
 
     return doing
 
