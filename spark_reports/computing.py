@@ -9,24 +9,32 @@ Plans are not revised while they run, for the same reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 import attrs
+from pyspark.sql import Window
+from pyspark.sql import functions as F
 
 from spark_reports.errors import ReportError
 from spark_reports.frames import Dataset, Frames, gathered_inputs, inputs_of, read_frames, session_table
 from spark_reports.pools import pool_of
+from spark_reports.render.comparison import MOST
 from spark_reports.render.result import Report, Result
 from spark_reports.schema import BULK, DATASET_HEADER, DATASET_TAIL, LINE, SESSION_SHOWN
 from spark_reports.sessions import Log, dataset_log, explain_bad_line, name_sessions, session_name
+from spark_reports.severity import sql_order
 from spark_reports.spark import is_local
 from spark_reports.staging import Mark, Staged
 from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
+from spark_reports.summaries.overview import MEASURED, NAME, NOTES, TITLE, WORST, overview
+from spark_reports.summaries.partition_states import PARTITION
 from spark_reports.summaries.summary import Inputs, Once, Summary
 from spark_reports.summaries.unavailability import UNAVAILABILITY
+from spark_reports.tables import Table, Write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +46,10 @@ CHARTED: Final = 60
 """Partitions with a chart in an HTML report, shared among its sessions."""
 
 CHARTED_EACH: Final = 5
-"""Partitions with a chart that each session gets, however many sessions there are."""
+"""Partitions with a chart that each of these sessions gets."""
+
+CHARTED_SESSIONS: Final = 12
+"""Sessions with charts in an HTML report at most, the worst."""
 
 DRAWN_ROWS: Final = 12_000
 """Rows that charts are drawn from at most, for each kind of chart."""
@@ -58,9 +69,6 @@ Progress = Callable[[str], None]
 
 Complain = Callable[[str], None]
 """Tells what is wrong."""
-
-Write = Callable[[str, "DataFrame"], None]
-"""Writes a table of that name."""
 
 
 def spark_settings(master: str) -> dict[str, str]:
@@ -82,78 +90,107 @@ class Computation:
 
     Attributes:
         inputs: what they are computed from.
-        wanted: how many rows of each are shown; None for all of them.
-        write: writes a table, given its name and rows as a frame; None when nothing is written.
+        logs: the sessions.
+        wanted: how many rows of each table are shown at most; 0: of the sessions and their overview only.
+        write: what writes each table.
     """
 
     inputs: Inputs
-    wanted: int | None
-    write: Write | None
+    logs: Sequence[Log]
+    wanted: int
+    write: Sequence[Write]
     progress: Progress
 
-    def tables(self) -> list[Result]:
-        """The sessions and every summary, in the order they are shown."""
-
-        def finish(summary: Summary) -> Result:
-            result = self._finish(summary.name, summary.title, summary.notes, summary(self.inputs))
-            count = len(result.rows) + result.more
-            self.progress(f"  {summary.title}: {count:,} row{'' if count == 1 else 's'}")
-            return result
-
+    def report(self, charts: bool) -> Report:
+        """Every table, with what the charts are drawn from if they are asked for."""
+        tables = {summary.name: self._table(summary) for summary in SUMMARIES}
         # What takes long begins first, and is not waited for while there is anything else to do.
-        order = sorted(SUMMARIES, key=lambda summary: not BULK.isdisjoint(summary.kinds))
+        order = sorted(SUMMARIES, key=lambda summary: not BULK.isdisjoint(summary.kinds)) if self.wanted or self.write else []
         with pool_of(AT_ONCE) as pool:
             for once in (self.inputs.behind_once, self.inputs.counted_once):
                 pool.submit(once)
-            done = dict(zip((summary.name for summary in order), pool.map(finish, order), strict=True))
-            sessions = self._finish("sessions", "Sessions", "", self.inputs.sessions.select(*SESSION_SHOWN).coalesce(1).sort("session"))
-        return [sessions, *(done[summary.name] for summary in SUMMARIES)]
+            done = dict(
+                zip((summary.name for summary in order), pool.map(lambda summary: self._finish(tables[summary.name]), order), strict=True)
+            )
+        overview, totals = self._overview(tables)
+        found = [self._sessions(overview), overview, *(done[summary.name] for summary in SUMMARIES if summary.name in done)]
+        if not charts:
+            return Report(found, totals)
+        self.progress("computing what the charts show …")
+        return Report(found, totals, *self._drawn(overview, tables))
 
-    def _finish(self, name: str, title: str, notes: str, frame: DataFrame) -> Result:
-        """Compute a table once, write it, and fetch the rows to show."""
-        if self.write is not None:
-            frame = frame.coalesce(1).cache()
-        rows = [tuple(row) for row in (frame.collect() if self.wanted is None else frame.limit(self.wanted + 1).collect())]
-        more = frame.count() - self.wanted if self.wanted is not None and len(rows) > self.wanted else 0
-        if self.write is not None:
-            self.write(name, frame)
-        return Result(name, title, notes, tuple(frame.columns), rows[: self.wanted], more)
+    def _table(self, summary: Summary) -> Table:
+        """A summary's table; what is looked at more than once is kept."""
+        frame = summary.shaped(self.inputs)
+        if summary.name in MEASURED or self.write or len(self.logs) > 1:
+            frame = frame.cache()
+        return Table(summary.name, summary.title, summary.notes, summary.keys, summary.worst, frame, self.inputs.gathered)
 
-    def drawn(self, sessions: int) -> tuple[list[Result], int]:
-        """What charts are drawn from, of the partitions that had the most trouble, and how many partitions there are."""
-        inputs, partitions = self._of_charted(sessions)
+    def _finish(self, table: Table) -> Result:
+        """The rows to show; all of them are written."""
+        result = table.fetched(max(self.wanted, 1))
+        if self.write:
+            table.written(self.write, result.count)
+        self.progress(f"  {table.title}: {result.count:,} row{'' if result.count == 1 else 's'}")
+        return result
+
+    def _sessions(self, overview: Result) -> Result:
+        """The sessions by name; of more than are shown those that the overview shows, in its order."""
+        frame = self.inputs.sessions.select(*SESSION_SHOWN)
+        if self.write:
+            Table("sessions", "", "", ("session",), (), frame, self.inputs.gathered).written(self.write, len(self.logs))
+        by_name = {log.session: log for log in self.logs}
+        names = [str(row[0]) for row in overview.rows] if overview.more else sorted(by_name)
+        rows = [tuple(getattr(by_name[name], column) for column in SESSION_SHOWN) for name in names]
+        return Result("sessions", "Sessions", "", SESSION_SHOWN, rows, overview.more, worst=overview.worst)
+
+    def _overview(self, tables: Mapping[str, Table]) -> tuple[Result, dict[str, int | None]]:
+        """The figures of the sessions, the worst first, and those of all of them together."""
+        frames = {"sessions": self.inputs.sessions} | {name: tables[name].frame for name in sorted(MEASURED)}
+        every = overview(frames, gathered=self.inputs.gathered)
+        if self.write:
+            every = every.cache()
+        rows = every.orderBy(F.desc(F.isnull("session")), *sql_order(WORST, ("session",))).limit(max(self.wanted, MOST) + 1).collect()
+        totals, *worst = [tuple(row) for row in rows]
+        if self.write:
+            own = every.where("session IS NOT NULL")
+            Table(NAME, "", "", ("session",), (), own, self.inputs.gathered).written(self.write, len(self.logs))
+        result = Result(NAME, TITLE, NOTES, tuple(every.columns), worst, len(self.logs) - len(worst), worst=WORST)
+        return result, dict(zip(every.columns[1:], totals[1:], strict=True))
+
+    def _drawn(self, overview: Result, tables: Mapping[str, Table]) -> tuple[list[Result], int]:
+        """What charts are drawn from, of the worst partitions of the worst sessions, and how many partitions there are."""
+        sessions = [str(row[0]) for row in overview.rows[:CHARTED_SESSIONS]]
+        ranked, where = _ranked(tables).cache(), list(PARTITION)
+        most = max(CHARTED // len(sessions), CHARTED_EACH)
+        chosen = F.broadcast(ranked.where((F.col("rank") <= most) & F.col("session").isin(sessions)).drop("rank"))
+        states = self.inputs.states.join(chosen, where, "left_semi")
+        events = self.inputs.events.join(chosen, where, "left_semi")
+        inputs = attrs.evolve(self.inputs, events=events, states_once=Once(lambda: states))
 
         def draw(summary: Summary) -> Result:
-            frame = summary(inputs)
-            rows = [tuple(row) for row in frame.limit(DRAWN_ROWS + 1).collect()]
-            more = max(0, len(rows) - DRAWN_ROWS)
-            return Result(summary.name, summary.title, summary.notes, tuple(frame.columns), rows[:DRAWN_ROWS], more)
+            windows = tables[summary.name].frame.join(chosen, where, "left_semi") if summary is UNAVAILABILITY else None
+            frame = summary.shaped(inputs) if windows is None else windows
+            return Table(summary.name, summary.title, "", summary.keys, summary.worst, frame, self.inputs.gathered).fetched(DRAWN_ROWS)
 
         with pool_of(AT_ONCE) as pool:
             results = list(pool.map(draw, (*CHARTS, UNAVAILABILITY)))
-        return results, partitions.count()
+        return results, ranked.count()
 
-    def _of_charted(self, sessions: int) -> tuple[Inputs, DataFrame]:
-        """The inputs, of the partitions that get a chart only."""
-        from pyspark.sql import Window
-        from pyspark.sql import functions as F
 
-        from spark_reports.summaries.availability import AVAILABILITY
-
-        most = max(CHARTED // sessions, CHARTED_EACH)
-        troubled = F.desc(F.col("offline_us") * 4 + F.col("under_replicated_us"))
-        ranked = AVAILABILITY(self.inputs).select(
-            "session",
-            "topic",
-            "partition",
-            F.row_number().over(Window.partitionBy("session").orderBy(troubled, "topic", "partition")).alias("rank"),
-        )
-        ranked = ranked.cache()
-        chosen = F.broadcast(ranked.where(F.col("rank") <= most).drop("rank"))
-        where = ["session", "topic", "partition"]
-        states = self.inputs.states.join(chosen, where, "left_semi")
-        events = self.inputs.events.join(chosen, where, "left_semi")
-        return attrs.evolve(self.inputs, events=events, states_once=Once(lambda: states)), ranked
+def _ranked(tables: Mapping[str, Table]) -> DataFrame:
+    """The partitions with their `rank` in their session, from 1: those that lost records, then those that clients could not use for long."""
+    made = {
+        "availability": "1 AS known, 0 AS lost, 0 AS closed_us, offline_us, under_replicated_us",
+        "unavailability": "0 AS known, 0 AS lost, lasts_us AS closed_us, 0 AS offline_us, 0 AS under_replicated_us",
+        "records": "0 AS known, lost, 0 AS closed_us, 0 AS offline_us, 0 AS under_replicated_us",
+    }
+    parts = [tables[name].frame.selectExpr(*PARTITION, *columns.split(", ")) for name, columns in made.items()]
+    worst = ("lost", "closed_us", "offline_us", "under_replicated_us")
+    every = reduce(lambda one, other: one.unionAll(other), parts)
+    summed = every.groupBy(*PARTITION).agg(F.sum("known").alias("known"), *(F.sum(name).alias(name) for name in worst))
+    rank = F.row_number().over(Window.partitionBy("session").orderBy(*sql_order(worst, ("topic", "partition"))))
+    return summed.where("known > 0").select(*PARTITION, rank.alias("rank"))
 
 
 @attrs.frozen
@@ -246,7 +283,6 @@ def load(
 def _dataset_logs(spark: SparkSession, dataset: str, kinds: Collection[str], columns: Collection[str]) -> tuple[list[Log], list[str]]:
     """The sessions of a dataset, and what is to be said about those that cannot be used."""
     from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F
 
     try:
         rare = read_frames(spark, [], [Dataset(dataset)], kinds, columns, None).rare
@@ -279,7 +315,6 @@ def logs_of(dataset: str, marks: Iterable[Mark]) -> tuple[list[Log], list[str]]:
 def _remote_logs(spark: SparkSession, address: str) -> tuple[list[Log], list[str]]:
     """The logs as JSON Lines at an address that only Spark can read, and what is to be said about those that cannot be used."""
     from pyspark.errors import PySparkException
-    from pyspark.sql import functions as F
 
     try:
         text = spark.read.option("lineSep", "\n").text(address).select("value", F.col("_metadata.file_path").alias("file"))
@@ -334,18 +369,16 @@ def _quick_session(spark: SparkSession) -> SparkSession:
 
 
 def _only(frames: Frames, logs: Iterable[Log]) -> Frames:
-    from pyspark.sql import functions as F
-
     of_these = F.col("session").isin([log.session for log in logs])
     return attrs.evolve(frames, events=frames.events.where(of_these), rare=frames.rare.where(of_these))
 
 
-def compute(loaded: Loaded, wanted: int | None, write: Write | None, charts: bool, progress: Progress) -> Report:
+def compute(loaded: Loaded, wanted: int, write: Sequence[Write], charts: bool, progress: Progress) -> Report:
     """Every table of the sessions, and what charts are drawn from if they are asked for.
 
     Args:
-        wanted: how many rows of each table are shown; None for all of them.
-        write: writes a table, given its name and its rows as a frame; None when nothing is written.
+        wanted: how many rows of each table are shown at most; 0: of the sessions and their overview only.
+        write: what writes each table.
     """
     sessions = session_table(loaded.quick, loaded.logs)
     if loaded.quick is loaded.frames.events.sparkSession:
@@ -353,10 +386,5 @@ def compute(loaded: Loaded, wanted: int | None, write: Write | None, charts: boo
     else:
         few = sum(log.events for log in loaded.logs) <= SMALL_EVENTS
         inputs = gathered_inputs(loaded.frames, loaded.quick, sessions, few)
-    computation = Computation(inputs, wanted, write, progress)
     progress(f"computing {len(SUMMARIES)} summaries …")
-    tables = computation.tables()
-    if not charts:
-        return Report(tables)
-    progress("computing what the charts show …")
-    return Report(tables, *computation.drawn(len(loaded.logs)))
+    return Computation(inputs, loaded.logs, wanted, write, progress).report(charts)

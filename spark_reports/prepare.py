@@ -87,7 +87,7 @@ def _report(scratch: Path, record: Path) -> None:
         staged = stage([log], [], scratch / "staged", *computing.needed(charts=False))
         left = [log] if not staged.logs else []
         loaded = computing.load(spark, left, staged, [], [], False, scratch, lambda _: None)
-        computing.compute(loaded, 100, None, False, lambda _: None)
+        computing.compute(loaded, 100, [], False, lambda _: None)
 
 
 def _play(path: Path) -> None:

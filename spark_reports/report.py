@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
@@ -24,22 +24,20 @@ from spark_reports.errors import ReportError
 from spark_reports.pools import pool_of
 from spark_reports.render import as_csv, comparison
 from spark_reports.render import as_json as json_document
+from spark_reports.render.html import ROWS as HTML_ROWS
 from spark_reports.render.progress import Progress
 from spark_reports.render.result import Report, Result
 from spark_reports.sessions import Found, Log, find_logs, is_elsewhere, name_sessions, open_log, path_here, unpacked
 from spark_reports.spark import LOCAL_MASTER, is_local, read_conf, spark_session
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 SHOWN_ROWS: Final = 100
-"""Rows of a table printed on the terminal; all of them go into files."""
+"""Rows of a table printed on the terminal, the worst if there are more; all of them go into files."""
+
+JSON_ROWS: Final = 10_000
+"""Rows of a table in a JSON document."""
 
 BRIEF_BYTES: Final = 1 << 30
 """Logs smaller than this together are not worth Java's slow compiler: of 10^6 events it would take more time than it saves."""
-
-HTML_ROWS: Final = 300
-"""Rows of a table in an HTML report."""
 
 Say = Callable[[str], None]
 """Tells the user something, on stderr."""
@@ -87,31 +85,29 @@ def main_report(
             logs, bad = _open_all(found.files, Path(scratch), complain)
             if not (logs or found.datasets or found.remote):
                 return 2
-            limit = None if as_json else SHOWN_ROWS if html is None else HTML_ROWS
-            # To compare sessions, and for files written here, every row is needed.
-            several = compare or len(logs) + len(found.datasets) + len(found.remote) > 1
-            fetched = None if csv or several else limit
-            stored = out if parquet or not csv else None
+            only_compared = compare and html is None and not as_json
+            limit = JSON_ROWS if as_json else 0 if only_compared else HTML_ROWS if html is not None else SHOWN_ROWS
+            kinds = (["parquet"] if parquet or not csv else []) + (["csv"] if csv else [])
             report, refused = _summarise(
-                logs, found, stored, master, settings, fetched, html is not None, Path(scratch), progress, complain
+                logs, found, out, kinds, master, settings, limit, html is not None, Path(scratch), progress, complain
             )
         bad += refused
         if report is not None:
-            tables = list(report.tables)
-            compared = comparison.compare(tables)
-            if compared is not None:
-                tables.insert(1, compared)
-            elif compare:
-                complain(f"--compare: there are {len(tables[0].rows)} sessions; 2 to {comparison.MOST} can stand side by side")
+            sessions, overview, *others = report.tables
+            compared = comparison.compare(sessions, overview)
+            if compare and compared is None:
+                complain(f"--compare: there are {sessions.count:,} sessions; 2 to {comparison.MOST} can stand side by side")
                 bad += 1
-            if csv and isinstance(out, Path):
-                as_csv.write(tables, out)
-            report = attrs.evolve(report, tables=[table.cut(limit) for table in tables])
+            if compared is not None and csv and isinstance(out, Path):
+                as_csv.write(compared.name, compared.columns, compared.rows, out, len(compared.rows))
+            report = attrs.evolve(report, tables=[sessions, *([compared] if compared is not None else []), overview, *others])
             if html is not None:
                 _write_html(Path(html), report)
                 progress(f"report written to {html}")
-            if html is None or as_json:
-                _show(report.tables[:2] if compare and compared is not None and not as_json else report.tables, as_json)
+            if as_json:
+                say_json(json_document.render(report))
+            elif html is None:
+                _show(report.tables[: len(report.tables) - len(others)] if compare else report.tables)
             if out is not None:
                 progress(f"tables written to {out}")
     except ReportError as wrong:
@@ -124,9 +120,10 @@ def _summarise(
     logs: list[Log],
     found: Found,
     out: Path | str | None,
+    kinds: Sequence[str],
     master: str | None,
     settings: Mapping[str, str],
-    limit: int | None,
+    limit: int,
     charts: bool,
     scratch: Path,
     progress: Progress,
@@ -134,7 +131,7 @@ def _summarise(
 ) -> tuple[Report | None, int]:
     """Every table of the usable logs, with what the charts are drawn from if asked, and how many logs turned out unusable."""
     with whole():
-        from spark_reports import computing
+        from spark_reports import computing, tables
         from spark_reports.staging import stage
 
     size = sum(Path(log.readable).stat().st_size for log in logs)
@@ -159,17 +156,13 @@ def _summarise(
             if not loaded.logs:
                 return None, loaded.refused
             with progress.watching(spark):
-                write = None if out is None else _write_into(out)
+                write = [tables.parquet(out)] if out is not None and "parquet" in kinds else []
+                write += [tables.csv(out)] if isinstance(out, Path) and "csv" in kinds else []
                 return computing.compute(loaded, limit, write, charts, progress), loaded.refused
 
 
 def _counted(logs: int, size: int) -> str:
     return f"{logs} log{'s' if logs > 1 else ''} ({size / 1e6:,.1f} MB)" if logs else ""
-
-
-def _write_into(out: Path | str) -> Callable[[str, DataFrame], None]:
-    where = f"file://{out}" if isinstance(out, Path) else out.rstrip("/")
-    return lambda name, frame: frame.write.mode("overwrite").parquet(f"{where}/{name}")
 
 
 def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list[Log], int]:
@@ -210,12 +203,9 @@ def _write_html(path: Path, report: Report) -> None:
     write_whole(path, html.render(report))
 
 
-def _show(results: Sequence[Result], as_json: bool) -> None:
+def _show(results: Sequence[Result]) -> None:
     """Write the tables to stdout."""
-    if as_json:
-        say_json(json_document.render(results))
-    else:
-        from spark_reports.render import terminal
+    from spark_reports.render import terminal
 
-        terminal.render(results, styled(sys.stdout))
+    terminal.render([result.cut(SHOWN_ROWS) for result in comparison.for_people(results)], styled(sys.stdout))
     sys.stdout.flush()

@@ -17,16 +17,16 @@ from typing import Any, Final
 from core.units import format_duration
 from scenarios.visible import visible
 from spark_reports.render import svg
+from spark_reports.render.comparison import MOST, for_people
 from spark_reports.render.result import Report, Result
 from spark_reports.render.terminal import ALARMS, heading, text_of
 
 ROWS: Final = 300
-"""Rows of a table in the page; Parquet has all of them."""
+"""Rows of a table in the page, the worst if there are more; Parquet has all of them."""
 
 CURVES: Final = 24
 """High watermark charts of a session at most."""
 
-_BAD: Final = ' class="bad"'
 _NUMBER: Final = ' class="n" data-n'
 _HERE: Final = Path(__file__).parent
 
@@ -38,12 +38,12 @@ def render(report: Report) -> str:
     style = (_HERE / "page.css").read_text(encoding="utf-8")
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    tables = {result.name: result for result in report.tables}
-    sessions = _rows(tables["sessions"])
+    shown = [result.cut(ROWS) for result in for_people(report.tables)]
+    sessions = next(result for result in report.tables if result.name == "sessions")
     title = f"isrlab report: {_session_words(sessions)}"
     charts = _charts(report, sessions)
     targets = [("charts", "Charts")] if charts else []
-    targets += [(result.name, result.title) for result in report.tables]
+    targets += [(result.name, result.title) for result in shown]
     links = "".join(f'<a href="#{escape(to)}">{escape(words)}</a>' for to, words in targets)
     return "".join(
         (
@@ -54,9 +54,9 @@ def render(report: Report) -> str:
             f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n",
             f'<header><h1>isrlab report</h1><span>{escape(_session_words(sessions))}</span><button id="theme" type="button">dark / light</button>',
             f"<nav>{links}</nav></header>\n<main>\n",
-            _cards(tables),
+            _cards(report),
             charts,
-            *(_section(result) for result in report.tables),
+            *(_section(result) for result in shown),
             f"</main>\n<script>{script}</script>\n</body>\n</html>\n",
         )
     )
@@ -66,10 +66,10 @@ def _rows(result: Result) -> Rows:
     return [dict(zip(result.columns, row, strict=True)) for row in result.rows]
 
 
-def _session_words(sessions: Rows) -> str:
-    if len(sessions) != 1:
-        return f"{len(sessions)} sessions"
-    one = sessions[0]
+def _session_words(sessions: Result) -> str:
+    if sessions.count != 1:
+        return f"{sessions.count:,} sessions"
+    (one,) = _rows(sessions)
     events = f"{one['events']:,} event{'' if one['events'] == 1 else 's'}"
     return f"{visible(one['session'])}, release {visible(one['release'])}, {events} in {format_duration(one['end_us'])}"
 
@@ -77,59 +77,119 @@ def _session_words(sessions: Rows) -> str:
 # --- what a reader must not overlook -------------------------------------------------------------------------------
 
 
-def _cards(tables: Mapping[str, Result]) -> str:
-    """The few figures that decide: lost records, elections, unavailability."""
+def _cards(report: Report) -> str:
+    """The few figures that decide, over all rows there are, what is bad first."""
+    figures = report.totals
+    if not figures:
+        return ""
 
-    def total(table: str, column: str) -> int:
-        return sum(row[column] for row in _rows(tables[table])) if table in tables else 0
+    def figure(name: str) -> int:
+        return figures.get(name) or 0
 
-    def longest(what: str) -> int:
-        windows = _rows(tables["unavailability"]) if "unavailability" in tables else []
-        return max((row["lasts_us"] for row in windows if row["what"] == what), default=0)
+    def time(longest: str, total: str, words: str, table: str) -> tuple[int, str, str, str]:
+        in_all = f", {format_duration(figure(total))} over all partitions" if figure(total) > figure(longest) else ""
+        return figure(longest), format_duration(figure(longest)), f"{words}{in_all}", table
 
-    cut = any(result.more or len(result.rows) > ROWS for result in tables.values())
-    figures: list[tuple[str, str, bool]] = [
-        (f"{total('records', 'acknowledged'):,}", "records acknowledged", False),
-        (f"{(lost := total('records', 'lost')):,}", "acknowledged records lost", lost > 0),
-        (f"{total('elections', 'elections'):,}", "leaders elected", False),
-        (f"{(unclean := total('elections', 'unclean')):,}", "of them unclean", unclean > 0),
-        (format_duration(reads := longest("reads")), "longest without reads", reads > 0),
-        (format_duration(writes := longest("writes")), "longest without acks=all writes", writes > 0),
+    def count(name: str, words: str, table: str) -> tuple[int, str, str, str]:
+        return figure(name), f"{figure(name):,}", words, table
+
+    alarms = [
+        count("records_lost", _lost_words(figures), "records"),
+        time("longest_no_writes_us", "no_writes_us", "longest without acks=all writes", "unavailability"),
+        time("longest_no_reads_us", "no_reads_us", "longest without reads", "unavailability"),
+        time("offline_us", "offline_us", "without a leader, over all partitions", "availability"),
+        count("unclean", "unclean elections", "elections"),
+        count("records_diverged", "offsets at which replicas differ", "records"),
+        time("under_min_us", "under_min_us", "under min.insync.replicas, over all partitions", "min_isr"),
+        count("batches_given_up", "batches given up by producers", "errors"),
+        count("records_duplicated", "records duplicated", "records"),
     ]
-    cards = "".join(f"<li{_BAD if bad else ''}><b>{escape(figure)}</b><span>{escape(words)}</span></li>" for figure, words, bad in figures)
-    note = '<p class="notes">Some tables are cut; these figures are of the rows below.</p>' if cut else ""
-    return f'<ul class="cards">{cards}</ul>{note}\n'
+    neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
+    present = {result.name for result in report.tables}
+    cards = []
+    # Those that are well keep their places after those that are not; the first three are always there.
+    for number, (value, shown, words, table) in sorted(
+        enumerate([*alarms, *neutral]), key=lambda each: (not _is_bad(each, len(alarms)), each[0])
+    ):
+        bad = _is_bad((number, (value, shown, words, table)), len(alarms))
+        if number >= 3 and number < len(alarms) and not bad:
+            continue
+        link = f'<a href="#{table}">{escape(words)}</a>' if table in present else escape(words)
+        mark = "!" if bad else "✓" if number < len(alarms) else ""
+        look = ' class="bad"' if bad else ' class="well"' if mark else ""
+        cards.append(f"<li{look}><b>{f'<i>{mark}</i>' if mark else ''}{escape(shown)}</b><span>{link}</span></li>")
+    return f'<ul class="cards">{"".join(cards)}</ul>{_worst_session(report)}\n'
+
+
+def _is_bad(card: tuple[int, tuple[int, str, str, str]], alarms: int) -> bool:
+    return card[0] < alarms and card[1][0] > 0
+
+
+def _lost_words(figures: Mapping[str, int | None]) -> str:
+    acknowledged, read = figures.get("records_lost_acknowledged"), figures.get("records_lost_read")
+    if not figures.get("records_lost"):
+        return "records lost"
+    if acknowledged is None or read is None:
+        return "records lost that were acknowledged or read"
+    return f"records lost: {acknowledged:,} acknowledged, {read:,} read"
+
+
+def _worst_session(report: Report) -> str:
+    """Where to look first, when there are several sessions."""
+    overview = next((result for result in report.tables if result.name == "overview"), None)
+    if overview is None or overview.count < 2:
+        return ""
+    return (
+        f'<p class="notes">Over all {overview.count:,} sessions; the worst is <b>{escape(visible(str(overview.rows[0][0])))}</b>, '
+        f'<a href="#{"overview" if overview.count > MOST else "comparison"}">all of them by their figures</a>.</p>'
+    )
 
 
 # --- charts --------------------------------------------------------------------------------------------------------
 
 
-def _charts(report: Report, sessions: Rows) -> str:
-    """Every session's charts, as far as there is something to draw."""
-    drawn = {result.name: _rows(result) for result in report.drawn}
+def _charts(report: Report, sessions: Result) -> str:
+    """The charts of the worst sessions, the worst first, as far as there is something to draw."""
+    drawn = {result.name: sorted(_rows(result), key=_place) for result in report.drawn}
     if not drawn.get("timeline"):
         return ""
     shown = len({(row["session"], row["topic"], row["partition"]) for row in drawn["timeline"]})
+    charted = {row["session"] for row in drawn["timeline"]}
+    overview = next((result for result in report.tables if result.name == "overview"), sessions)
+    ends = {row["session"]: row["end_us"] for row in _rows(overview)}
     parts = ['<section id="charts"><h2>Leaders, ISR and availability</h2>']
     parts.append(
         '<p class="notes">Each partition has three stripes: who leads; its ISR, where it is not whole; and when it could not be read, or not '
         "written with acks=all, counted from the moment the leader was gone. Point at a bar to read what it says.</p>"
     )
     if shown < report.partitions:
-        parts.append(f'<p class="notes">{shown:,} of {report.partitions:,} partitions are drawn: those that had the most trouble.</p>')
-    if any(result.more for result in report.drawn):
-        parts.append('<p class="notes">Too much happened to draw all of it: the charts are not complete, the tables are.</p>')
+        parts.append(
+            f'<p class="notes">{shown:,} of {report.partitions:,} partitions are drawn: those of the worst sessions that lost '
+            "records, or could not be used for the longest time.</p>"
+        )
+    for result in report.drawn:
+        if result.more:
+            parts.append(
+                f'<p class="notes">Of {result.count:,} {_DRAWN[result.name]} the {len(result.rows):,} worst are drawn; what is blank is not.</p>'
+            )
     parts.append(svg.legend(drawn["timeline"]))
-    for session in sessions:
-        of = {name: [row for row in rows if row["session"] == session["session"]] for name, rows in drawn.items()}
-        if not of["timeline"]:
+    for session, end in ends.items():
+        if session not in charted:
             continue
-        if len(sessions) > 1:
-            parts.append(f"<h3>{escape(visible(session['session']))}</h3>")
-        parts.append(f"<figure>{svg.timeline(of['timeline'], of.get('unavailability', []), session['end_us'])}</figure>")
-        parts.append(_curves(of.get("curves", []), session["end_us"]))
+        of = {name: [row for row in rows if row["session"] == session] for name, rows in drawn.items()}
+        if sessions.count > 1:
+            parts.append(f"<h3>{escape(visible(session))}</h3>")
+        parts.append(f"<figure>{svg.timeline(of['timeline'], of.get('unavailability', []), end)}</figure>")
+        parts.append(_curves(of.get("curves", []), end))
     parts.append("</section>\n")
     return "".join(parts)
+
+
+_DRAWN: Final = {"timeline": "states", "curves": "points", "unavailability": "windows"}
+
+
+def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["session"], row["topic"], row["partition"], row.get("from_us", row.get("at_us", 0))
 
 
 def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
@@ -159,10 +219,9 @@ def _section(result: Result) -> str:
     notes = f'<p class="notes">{_marked(result.notes)}</p>' if result.notes else ""
     if not result.rows:
         return f"{head}{notes}<p>none</p></section>\n"
-    more = result.more + max(0, len(result.rows) - ROWS)
     # With a single session its name says nothing; it stands in the first table already.
     first = 1 if result.name != "sessions" and result.columns[0] == "session" and len({row[0] for row in result.rows}) == 1 else 0
-    columns, rows = result.columns[first:], [row[first:] for row in result.rows[:ROWS]]
+    columns, rows = result.columns[first:], [row[first:] for row in result.rows]
     name = f"t-{result.name}"
     numbers = [any(isinstance(row[i], int) and not isinstance(row[i], bool) for row in rows) for i in range(len(columns))]
     headings = "".join(
@@ -175,15 +234,15 @@ def _section(result: Result) -> str:
         values = (heading(row[0]), *row[1:]) if result.by_row else row[first:]
         return "".join(_cell(*cell) for cell in zip(meanings, values, numbers, strict=True))
 
-    body = "".join(f"<tr>{cells(row)}</tr>\n" for row in result.rows[:ROWS])
+    body = "".join(f"<tr>{cells(row)}</tr>\n" for row in result.rows)
     search = (
         f'<div class="filter"><input type="search" placeholder="filter rows" aria-label="Filter {escape(result.title)}" data-table="{escape(name)}">'
         '<span class="count" role="status"></span></div>'
     )
-    cut = f'<p class="notes">and {more:,} more rows; -o DIR writes all of them</p>' if more else ""
+    cut = f'<p class="notes cut">{escape(result.shown())}</p>' if result.more else ""
     return (
-        f'{head}{notes}{search if len(rows) > 1 else ""}<div class="scroll"><table id="{escape(name)}"><thead><tr>{headings}</tr></thead>'
-        f"<tbody>\n{body}</tbody></table></div>{cut}</section>\n"
+        f'{head}{notes}{cut}{search if len(rows) > 1 else ""}<div class="scroll"><table id="{escape(name)}"><thead><tr>{headings}</tr></thead>'
+        f"<tbody>\n{body}</tbody></table></div></section>\n"
     )
 
 

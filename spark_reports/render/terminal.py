@@ -46,7 +46,7 @@ def render(results: Sequence[Result], out: IO[str]) -> None:
             continue
         console.print(_table(result, ascii_only), overflow="fold", crop=False)
         if result.more:
-            console.print(f"  and {result.more:,} more rows; -o DIR writes all of them")
+            console.print(f"  {result.shown()}")
 
 
 def _table(result: Result, ascii_only: bool) -> Table:

@@ -41,4 +41,5 @@ AVAILABILITY: Final = Summary(
     ),
     keys=("session", "topic", "partition"),
     compute=_compute,
+    worst=("offline_us", "under_replicated_us"),
 )

@@ -29,6 +29,7 @@ def _timeline(inputs: Inputs) -> DataFrame:
         inputs.states.where(F.col("until") > F.col("t"))
         .withColumns({"state": state.otherwise("in sync"), "isr": F.array_join("isr", ",")})
         .withColumnsRenamed({"t": "from_us", "until": "to_us"})
+        .withColumn("lasts_us", F.expr("to_us - from_us"))
     )
 
 
@@ -42,10 +43,11 @@ TIMELINE: Final = Summary(
         names=("session", "topic"),
         numbers=("partition",),
         more_names=("isr", "state"),
-        more_numbers=("leader", "from_us", "to_us", "min_isr"),
+        more_numbers=("leader", "from_us", "to_us", "min_isr", "lasts_us"),
     ),
     keys=("session", "topic", "partition", "from_us"),
     compute=_timeline,
+    worst=("state", "lasts_us"),
 )
 
 

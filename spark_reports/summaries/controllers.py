@@ -53,4 +53,5 @@ CONTROLLERS: Final = Summary(
     ),
     keys=("session", "event"),
     compute=_compute,
+    worst=("without_us",),
 )

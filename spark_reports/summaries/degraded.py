@@ -63,4 +63,5 @@ DEGRADED: Final = Summary(
     schema=table(names=("session", "by", "name", "state"), numbers=("windows", "some_us", "longest_us", "partitions_us", "partitions")),
     keys=("session", "by", "name", "state"),
     compute=_compute,
+    worst=("state", "some_us", "partitions_us"),
 )

@@ -38,4 +38,5 @@ ELECTIONS: Final = Summary(
     ),
     keys=("session", "topic"),
     compute=_compute,
+    worst=("unclean", "last_known", "offline", "refused", "elections"),
 )

@@ -31,4 +31,5 @@ ERRORS: Final = Summary(
     schema=table(names=("session", "error", "kind"), numbers=("count", "given_up", "first_us", "last_us")),
     keys=("session", "error", "kind"),
     compute=_compute,
+    worst=("given_up", "count"),
 )

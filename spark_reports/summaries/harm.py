@@ -86,4 +86,5 @@ HARM: Final = Summary(
     ),
     keys=("session", "event"),
     compute=_compute,
+    worst=("what", "records"),
 )

@@ -98,4 +98,5 @@ IDLE: Final = Summary(
     ),
     keys=("session", "broker"),
     compute=_compute,
+    worst=("-handler_idle_least_percent", "-network_idle_least_percent"),
 )  # fmt: skip

@@ -56,4 +56,5 @@ ISR_CHURN: Final = Summary(
     schema=table(names=("session",), numbers=("broker", "shrinks", "expands", "dropped", "readmitted", "left", "entered")),
     keys=("session", "broker"),
     compute=_compute,
+    worst=("left", "shrinks", "dropped"),
 )

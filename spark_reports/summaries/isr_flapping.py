@@ -57,4 +57,5 @@ ISR_FLAPPING: Final = Summary(
     ),
     keys=("session", "topic", "partition"),
     compute=_compute,
+    worst=("flaps", "left", "longest_away_us"),
 )

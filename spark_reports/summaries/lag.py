@@ -73,4 +73,5 @@ LAG: Final = Summary(
     schema=table(names=("session", "topic", "of"), numbers=("samples", "p50", "p95", "p99", "max")),
     keys=("session", "topic", "of"),
     compute=_compute,
+    worst=("max", "p99"),
 )

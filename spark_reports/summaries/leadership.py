@@ -42,4 +42,5 @@ LEADERSHIP: Final = Summary(
     schema=table(names=("session",), numbers=("broker", "partitions", "led_us", "share_percent", "preferred_us", "taken_over")),
     keys=("session", "broker"),
     compute=_compute,
+    worst=("taken_over", "led_us"),
 )

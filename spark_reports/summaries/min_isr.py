@@ -41,4 +41,5 @@ MIN_ISR: Final = Summary(
     ),
     keys=("session", "topic", "partition"),
     compute=_compute,
+    worst=("under_min_us", "at_min_us"),
 )

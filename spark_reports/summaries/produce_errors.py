@@ -58,4 +58,5 @@ PRODUCE_ERRORS: Final = Summary(
     ),
     keys=_GROUP,
     compute=_compute,
+    worst=("given_up", "failed"),
 )  # fmt: skip

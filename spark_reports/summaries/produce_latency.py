@@ -58,4 +58,5 @@ PRODUCE_LATENCY: Final = Summary(
     schema=table(names=("session", "topic"), numbers=("acks", "batches", "records", "p50_us", "p95_us", "p99_us", "max_us")),
     keys=("session", "topic", "acks"),
     compute=_compute,
+    worst=("p99_us", "max_us"),
 )

@@ -60,4 +60,5 @@ RECORDS: Final = Summary(
     ),
     keys=("session", "topic", "partition"),
     compute=_compute,
+    worst=("lost", "lost_acknowledged", "diverged", "duplicated", "recovered"),
 )

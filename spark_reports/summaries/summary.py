@@ -103,6 +103,7 @@ class Summary:
         columns: event columns that it is made from, beside `session`, `seq`, `t`, `cause` and `kind`.
         schema: of the result; columns that end in `_us` are µs.
         keys: columns by which rows are told apart and sorted.
+        worst: columns that decide which rows are the worst (`severity`), the first one first.
         compute: from what it needs of the inputs to the table. Pure: same rows in, same rows out.
     """
 
@@ -114,12 +115,18 @@ class Summary:
     schema: StructType
     keys: tuple[str, ...]
     compute: Callable[[Inputs], DataFrame]
+    worst: tuple[str, ...] = ()
+
+    def shaped(self, inputs: Inputs) -> DataFrame:
+        """The table, in its declared columns and types, in no order."""
+        result = self.compute(inputs)
+        shaped = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
+        return shaped.coalesce(1) if inputs.gathered else shaped
 
     def __call__(self, inputs: Inputs) -> DataFrame:
         """The table, in its declared columns and types, sorted by its keys in one partition."""
-        result = self.compute(inputs)
-        shaped = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
-        return (shaped.coalesce(1) if inputs.gathered else shaped.repartition(1)).sortWithinPartitions(*self.keys)
+        shaped = self.shaped(inputs)
+        return (shaped if inputs.gathered else shaped.repartition(1)).sortWithinPartitions(*self.keys)
 
 
 def count_if(condition: Column) -> Column:

@@ -82,4 +82,5 @@ UNAVAILABILITY: Final = Summary(
     ),
     keys=("session", "topic", "partition", "what", "from_us"),
     compute=_compute,
+    worst=("lasts_us", "what"),
 )

@@ -275,7 +275,7 @@ def test_a_describe_text_is_read_back_with_its_escapes(files: Path, capsys: pyte
 def test_cells_that_a_spreadsheet_would_run_are_defused(tmp_path: Path) -> None:
     cells: list[object] = ["=cmd|'/c calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", HOSTILE, "-1", "+2.5e3", -1, None, True, "a=b"]
     result = Result("t", "T", "", tuple(f"c{n}" for n in range(len(cells))), (tuple(cells),))
-    as_csv.write([result], tmp_path)
+    as_csv.write(result.name, result.columns, result.rows, tmp_path, 100)
     text = (tmp_path / "t.csv").read_text(encoding="utf-8")
     assert_harmless(text)
     row = list(csv.reader(text.splitlines()))[1]

@@ -22,10 +22,11 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
-    """Every summary of the given logs, rows as dicts."""
+    """Every summary of the given logs, and their overview, rows as dicts."""
     from spark_reports.frames import inputs_of, read_frames, session_table
     from spark_reports.sessions import name_sessions, open_log
     from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
+    from spark_reports.summaries.overview import MEASURED, overview
 
     def run(paths: Sequence[Path]) -> Tables:
         every = (*SUMMARIES, *CHARTS)
@@ -35,11 +36,14 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
             assert frames.bad is not None
             assert frames.bad.collect() == []
             inputs = inputs_of(frames, session_table(spark, logs))
-            tables = {}
+            tables, measured = {}, {"sessions": inputs.sessions}
             for summary in every:
                 frame = summary(inputs)
                 assert [(field.name, field.dataType) for field in frame.schema] == [(f.name, f.dataType) for f in summary.schema]
                 tables[summary.name] = [row.asDict() for row in frame.collect()]
+                if summary.name in MEASURED:
+                    measured[summary.name] = frame
+            tables["overview"] = [row.asDict() for row in overview(measured, gathered=False).collect()]
             spark.catalog.clearCache()
         return tables
 

@@ -379,6 +379,7 @@ def timeline(events: list[Line], end: int) -> Rows:
             "leader": state["leader"],
             "isr": ",".join(map(str, state["isr"])),
             "to_us": state["until"],
+            "lasts_us": state["until"] - state["from"],
             "state": how,
             "min_isr": state["min"],
         }

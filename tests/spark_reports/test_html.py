@@ -54,7 +54,7 @@ CURVES = Result(
     ("session", "topic", "partition", "at_us", "log_end", "high_watermark"),
     [(HOSTILE, HOSTILE, 0, at * 1_000_000, at * 10, at * 10 - 5 if at % 2 else None) for at in range(60)],
 )
-REPORT = Report([SESSIONS, RECORDS, WINDOWS], [TIMELINE, CURVES, WINDOWS], partitions=90)
+REPORT = Report([SESSIONS, RECORDS, WINDOWS], {"records_lost": 7}, [TIMELINE, CURVES, WINDOWS], partitions=90)
 
 
 class _Tags(HTMLParser):
@@ -104,6 +104,7 @@ def test_the_page_stays_small_whatever_happened() -> None:
     many = [Result(f"records{n}", "Records", "", RECORDS.columns, table) for n in range(11)]
     report = Report(
         [Result("sessions", "Sessions", "", SESSIONS.columns, [("s", "4.1", 100_000, 60_000_000, True)]), *many],
+        {},
         [
             Result("timeline", "", "", STATES, states),
             Result("curves", "", "", CURVES.columns, curves),

@@ -6,6 +6,8 @@ import io
 import json
 from pathlib import Path
 
+import attrs
+
 from spark_reports.render import as_csv, as_json, comparison, html, terminal
 from spark_reports.render.progress import Progress
 from spark_reports.render.result import Report, Result
@@ -45,7 +47,9 @@ def test_the_session_is_a_column_as_soon_as_there_are_two() -> None:
 
 def test_empty_and_cut_tables_say_so() -> None:
     assert "none" in rendered(Result("errors", "Errors by code", "", ("session", "error"), []))
-    assert "and 1,900 more rows; -o DIR writes all of them" in rendered(Result("r", "R", "", ("session", "n"), [("s", 1)], more=1900))
+    assert "1 of 1,901 rows: the first; -o DIR writes all of them" in rendered(
+        Result("r", "R", "", ("session", "n"), [("s", 1)], more=1900)
+    )
 
 
 def test_in_a_pipe_a_row_is_a_line() -> None:
@@ -56,28 +60,24 @@ def test_in_a_pipe_a_row_is_a_line() -> None:
 
 
 def test_json_keeps_raw_values() -> None:
-    document = json.loads(as_json.render([RECORDS]))
+    document = json.loads(as_json.render(Report([RECORDS], {"records_lost": 12345})))
     assert document["isrlab"] == "report"
+    assert (document["totals"], document["tables"]) == ({"records_lost": 12345}, {"records": {"rows": 2, "shown": 2}})
     assert document["summaries"]["records"][1] == {
         "session": "s", "topic": "a\x1b[31m\nb", "partition": 2, "acks": 1, "lost": 0, "offline_us": 0,
     }  # fmt: skip
 
 
-def several(lost: int, latency: int) -> list[Result]:
-    """What is compared of two sessions, the second without loss and quick."""
-    tables = {name: Result(name, "", "", ("session", "x"), []) for name, _ in comparison.MEASURES.values()}
-    tables["sessions"] = Result(
-        "sessions", "Sessions", "", ("session", "release", "end_us", "events"), [("a", "2.8", 5_000_000, 10), ("b", "4.1", 5_000_000, 9)]
-    )
-    columns = ("session", "acknowledged", "lost", "lost_acknowledged", "lost_read", "recovered", "duplicated", "diverged")
-    rows = [("a", 10, lost, lost, 0, 0, 0, 0), ("a", 5, 1, 0, 1, 0, 0, 0), ("b", 15, 0, 0, 0, 0, 0, 0)]
-    tables["records"] = Result("records", "", "", columns, rows)
-    tables["produce_latency"] = Result("produce_latency", "", "", ("session", "p50_us", "p99_us"), [("a", 2, latency), ("b", 2, 7)])
-    return list(tables.values())
+def two(lost: int, latency: int) -> tuple[Result, Result]:
+    """Two sessions and their overview, the second without loss and quick."""
+    sessions = Result("sessions", "Sessions", "", ("session", "release", "events"), [("a", "2.8", 10), ("b", "4.1", 9)])
+    columns = ("session", "end_us", "records_acknowledged", "records_lost", "produce_p99_us")
+    rows = [("b", 5_000_000, 15, 0, 7), ("a", 5_000_000, 15, lost, latency)]
+    return sessions, Result("overview", "Sessions, the worst first", "", columns, rows)
 
 
 def test_sessions_side_by_side() -> None:
-    compared = comparison.compare(several(lost=3, latency=1_500))
+    compared = comparison.compare(*two(lost=4, latency=1_500))
     assert compared is not None
     assert compared.columns == ("measure", "a (2.8)", "b (4.1)", "differs")
     rows = {row[0]: row[1:] for row in compared.rows}
@@ -87,19 +87,49 @@ def test_sessions_side_by_side() -> None:
     shown = [line.split() for line in rendered(compared).splitlines()]
     assert ["produce", "p99", "1.5ms", "7us", "yes"] in shown
     assert ["end", "5s", "5s", "no"] in shown
-    assert 'produce p99</td><td class="n" data-v="1500">1.5ms' in html.render(Report([several(0, 0)[0], compared]))
+    assert 'produce p99</td><td class="n" data-v="1500">1.5ms' in html.render(Report([two(0, 0)[0], compared]))
 
 
-def test_one_session_is_not_compared() -> None:
-    tables = several(0, 0)
-    tables[0] = tables[0].cut(1)
-    assert comparison.compare([Result("sessions", "", "", ("session", "release"), [("a", "4.1")]), *tables[1:]]) is None
+def test_one_session_is_not_compared_nor_are_nine() -> None:
+    sessions, overview = two(0, 0)
+    assert comparison.compare(attrs.evolve(sessions, rows=sessions.rows[:1]), overview) is None
+    assert comparison.compare(attrs.evolve(sessions, more=7), overview) is None
+
+
+def test_a_table_is_cut_to_its_worst_rows() -> None:
+    columns = ("topic", "state", "lost", "idle")
+    rows = [("a", "offline", 0, 50), ("b", "at min", None, 10), ("c", "under min", 3, 90), ("d", "offline", 0, 20), ("e", "in sync", 3, 90)]
+    table = Result("t", "T", "", columns, rows)
+    for worst, order in {
+        ("lost",): "cea",
+        ("state",): "adc",
+        ("lost", "state"): "cea",
+        ("-idle",): "bda",
+        ("state", "-idle"): "dac",
+    }.items():
+        cut = attrs.evolve(table, worst=worst).cut(3)
+        assert ("".join(str(row[0]) for row in cut.rows), cut.more, cut.count) == (order, 2, 5), worst
+        assert cut.cut(2).rows == cut.rows[:2]
+    assert table.cut(5) is table
+    assert attrs.evolve(table, worst=("lost", "-idle")).cut(3).shown() == (
+        "3 of 5 rows: the worst by lost, then idle, least first; -o DIR writes all of them"
+    )
 
 
 def test_csv_has_raw_values(tmp_path: Path) -> None:
-    as_csv.write([RECORDS, Result("one", "", "", ("a", "b"), [(None, True)])], tmp_path)
+    as_csv.write("one", ("a", "b"), [(None, True)], tmp_path, 10)
     assert (tmp_path / "one.csv").read_text() == "a,b\n,true\n"
+    as_csv.write(RECORDS.name, RECORDS.columns, RECORDS.rows, tmp_path, 10)
     assert (tmp_path / "records.csv").read_bytes().decode().splitlines()[1] == "s,[bold]orders[/],1000,-1,12345,1500000"
+
+
+def test_a_long_csv_goes_on_in_further_files_and_a_shorter_one_leaves_none_behind(tmp_path: Path) -> None:
+    as_csv.write("t", ("n",), [(n,) for n in range(5)], tmp_path, 2)
+    assert {path.name: path.read_text().split() for path in tmp_path.iterdir()} == {
+        "t.csv": ["n", "0", "1"], "t-2.csv": ["n", "2", "3"], "t-3.csv": ["n", "4"],
+    }  # fmt: skip
+    as_csv.write("t", ("n",), [], tmp_path, 2)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"t.csv": "n\n"}
 
 
 def test_progress_says_nothing_if_it_is_to_be_quiet() -> None:

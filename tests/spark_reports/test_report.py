@@ -104,6 +104,8 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
     assert [row["lost"] for row in tables["records"]] == [500, 500]
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written == {f"{name}.csv" for name in tables} | tables.keys() - {"comparison"}
+    assert [row["session"] for row in tables["overview"]] == ["_good: one", "killed", "packed"]
+    assert json.loads(done.stdout)["totals"]["records_lost"] == 1_000
     assert all(list((tmp_path / "out" / name).glob("*.parquet")) for name in tables.keys() - {"comparison"})
     with (tmp_path / "out" / "elections.csv").open(newline="") as file:
         assert [row["session"] for row in csv.DictReader(file)] == ["_good: one", "killed"]

@@ -431,11 +431,32 @@ def test_errors(tables: dict[str, Table]) -> None:
 
 
 def test_a_session_without_events_has_no_rows(tables: dict[str, Table]) -> None:
-    assert all(of(table, "nothing") == [] for table in tables.values())
+    assert all(of(table, "nothing") == [] for name, table in tables.items() if name != "overview")
+    assert set(of(tables["overview"], "nothing")[0]) == {0}
 
 
 def test_rows_are_sorted_by_session_first(tables: dict[str, Table]) -> None:
-    for table in tables.values():
-        sessions = [row["session"] for row in table]
+    for name, table in tables.items():
+        sessions = [row["session"] for row in table if name != "overview"]
         assert sessions == sorted(sessions)
     assert len({row["session"] for row in tables["availability"]}) == 7
+
+
+def test_overview(tables: dict[str, Table]) -> None:
+    rows = {row["session"]: row for row in tables["overview"]}
+    assert rows.keys() == {*SESSIONS, None}, "a row for each session, and one for all"
+    assert {name: value for name, value in rows["records"].items() if value} == {
+        "session": "records", "end_us": 10, "events": 11, "records_acknowledged": 150, "records_lost": 80, "records_lost_acknowledged": 34,
+        "records_lost_read": 70, "records_recovered": 10, "records_duplicated": 5, "records_diverged": 3, "produce_p50_us": 3,
+        "produce_p99_us": 3,
+    }  # fmt: skip
+    old_rows = rows["old-records"]
+    assert (old_rows["records_lost"], old_rows["records_lost_acknowledged"], old_rows["records_lost_read"]) == (80, None, None)
+    windows = rows["windows"]
+    assert (windows["no_reads_us"], windows["longest_no_reads_us"]) == (5_000, 2_000), "a-0: 2,000, 500 and 1,000; b-3: 500 and 1,000"
+    assert (windows["no_writes_us"], windows["longest_no_writes_us"]) == (7_000, 4_000)
+    assert (rows["controllers"]["controllers_elected"], rows["harm"]["times_exposed"], rows["harm"]["records_lost"]) == (4, 1, 5 - 5 - 3)
+    every = rows[None]
+    assert every["records_lost"] == sum(rows[name]["records_lost"] for name in SESSIONS)
+    assert every["longest_no_writes_us"] == max(rows[name]["longest_no_writes_us"] for name in SESSIONS)
+    assert every["records_lost_acknowledged"] is None, "one of them is not known"

@@ -1,0 +1,110 @@
+"""A row for each session with the figures that decide, and one for all sessions together: sums and worst values over every row there is.
+
+It is computed from the other tables, and in Spark, before anything is cut: what a page shows of a table may be some of its rows,
+the figures above are those of all of them. Sessions that are compared are compared by the same figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+
+@attrs.frozen
+class Measure:
+    """A figure of a session.
+
+    Attributes:
+        table: the summary (or `sessions`) whose rows it is made of.
+        value: what each row counts for, in SQL; null where it does not.
+        worst: it is the greatest of these, instead of their sum.
+        known: it is null if one of them is.
+    """
+
+    table: str
+    value: str
+    worst: bool = False
+    known: bool = False
+
+
+def _window(what: str) -> str:
+    return f"CASE WHEN what = '{what}' THEN lasts_us END"
+
+
+MEASURES: Final[Mapping[str, Measure]] = {
+    "end_us": Measure("sessions", "end_us"),
+    "events": Measure("sessions", "events"),
+    "records_acknowledged": Measure("records", "acknowledged"),
+    "records_lost": Measure("records", "lost"),
+    "records_lost_acknowledged": Measure("records", "lost_acknowledged", known=True),
+    "records_lost_read": Measure("records", "lost_read", known=True),
+    "records_recovered": Measure("records", "recovered"),
+    "records_duplicated": Measure("records", "duplicated"),
+    "records_diverged": Measure("records", "diverged"),
+    "times_exposed": Measure("harm", "CAST(what = 'exposed' AS BIGINT)"),
+    "no_reads_us": Measure("unavailability", _window("reads")),
+    "longest_no_reads_us": Measure("unavailability", _window("reads"), worst=True),
+    "no_writes_us": Measure("unavailability", _window("writes")),
+    "longest_no_writes_us": Measure("unavailability", _window("writes"), worst=True),
+    "offline_us": Measure("availability", "offline_us"),
+    "under_replicated_us": Measure("availability", "under_replicated_us"),
+    "under_min_us": Measure("min_isr", "under_min_us"),
+    "elections": Measure("elections", "elections"),
+    "unclean": Measure("elections", "unclean"),
+    "isr_left": Measure("isr_churn", "left"),
+    "isr_flaps": Measure("isr_flapping", "flaps"),
+    "controllers_elected": Measure("controllers", "1"),
+    "produce_p50_us": Measure("produce_latency", "p50_us", worst=True),
+    "produce_p99_us": Measure("produce_latency", "p99_us", worst=True),
+    "batches_given_up": Measure("errors", "given_up"),
+}
+"""The figures, in the order in which they are shown."""
+
+MEASURED: Final = frozenset(measure.table for measure in MEASURES.values()) - {"sessions"}
+"""Summaries that they are made from."""
+
+NAME: Final = "overview"
+
+WORST: Final = (
+    "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "unclean",
+    "under_min_us", "batches_given_up", "times_exposed", "under_replicated_us", "isr_left",
+)  # fmt: skip
+"""What makes a session worse than another, the first one first (`severity`)."""
+
+TITLE: Final = "Sessions, the worst first"
+
+NOTES: Final = (
+    "Sums over all partitions, brokers and topics of a session; `longest_…` is the longest window of one partition. Percentiles of produce "
+    "latency are those of the slowest topic and acks. `records_lost` counts records once that were acknowledged or read; "
+    "`records_lost_acknowledged` and `records_lost_read` are empty for a log of an earlier isrlab, which did not tell them apart."
+)
+
+
+def overview(tables: Mapping[str, DataFrame], *, gathered: bool) -> DataFrame:
+    """`session` and every one of `MEASURES`: a row a session, and one for all together, whose session is null.
+
+    Args:
+        tables: by name: `sessions` and the summaries of `MEASURED`.
+        gathered: they are of one partition each, so that nothing has to be shuffled.
+    """
+    parts = []
+    for table, frame in tables.items():
+        own = {name: measure.value for name, measure in MEASURES.items() if measure.table == table}
+        values = [f"CAST({own.get(name, 'NULL')} AS BIGINT) AS {name}" for name in MEASURES]
+        unknown = [f"{value} IS NULL" for name, value in own.items() if MEASURES[name].known]
+        parts.append(frame.selectExpr("session", f"{' OR '.join(unknown) or 'false'} AS unknown", *values))
+    every = parts[0]
+    for part in parts[1:]:
+        every = every.unionAll(part)
+    if gathered:
+        every = every.coalesce(1)
+    return every.rollup("session").agg(*(_figure(name, measure).alias(name) for name, measure in MEASURES.items()))
+
+
+def _figure(name: str, measure: Measure) -> Column:
+    figure = F.coalesce(F.max(name) if measure.worst else F.sum(name), F.lit(0).cast("long"))
+    return F.when(~F.bool_or("unknown"), figure) if measure.known else figure
