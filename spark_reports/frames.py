@@ -24,6 +24,7 @@ from spark_reports.schema import BULK, CORRUPT_FIELD, DATASET_HEADER, DATASET_TA
 from spark_reports.summaries.counted import counted
 from spark_reports.summaries.lag import behind
 from spark_reports.summaries.partition_states import down_times, partition_states
+from spark_reports.summaries.stalls import clients, cut_times, ended, stalled, standing_still
 from spark_reports.summaries.summary import Inputs, Once
 
 if TYPE_CHECKING:
@@ -224,12 +225,19 @@ def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
 
 def inputs_of(frames: Frames, sessions: DataFrame) -> Inputs:
     """What summaries are computed from; what several of them need is kept in memory."""
+    states = Once(lambda: partition_states(frames.rare, sessions).cache())
+    down = Once(lambda: down_times(frames.rare, sessions))
+    cuts = Once(lambda: cut_times(frames.rare, sessions).cache())
+    used_by = Once(lambda: clients(frames.rare))
     return Inputs(
         frames.events,
         frames.rare,
         sessions,
-        states_once=Once(lambda: partition_states(frames.rare, sessions).cache()),
-        down_once=Once(lambda: down_times(frames.rare, sessions)),
+        states_once=states,
+        down_once=down,
+        cuts_once=cuts,
+        clients_once=used_by,
+        stalled_once=Once(lambda: stalled(states(), down(), cuts(), used_by(), ended(standing_still(frames.events), sessions)).cache()),
         counted_once=Once(lambda: counted(frames.events).cache()),
         behind_once=Once(lambda: behind(frames.events)),
     )
@@ -257,12 +265,20 @@ def gathered_inputs(frames: Frames, quick: SparkSession, sessions: DataFrame, fe
 
     events = there(frames.events, "events") if few else frames.events
     rare = there(frames.rare, "rare").coalesce(1)
+    states = Once(lambda: partition_states(rare, sessions).coalesce(1).cache())
+    down = Once(lambda: down_times(rare, sessions))
+    cuts = Once(lambda: cut_times(rare, sessions).coalesce(1).cache())
+    used_by = Once(lambda: clients(rare))
+    still = Once(lambda: gathered(standing_still, "still"))
     return Inputs(
         events,
         rare,
         sessions,
-        states_once=Once(lambda: partition_states(rare, sessions).coalesce(1).cache()),
-        down_once=Once(lambda: down_times(rare, sessions)),
+        states_once=states,
+        down_once=down,
+        cuts_once=cuts,
+        clients_once=used_by,
+        stalled_once=Once(lambda: stalled(states(), down(), cuts(), used_by(), ended(still(), sessions)).coalesce(1).cache()),
         counted_once=Once(lambda: gathered(counted, "counted")),
         behind_once=Once(lambda: gathered(behind, "behind")),
         gathered=True,

@@ -7,7 +7,8 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.partition_states import PARTITION, STATE_COLUMNS, STATE_KINDS, offline, under_replicated
+from spark_reports.summaries.partition_states import PARTITION, offline, under_replicated
+from spark_reports.summaries.stalls import STALL_COLUMNS, STALL_KINDS
 from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 
 
@@ -16,28 +17,42 @@ def _compute(inputs: Inputs) -> DataFrame:
     lasts = F.col("until") - F.col("t")
     states = inputs.states.withColumns({"offline": offline(), "under_replicated": under_replicated()})
     states = states.withColumns({f"was_{name}": F.lag(name, 1, False).over(history) for name in ("offline", "under_replicated")})
-    return states.groupBy(*PARTITION).agg(
+    stalls = inputs.stalled.groupBy(*PARTITION).agg(
+        F.sum(F.expr("to_us - from_us")).alias("stalled_us"), F.count(F.lit(1)).alias("stalled_times")
+    )
+    controllers = states.groupBy(*PARTITION).agg(
         F.sum(lasts).alias("observed_us"),
         sum_if(F.col("under_replicated"), lasts).alias("under_replicated_us"),
         count_if(F.col("under_replicated") & ~F.col("was_under_replicated")).alias("under_replicated_times"),
         sum_if(F.col("offline"), lasts).alias("offline_us"),
         count_if(F.col("offline") & ~F.col("was_offline")).alias("offline_times"),
     )
+    return controllers.join(stalls, list(PARTITION), "left").na.fill(0, ["stalled_us", "stalled_times"])
 
 
 AVAILABILITY: Final = Summary(
     name="availability",
-    title="Under-replicated and offline time by partition",
+    title="Under-replicated, stalled and offline time by partition",
     notes=(
         "From the partition's first state in the log to the end of the session (`observed_us`). Under-replicated: it has a leader and "
-        "fewer in-sync replicas than replicas, those being added by a reassignment not counted. Offline: nobody leads it. The states "
-        "are the controller's: while it has not noticed that a broker is gone, the partition counts as it was. `…_times` counts spells."
+        "fewer in-sync replicas than replicas, those being added by a reassignment not counted. Offline: nobody leads it. Those states "
+        "are the controller's: while it has not noticed that a broker is gone, the partition counts as it was. Stalled is what clients with "
+        "acks=all experience meanwhile (see the windows without reads, writes or acknowledgements). `…_times` counts spells."
     ),
-    kinds=STATE_KINDS,
-    columns=STATE_COLUMNS,
+    kinds=STALL_KINDS,
+    columns=STALL_COLUMNS,
     schema=table(
         names=("session", "topic"),
-        numbers=("partition", "observed_us", "under_replicated_us", "under_replicated_times", "offline_us", "offline_times"),
+        numbers=(
+            "partition",
+            "observed_us",
+            "under_replicated_us",
+            "under_replicated_times",
+            "stalled_us",
+            "stalled_times",
+            "offline_us",
+            "offline_times",
+        ),
     ),
     keys=("session", "topic", "partition"),
     compute=_compute,

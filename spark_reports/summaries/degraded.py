@@ -1,4 +1,4 @@
-"""For how long a topic, or a broker's replicas, had some partition that was under-replicated, at or under min ISR, or offline.
+"""For how long a topic, or a broker's replicas, had some partition that was under-replicated, at or under min ISR, stalled, or offline.
 
 Partitions that are so at the same time, or one right after the other, make one window: what an operator's alarm would show.
 """
@@ -10,7 +10,8 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.partition_states import STATE_COLUMNS, STATE_KINDS, at_min, offline, under_min, under_replicated
+from spark_reports.summaries.partition_states import PARTITION, at_min, offline, under_min, under_replicated
+from spark_reports.summaries.stalls import STALL_COLUMNS, STALL_KINDS
 from spark_reports.summaries.summary import Inputs, Summary, table
 from spark_reports.summaries.windows import sessionised
 
@@ -21,15 +22,18 @@ def _compute(inputs: Inputs) -> DataFrame:
     marks = F.array_compact(F.array(*(F.when(holds(), F.lit(name)) for name, holds in _STATES.items())))
     topic = F.struct(F.lit("topic").alias("by"), F.col("topic").alias("name"))
     brokers = F.transform("replicas", lambda broker: F.struct(F.lit("broker").alias("by"), F.concat(F.lit("b"), broker).alias("name")))
+    states = inputs.states.where(F.col("until") > F.col("t")).select(*PARTITION, "t", "until", "replicas", marks.alias("marks"))
+    marked = states.selectExpr(*PARTITION, "t AS from_us", "until AS to_us", "replicas", "explode(marks) AS state")
+    stalls = (
+        states.join(inputs.stalled, list(PARTITION))
+        .where("from_us < until AND to_us > t")
+        .selectExpr(*PARTITION, "greatest(t, from_us) AS from_us", "least(until, to_us) AS to_us", "replicas", "'stalled' AS state")
+    )
     spells = (
-        inputs.states.where(F.col("until") > F.col("t"))
-        .select(
-            "session", "topic", "partition", "t", "until", marks.alias("marks"), F.concat(F.array(topic), F.array_distinct(brokers)).alias("of")
-        )
-        .select("session", "topic", "partition", F.col("t").alias("from_us"), F.col("until").alias("to_us"), "of", F.explode("marks").alias("state"))
-        .select("*", F.explode("of").alias("whose"))
+        marked.unionByName(stalls)
+        .withColumn("whose", F.explode(F.concat(F.array(topic), F.array_distinct(brokers))))
         .selectExpr("session", "whose.by AS by", "whose.name AS name", "state", "topic", "partition", "from_us", "to_us")
-    )  # fmt: skip
+    )
     group = ("session", "by", "name", "state")
     windows = (
         sessionised(spells, group)
@@ -51,15 +55,15 @@ def _compute(inputs: Inputs) -> DataFrame:
 
 DEGRADED: Final = Summary(
     name="degraded",
-    title="Under-replicated, at min, under min and offline by topic and by broker",
+    title="Under-replicated, at min, under min, stalled and offline by topic and by broker",
     notes=(
         "`by` says whether `name` is a topic or a broker, whose partitions are those that it is a replica of. `some_us`: for how long at least one "
         "of its partitions was in that state, in so many `windows` (overlapping and adjoining spells make one), the longest of which took "
         "`longest_us`. `partitions_us` adds the time up over partitions, of which so many different ones were. What the states mean: see the "
         "tables by partition. At min is under-replicated too."
     ),
-    kinds=STATE_KINDS,
-    columns=STATE_COLUMNS,
+    kinds=STALL_KINDS,
+    columns=STALL_COLUMNS,
     schema=table(names=("session", "by", "name", "state"), numbers=("windows", "some_us", "longest_us", "partitions_us", "partitions")),
     keys=("session", "by", "name", "state"),
     compute=_compute,

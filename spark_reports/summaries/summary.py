@@ -51,7 +51,7 @@ class Inputs:
         events: every event, in the columns of `schema.event_schema` that are needed, with its `session`.
         rare: those of them that are of no `BULK` kind, kept ready: most summaries look at nothing else.
         sessions: a row a session (`schema.session_schema`).
-        states_once, down_once, counted_once, behind_once: what the properties of these names come from.
+        states_once, down_once, cuts_once, clients_once, stalled_once, counted_once, behind_once: what the properties of these names come from.
         gathered: all frames but `events` are of one partition, so that nothing has to be shuffled.
     """
 
@@ -60,6 +60,9 @@ class Inputs:
     sessions: DataFrame
     states_once: Once
     down_once: Once
+    cuts_once: Once
+    clients_once: Once
+    stalled_once: Once
     counted_once: Once
     behind_once: Once
     gathered: bool = False
@@ -73,6 +76,21 @@ class Inputs:
     def down(self) -> DataFrame:
         """`partition_states.down_times` of the events."""
         return self.down_once()
+
+    @property
+    def cuts(self) -> DataFrame:
+        """`stalls.cut_times` of the events."""
+        return self.cuts_once()
+
+    @property
+    def clients(self) -> DataFrame:
+        """`stalls.clients` of the events."""
+        return self.clients_once()
+
+    @property
+    def stalled(self) -> DataFrame:
+        """`stalls.stalled` of all that."""
+        return self.stalled_once()
 
     @property
     def counted(self) -> DataFrame:

@@ -1,4 +1,4 @@
-"""When each partition could not be read, and when it could not be written with acks=all: windows, with the reasons.
+"""When each partition could not be read, could not be written with acks=all, or acknowledged no such writes: windows, with the reasons.
 
 Overlapping and adjoining reasons make one window (sessionised: a window ends where nothing is wrong any more).
 """
@@ -10,13 +10,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.partition_states import (
-    DOWN_KINDS,
-    STATE_COLUMNS,
-    STATE_KINDS,
-    offline,
-    under_min,
-)
+from spark_reports.summaries.partition_states import offline, under_min
+from spark_reports.summaries.stalls import STALL_COLUMNS, STALL_KINDS, unserved
 from spark_reports.summaries.summary import Inputs, Summary, table
 from spark_reports.summaries.windows import sessionised
 
@@ -39,44 +34,38 @@ def _compute(inputs: Inputs) -> DataFrame:
             _spell(offline(), "no leader", ("reads", "writes")), _spell(under_min(), "ISR under min.insync.replicas", ("writes",))
         ).alias("marks"),
     )
-    silent = (
-        states.join(
-            F.broadcast(inputs.down.withColumnRenamed("session", "in")),
-            (F.col("session") == F.col("in"))
-            & (F.col("leader") == F.col("broker"))
-            & (F.col("down_from") < F.col("until"))
-            & (F.col("down_until") > F.col("t")),
-        )
-        .select(
-            *_PARTITION,
-            F.greatest("t", "down_from").alias("from_us"),
-            F.least("until", "down_until").alias("to_us"),
-            _spell(F.lit(True), F.col("how"), ("reads", "writes")).alias("marks"),
-        )
-    )  # fmt: skip
+    silent = unserved(states, inputs.down, inputs.cuts, inputs.clients).select(
+        *_PARTITION, "from_us", "to_us", _spell(F.lit(True), F.col("why"), ("reads", "writes")).alias("marks")
+    )
     spells = (
         committed.unionByName(silent)
         .where(F.col("to_us") > F.col("from_us"))
         .select(*_PARTITION, "from_us", "to_us", F.explode("marks").alias("mark"))
         .select(*_PARTITION, "from_us", "to_us", "mark.*")
     )
-    return (
+    windows = (
         sessionised(spells, (*_PARTITION, "what"))
         .groupBy(*_PARTITION, "what", "window")
         .agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"), F.collect_set("why").alias("reasons"))
-        .withColumns({"why": F.array_join(F.array_sort("reasons"), ", "), "lasts_us": F.col("to_us") - F.col("from_us")})
+        .withColumn("why", F.array_join(F.array_sort("reasons"), ", "))
+        .drop("window", "reasons")
     )
+    stalls = inputs.stalled.withColumn("what", F.lit("stalled"))
+    return windows.unionByName(stalls).withColumn("lasts_us", F.col("to_us") - F.col("from_us"))
 
 
 UNAVAILABILITY: Final = Summary(
     name="unavailability",
-    title="Windows in which a partition could not be read or written",
+    title="Windows in which a partition could not be read or written, or acknowledged nothing",
     notes=(
-        "Reads: nobody leads, or the leader's process is down or stands still, from that moment on and not only since the controller noticed. "
-        "Writes are those with acks=all: the same, and an ISR under min.insync.replicas. Cut links and full request queues are not looked at."
+        "Reads: nobody leads, or the leader's process is down, stands still, or is cut off from a client of the topic, from that moment on and not "
+        "only since the controller noticed. Writes are those with acks=all: the same, and an ISR under min.insync.replicas. Stalled: none of that, "
+        "and yet writes with acks=all wait, because an ISR member is down, paused or cut off from the leader, so that nothing can be committed (even "
+        "if nobody writes), or because the high watermark stands still below the log end for more than 1 s, then from its beginning. "
+        "Full request queues are not looked at."
     ),
-    kinds=STATE_KINDS + DOWN_KINDS,
-    columns=(*STATE_COLUMNS, "broker"),
+    kinds=STALL_KINDS,
+    columns=STALL_COLUMNS,
     schema=table(
         names=("session", "topic"), numbers=("partition",), more_names=("what", "why"), more_numbers=("from_us", "to_us", "lasts_us")
     ),

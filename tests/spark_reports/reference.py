@@ -79,7 +79,15 @@ def availability(events: list[Line], end: int) -> Rows:
         if where in state:
             account(where, event["t"])
         else:
-            names = ("observed_us", "under_replicated_us", "under_replicated_times", "offline_us", "offline_times")
+            names = (
+                "observed_us",
+                "under_replicated_us",
+                "under_replicated_times",
+                "stalled_us",
+                "stalled_times",
+                "offline_us",
+                "offline_times",
+            )
             rows[where] = dict.fromkeys(names, 0)
         how = ""
         if event["leader"] == -1:
@@ -91,6 +99,9 @@ def availability(events: list[Line], end: int) -> Rows:
         state[where] = (event["t"], how)
     for where in state:
         account(where, end)
+    for where, several in stalls(events, end).items():
+        rows[where]["stalled_us"] = sum(finish - begin for begin, finish, _ in several)
+        rows[where]["stalled_times"] = len(several)
     return rows
 
 
@@ -249,7 +260,8 @@ def min_isr(events: list[Line], end: int) -> Rows:
     return rows
 
 
-def unavailability(events: list[Line], end: int) -> Rows:
+def away(events: list[Line], end: int) -> list[tuple[int, int, int, str]]:
+    """(broker, from, to, how) of processes that were down or stood still."""
     down: list[tuple[int, int, int, str]] = []
     since: dict[int, tuple[int, str]] = {}
     for event in events:
@@ -258,16 +270,124 @@ def unavailability(events: list[Line], end: int) -> Rows:
                 start, how = since.pop(event["broker"])
                 down.append((event["broker"], start, event["t"], how))
             if event["kind"] in ("broker-stopped", "broker-paused"):
-                since[event["broker"]] = (event["t"], "leader down" if event["kind"] == "broker-stopped" else "leader paused")
+                since[event["broker"]] = (event["t"], "down" if event["kind"] == "broker-stopped" else "paused")
     down.extend((broker, start, end, how) for broker, (start, how) in since.items())
+    return down
+
+
+def apart(events: list[Line], end: int) -> list[tuple[set[str], int, int]]:
+    """(the two ends, from, to) of links that were cut, in whichever direction."""
+    found: list[tuple[set[str], int, int]] = []
+    since: dict[tuple[str, str], int] = {}
+    for event in events:
+        if event["kind"] in ("link-cut", "link-healed"):
+            way = (event["src"], event["dst"])
+            if way in since:
+                found.append((set(way), since.pop(way), event["t"]))
+            if event["kind"] == "link-cut":
+                since[way] = event["t"]
+    return found + [(set(way), start, end) for way, start in since.items()]
+
+
+def users(events: list[Line]) -> dict[str, set[str]]:
+    """The clients of each topic."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if event["kind"] == "act" and event["act"] in ("load", "produce", "consume"):
+            args = json.loads(event["args"])
+            field, default = {"load": ("producer", "load"), "produce": ("producer", "producer"), "consume": ("consumer", "consumer")}[
+                event["act"]
+            ]
+            if "topic" in args:
+                found[args["topic"]].add(args.get(field, default))
+    return found
+
+
+def stuck_high_watermarks(events: list[Line], end: int) -> dict[Any, list[tuple[int, int]]]:
+    """By partition, when its high watermark stood still below the log end for more than a second."""
+    found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+    known: dict[Any, Line] = {}
+    for event in events:
+        if event["kind"] not in ("append", "high-watermark", "became-leader"):
+            continue
+        at = known.setdefault((event["topic"], event["partition"]), {"epoch": -2, "end": None, "hw": -1, "since": None})
+        if event["leader_epoch"] < at["epoch"]:
+            continue
+        at["epoch"] = event["leader_epoch"]
+        if event["kind"] == "append":
+            at["end"] = event["to_offset"]
+        elif event["kind"] == "high-watermark":
+            at["hw"] = event["new_offset"]
+        else:
+            at["end"], at["hw"] = event["offset"], event["high_watermark"]
+        behind = at["end"] is not None and at["end"] > at["hw"]
+        if at["since"] is not None and (not behind or event["kind"] != "append"):
+            found[event["topic"], event["partition"]].append((at["since"], event["t"]))
+            at["since"] = None
+        if behind and at["since"] is None:
+            at["since"] = event["t"]
+    for where, at in known.items():
+        if at["since"] is not None:
+            found[where].append((at["since"], end))
+    return {where: [(begin, finish) for begin, finish in several if finish - begin > 1_000_000] for where, several in found.items()}
+
+
+def closed(state: Line, events: list[Line], end: int) -> list[tuple[int, int, str]]:
+    """When clients could not talk to a state's leader, and why."""
+    found = [(start, stop, f"leader {how}") for broker, start, stop, how in away(events, end) if broker == state["leader"]]
+    for ends, start, stop in apart(events, end):
+        if f"b{state['leader']}" in ends and ends & users(events)[state["where"][0]] - {f"b{state['leader']}"}:
+            found.append((start, stop, "leader cut off from a client"))
+    return [(max(state["from"], a), min(state["until"], b), why) for a, b, why in found if max(state["from"], a) < min(state["until"], b)]
+
+
+def stalls(events: list[Line], end: int) -> dict[Any, list[tuple[int, int, str]]]:
+    """By partition, windows in which acks=all writes waited: each stretch between two changes of anything is judged by itself."""
+    still = stuck_high_watermarks(events, end)
+    pieces: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+    reasons: dict[Any, list[tuple[int, int, str]]] = defaultdict(list)
+    for state in states(events, end):
+        if state["from"] == state["until"] or state["offline"]:
+            continue
+        where, leader = state["where"], state["leader"]
+        held = [(start, stop, "the high watermark stands still") for start, stop in still.get(where, [])]
+        for member in state["isr"]:
+            if member != leader:
+                held += [(start, stop, f"b{member} is {how}") for broker, start, stop, how in away(events, end) if broker == member]
+                pair = {f"b{member}", f"b{leader}"}
+                held += [(start, stop, f"b{member} is cut off from the leader") for ends, start, stop in apart(events, end) if ends == pair]
+        held = [(a, b, why) for a, b, why in held if max(a, state["from"]) < min(b, state["until"])]
+        reasons[where] += [(a, b, why) if "high" in why else (max(a, state["from"]), min(b, state["until"]), why) for a, b, why in held]
+        if state["under_min"]:
+            continue
+        shut = closed(state, events, end)
+        moments = {state["from"], state["until"], *(m for a, b, _ in held + shut for m in (a, b) if state["from"] < m < state["until"])}
+        for begin, finish in itertools.pairwise(sorted(moments)):
+            inside = [any(a <= begin and finish <= b for a, b, _ in several) for several in (held, shut)]
+            if inside == [True, False]:
+                pieces[where].append((begin, finish))
+    windows: dict[Any, list[tuple[int, int, str]]] = {}
+    for where, several in pieces.items():
+        whole: list[list[int]] = []
+        for begin, finish in sorted(several):
+            if whole and whole[-1][1] == begin:
+                whole[-1][1] = finish
+            else:
+                whole.append([begin, finish])
+        windows[where] = [
+            (begin, finish, ", ".join(sorted({why for a, b, why in reasons[where] if a < finish and b > begin}))) for begin, finish in whole
+        ]
+    return windows
+
+
+def unavailability(events: list[Line], end: int) -> Rows:
     spells: dict[Any, list[tuple[int, int, str]]] = defaultdict(list)
     for state in states(events, end):
         start, stop = state["from"], state["until"]
         bad = [(start, stop, "no leader", ("reads", "writes"))] if state["offline"] else []
         bad += [(start, stop, "ISR under min.insync.replicas", ("writes",))] if state["under_min"] else []
-        for broker, begin, finish, how in down:
-            if broker == state["leader"]:
-                bad.append((max(start, begin), min(stop, finish), how, ("reads", "writes")))
+        if not state["offline"]:
+            bad += [(begin, finish, why, ("reads", "writes")) for begin, finish, why in closed(state, events, end)]
         for begin, finish, why, whats in bad:
             if begin < finish:
                 for what in whats:
@@ -283,6 +403,9 @@ def unavailability(events: list[Line], end: int) -> Rows:
                 windows.append((begin, finish, {why}))
         for begin, finish, reasons in windows:
             rows[*where, begin] = {"to_us": finish, "lasts_us": finish - begin, "why": ", ".join(sorted(reasons))}
+    for partition, several in stalls(events, end).items():
+        for begin, finish, why in several:
+            rows[*partition, "stalled", begin] = {"to_us": finish, "lasts_us": finish - begin, "why": why}
     return rows
 
 
@@ -297,6 +420,11 @@ def degraded(events: list[Line], end: int) -> Rows:
             if state[name]:
                 for subject in subjects:
                     spells[*subject, word].append((state["from"], state["until"], state["where"]))
+        for begin, finish, _ in stalls(events, end).get(state["where"], []):
+            begin, finish = max(begin, state["from"]), min(finish, state["until"])
+            for subject in subjects:
+                if begin < finish:
+                    spells[*subject, "stalled"].append((begin, finish, state["where"]))
     rows: Rows = {}
     for key, several in spells.items():
         moments = sorted({moment for begin, finish, _ in several for moment in (begin, finish)})

@@ -37,8 +37,19 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "name": st.sampled_from(["min.insync.replicas", "replica.lag.time.max.ms"]),
     "subject": st.sampled_from(["", "a", "b", "b1"]),
     "new": st.sampled_from(["1", "2", "3", "4"]),
-    "act": st.sampled_from(["create-topic", "kill"]),
-    "args": st.sampled_from(['{"topic": "a", "config": [["min.insync.replicas", "3"], ["retention.ms", "1"]]}', '{"broker": 1}', "{}"]),
+    "act": st.sampled_from(["create-topic", "kill", "load", "consume"]),
+    "src": st.sampled_from(["b1", "b2", "b3", "app", "load"]),
+    "dst": st.sampled_from(["b1", "b2", "b3", "consumer"]),
+    "leader_epoch": st.integers(0, 2),
+    "args": st.sampled_from(
+        [
+            '{"topic": "a", "producer": "app"}',
+            '{"topic": "b"}',
+            '{"topic": "a", "config": [["min.insync.replicas", "3"], ["retention.ms", "1"]]}',
+            '{"broker": 1}',
+            "{}",
+        ]
+    ),
     "follower": BROKERS,
     "old_offset": st.integers(0, 50),
     "new_offset": st.integers(0, 100),
@@ -79,6 +90,9 @@ def sessions(draw: st.DrawFn) -> Session:
         "leader-elected",
         "setting-changed",
         "broker-stopped",
+        "link-cut",
+        "became-leader",
+        "high-watermark",
     )
     kinds = st.sampled_from([*heavy, *heavy, *kinds_of(EVERY), "broker-unfenced", "follower-append"])
     events = draw(st.lists(kinds.flatmap(events_of), max_size=30))
