@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 
 from core import acts
+from core.ids import TopicPartition
 from core.release import Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
+from tests.spark_reports.looks import STEP, Looks
 
 pytestmark = pytest.mark.spark
 
 Table = list[dict[str, Any]]
+Session = tuple[Cluster, dict[str, Table], Looks]
 
 SPEC = ClusterSpec(
     brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
@@ -56,22 +59,23 @@ END = 170 * SECOND
 @pytest.fixture(scope="module", params=["0.10.2", "4.1"])
 def session(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]
-) -> tuple[Cluster, dict[str, Table]]:
-    """A cluster at the end of its session, and Spark's tables of the log it wrote."""
+) -> Session:
+    """A cluster at the end of its session, Spark's tables of the log it wrote, and what it was like meanwhile."""
     release = Release.named(request.param)
+    looks = Looks()
     path = tmp_path_factory.mktemp("core") / "session.jsonl"
     with LogWriter(path, make_header(SPEC, release, 3, None)) as log:
         cluster = Cluster(SPEC, release, seed=3, sink=log)
         for second, act in TIMELINE:
-            cluster.run_until(second * SECOND)
+            looks.run_until(cluster, second * SECOND)
             cluster.do(act)
-        cluster.run_until(END)
+        looks.run_until(cluster, END)
         log.close(cluster.now)
-    return cluster, summarise([path])
+    return cluster, summarise([path]), looks
 
 
-def test_elections(session: tuple[Cluster, dict[str, Table]]) -> None:
-    cluster, tables = session
+def test_elections(session: Session) -> None:
+    cluster, tables, _ = session
     outcomes = ("clean", "preferred", "eligible", "unclean", "last-known")
     counted = {outcome: sum(row[outcome.replace("-", "_")] for row in tables["elections"]) for outcome in outcomes}
     assert {outcome: count for outcome, count in counted.items() if count} == cluster.account.elections
@@ -79,16 +83,16 @@ def test_elections(session: tuple[Cluster, dict[str, Table]]) -> None:
     assert counted["unclean"] > 0
 
 
-def test_isr_changes(session: tuple[Cluster, dict[str, Table]]) -> None:
-    cluster, tables = session
+def test_isr_changes(session: Session) -> None:
+    cluster, tables, _ = session
     for column, account in (("shrinks", cluster.account.shrinks), ("expands", cluster.account.expands)):
         assert {row["broker"]: row[column] for row in tables["isr_churn"] if row[column]} == account
         # Where a shrink raises the leader epoch, its leader hears of it as a new leadership, not as an answer.
         assert account or (column == "shrinks" and cluster.release.bump_epoch_on_shrink)
 
 
-def test_under_replicated_and_offline_time(session: tuple[Cluster, dict[str, Table]]) -> None:
-    cluster, tables = session
+def test_under_replicated_and_offline_time(session: Session) -> None:
+    cluster, tables, _ = session
     assert {(row["topic"], row["partition"]): (row["under_replicated_us"], row["offline_us"]) for row in tables["availability"]} == {
         tuple(tp): (cluster.account.under_replicated_us(tp), cluster.account.offline_us(tp)) for tp in cluster.account.partitions
     }
@@ -96,8 +100,23 @@ def test_under_replicated_and_offline_time(session: tuple[Cluster, dict[str, Tab
     assert sum(row["offline_us"] for row in tables["availability"]) > 0
 
 
-def test_records(session: tuple[Cluster, dict[str, Table]]) -> None:
-    cluster, tables = session
+def test_what_clients_experienced(session: Session) -> None:
+    """Windows without reads, without writes and with stalled writes add up to the core's statuses, looked at every 20 ms."""
+    _, tables, looks = session
+    measured: dict[tuple[TopicPartition, str], int] = dict.fromkeys(looks.times, 0)
+    names = {"reads": "read_down", "writes": "write_down", "stalled": "stalled"}
+    for row in tables["unavailability"]:
+        measured[TopicPartition(row["topic"], row["partition"]), names[row["what"]]] += row["lasts_us"]
+    for name in names.values():
+        assert sum(time for (_, what), time in measured.items() if what == name) > 20 * SECOND
+    for (tp, name), time in measured.items():
+        assert time == pytest.approx(looks.times[tp, name], abs=20 * STEP), (tp, name)
+    for row in tables["availability"]:
+        assert row["stalled_us"] == measured[TopicPartition(row["topic"], row["partition"]), "stalled"]
+
+
+def test_records(session: Session) -> None:
+    cluster, tables, _ = session
     got = {
         (row["topic"], row["partition"]): tuple(
             row[name] for name in ("accepted", "acknowledged", "lost", "lost_acknowledged", "lost_read", "duplicated")
@@ -118,8 +137,8 @@ def test_records(session: tuple[Cluster, dict[str, Table]]) -> None:
     assert sum(lost for _, _, lost, _, _, _ in got.values()) > sum(read for _, _, _, _, read, _ in got.values()) > 0
 
 
-def test_produce_latency(session: tuple[Cluster, dict[str, Table]]) -> None:
-    cluster, tables = session
+def test_produce_latency(session: Session) -> None:
+    cluster, tables, _ = session
     for row in tables["produce_latency"]:
         latencies = sorted(cluster.account.latencies[row["topic"], row["acks"]])
         assert row["batches"] == len(latencies)

@@ -6,8 +6,6 @@ import attrs
 import pytest
 
 from core.acts import Kill, KillController, Load, Start, StartController, StopLoad
-from core.health import STALL_BOUND, PartitionStatus
-from core.ids import TopicPartition
 from core.sim.cluster import Cluster
 from core.units import SECOND
 from scenarios.language.script import read_script
@@ -19,6 +17,7 @@ from spark_reports.sweep.rounds import rounds, sweep_runs
 from spark_reports.sweep.runs import Run, as_row, from_row, run_one
 from spark_reports.sweep.script import losing_episode, script_of
 from spark_reports.sweep.workers import Here
+from tests.spark_reports.looks import STEP, Looks
 from tests.spark_reports.sweep.grids import EVERY_FAULT, TEXT, small
 
 LOSES = read_grid(TEXT.replace("every: 2h", "every: 30m").replace("horizon: 10h", "horizon: 3h"), "loses.yaml")
@@ -69,30 +68,6 @@ def test_a_dead_follower_in_the_isr_stalls_acks_all_and_nothing_else() -> None:
         assert meter.failed == sum(meter.waits.counts.values())
 
 
-STEP = 20_000
-
-
-class Looks:
-    """The core's statuses, looked at every `STEP` µs: what they add up to, and how often they changed."""
-
-    def __init__(self) -> None:
-        self.times = dict.fromkeys(("read_down", "write_down", "stalled"), 0)
-        self.changes = 0
-        self._before: dict[TopicPartition, PartitionStatus] = {}
-
-    def look(self, cluster: Cluster) -> None:
-        for view in cluster.view().partitions:
-            status, before = view.status, self._before.get(view.tp, view.status)
-            stalled = status is PartitionStatus.STALLED
-            self.times["read_down"] += STEP * (not status.readable)
-            self.times["write_down"] += STEP * (not status.served and not stalled)
-            self.times["stalled"] += STEP * stalled
-            if stalled and before is not status and not view.stuck:
-                self.times["stalled"] += STALL_BOUND  # known only now, it began that much earlier
-            self.changes += before is not status
-            self._before[view.tp] = status
-
-
 @pytest.mark.parametrize("release", ["0.10.2", "4.1"])
 def test_the_meter_says_what_the_core_says(release: str) -> None:
     """Drawn faults come and go; the meter's times are what the core's statuses add up to, but for half a look a change."""
@@ -102,19 +77,16 @@ def test_the_meter_says_what_the_core_says(release: str) -> None:
     for episode in episodes_of(grid, cell, 2)[:6]:
         played = play(grid, cell, episode)
         cluster = Cluster(cell.spec, cell.release, episode.seed)
-        looks._before.clear()
+        looks.begin()
         for time, act in (*played.acts, (played.end, None)):
-            while cluster.now + STEP <= time:
-                cluster.run_until(cluster.now + STEP)
-                looks.look(cluster)
+            looks.run_until(cluster, time)
             if act is not None:
-                cluster.run_until(time)
                 cluster.do(act)
         for name in measured:
             measured[name] += getattr(played.meter, name)
     assert min(measured.values()) > 10 * SECOND
     for name, time in measured.items():
-        assert time == pytest.approx(looks.times[name], abs=looks.changes * STEP), name
+        assert time == pytest.approx(looks.total(name), abs=looks.changes * STEP), name
 
 
 def test_under_min_isr_only_writes_with_acks_all_wait() -> None:

@@ -1,0 +1,48 @@
+"""The core's own word on what clients experience, looked at again and again while a cluster runs."""
+
+from __future__ import annotations
+
+from core.health import STALL_BOUND, PartitionStatus
+from core.ids import TopicPartition
+from core.sim.cluster import Cluster
+
+STEP = 20_000
+"""µs between two looks."""
+
+
+class Looks:
+    """What the statuses come to: µs by partition without reads (`read_down`), without writes (`write_down`) and `stalled`; and how often they changed."""
+
+    def __init__(self) -> None:
+        self.times: dict[tuple[TopicPartition, str], int] = {}
+        self.changes = 0
+        self._before: dict[TopicPartition, PartitionStatus] = {}
+
+    def begin(self) -> None:
+        """Another cluster comes."""
+        self._before = {}
+
+    def total(self, what: str) -> int:
+        """Over all partitions."""
+        return sum(time for (_, name), time in self.times.items() if name == what)
+
+    def run_until(self, cluster: Cluster, time: int) -> None:
+        """Let it live until then, and look."""
+        while cluster.now + STEP <= time:
+            cluster.run_until(cluster.now + STEP)
+            self._look(cluster)
+        cluster.run_until(time)
+
+    def _look(self, cluster: Cluster) -> None:
+        for view in cluster.view().partitions:
+            status, before = view.status, self._before.get(view.tp, view.status)
+            stalled = status is PartitionStatus.STALLED
+            self._add(view.tp, "read_down", STEP * (not status.readable))
+            self._add(view.tp, "write_down", STEP * (not status.served and not stalled))
+            # That it stands still is known only when `STALL_BOUND` is over; it began that much earlier.
+            self._add(view.tp, "stalled", STEP * stalled + STALL_BOUND * (stalled and before is not status and not view.stuck))
+            self.changes += before is not status
+            self._before[view.tp] = status
+
+    def _add(self, tp: TopicPartition, what: str, time: int) -> None:
+        self.times[tp, what] = self.times.get((tp, what), 0) + time
