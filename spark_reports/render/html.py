@@ -97,6 +97,7 @@ def _cards(report: Report) -> str:
         count("records_lost", _lost_words(figures), "records"),
         time("longest_no_writes_us", "no_writes_us", "longest without acks=all writes", "unavailability"),
         time("longest_no_reads_us", "no_reads_us", "longest without reads", "unavailability"),
+        time("longest_stalled_us", "stalled_us", "longest stall of acks=all writes", "unavailability"),
         time("offline_us", "offline_us", "without a leader, over all partitions", "availability"),
         count("unclean", "unclean elections", "elections"),
         count("records_diverged", "offsets at which replicas differ", "records"),

@@ -117,7 +117,7 @@ def legend(states: Sequence[Row]) -> str:
     brokers = sorted({row["leader"] for row in states if row["leader"] >= 0})
     marks = [(f"l{broker % 8}", f"b{broker} leads") for broker in brokers[:16]]
     marks += [(look, name) for name, look in _STATES.items()]
-    marks += [("u-reads", "neither read nor written"), ("u-writes", "not written (acks=all)")]
+    marks += [("u-reads", "neither read nor written"), ("u-writes", "not written (acks=all)"), ("u-stalled", "acks=all writes stalled")]
     items = (
         f'<span><svg width="12" height="10" aria-hidden="true"><rect class="{look}" x="1" y="1" width="10" height="8"/></svg>{escape(words)}</span>'
         for look, words in marks
@@ -152,6 +152,10 @@ def _isr(rows: Sequence[Row]) -> list[_Bar]:
     ]
 
 
+_CLOSED = {"reads": "no reads", "writes": "no writes", "stalled": "acks=all writes stalled"}
+"""Windows of `unavailability` in words."""
+
+
 def _closed(windows: Sequence[Row]) -> list[_Bar]:
     return [
         _Bar(
@@ -159,10 +163,10 @@ def _closed(windows: Sequence[Row]) -> list[_Bar]:
             row["to_us"],
             f"u-{row['what']}",
             "",
-            f"no {row['what']} for {format_duration(row['lasts_us'])}: {row['why']}",
+            f"{_CLOSED[row['what']]} for {format_duration(row['lasts_us'])}: {row['why']}",
             9,
         )
-        for what in ("writes", "reads")
+        for what in reversed(_CLOSED)
         for row in windows
         if row["what"] == what
     ]

@@ -56,5 +56,5 @@ AVAILABILITY: Final = Summary(
     ),
     keys=("session", "topic", "partition"),
     compute=_compute,
-    worst=("offline_us", "under_replicated_us"),
+    worst=("offline_us", "stalled_us", "under_replicated_us"),
 )

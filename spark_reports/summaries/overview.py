@@ -50,6 +50,8 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "longest_no_reads_us": Measure("unavailability", _window("reads"), worst=True),
     "no_writes_us": Measure("unavailability", _window("writes")),
     "longest_no_writes_us": Measure("unavailability", _window("writes"), worst=True),
+    "stalled_us": Measure("unavailability", _window("stalled")),
+    "longest_stalled_us": Measure("unavailability", _window("stalled"), worst=True),
     "offline_us": Measure("availability", "offline_us"),
     "under_replicated_us": Measure("availability", "under_replicated_us"),
     "under_min_us": Measure("min_isr", "under_min_us"),
@@ -70,7 +72,7 @@ MEASURED: Final = frozenset(measure.table for measure in MEASURES.values()) - {"
 NAME: Final = "overview"
 
 WORST: Final = (
-    "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "unclean",
+    "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "longest_stalled_us", "unclean",
     "under_min_us", "batches_given_up", "times_exposed", "under_replicated_us", "isr_left",
 )  # fmt: skip
 """What makes a session worse than another, the first one first (`severity`)."""
@@ -78,7 +80,8 @@ WORST: Final = (
 TITLE: Final = "Sessions, the worst first"
 
 NOTES: Final = (
-    "Sums over all partitions, brokers and topics of a session; `longest_…` is the longest window of one partition. Percentiles of produce "
+    "Sums over all partitions, brokers and topics of a session; `longest_…` is the longest window of one partition. `stalled_us`: writes with acks=all waited, which is not "
+    "part of `no_writes_us`. Percentiles of produce "
     "latency are those of the slowest topic and acks. `records_lost` counts records once that were acknowledged or read; "
     "`records_lost_acknowledged` and `records_lost_read` are empty for a log of an earlier isrlab, which did not tell them apart."
 )
