@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from core.acts import Act
 from core.errors import ActRefused, KafkaError
+from core.journal.events import DETAIL, EventTuple
 from tui import dialogs
 from tui.actions import BY_ID
 from tui.motion import AS_FAST_AS_IT_CAN
 from tui.panels.header import speed_word
 from tui.refusals import READ_ONLY
+from tui.ring import LEVEL, sentence
 from tui.screen import MainScreen
 from tui.situation import Option, Question
+
+MOST_OF_A_STEP: Final = 2_000
+"""Events of one step that are looked at."""
+
+
+def step_in_words(events: Sequence[EventTuple]) -> str:
+    """What a step did: its act, if it was one, and the most notable of what happened, the first of several."""
+    act = next((event for event in events if event[3] == "act"), None)
+    rest = [event for event in events if event is not act]
+    told = [act] if act is not None else []
+    if rest:
+        told.append(max(rest, key=lambda event: LEVEL[event[3]]))
+    more = len(events) - len(told)
+    return f"#{events[-1][0]} " + ": ".join(map(sentence, told)) + (f" (and {more} more)" if more else "")
 
 
 class Acting(MainScreen):
@@ -71,12 +90,26 @@ class Acting(MainScreen):
         self.refresh_view()
 
     def _step(self) -> None:
+        self._stepped_from = self.session.course.outlet.seq
         self.session.step()
         self.refresh_view()
 
     def _step_notable(self) -> None:
+        self._stepped_from = self.session.course.outlet.seq
         self.session.step_to_notable()
         self.refresh_view()
+
+    def _tell_step(self) -> None:
+        """Once a step has been taken, name what it did: it may have happened where no panel shows it."""
+        if self._stepped_from < 0 or self.session.seeking is not None:
+            return
+        ring = self.session.rings.of(DETAIL)
+        course = self.session.course
+        before = max(self._stepped_from, course.end_before(course.outlet.seq))
+        done = [event for event in ring.since(max(ring.first, ring.total - MOST_OF_A_STEP)) if event[0] > before]
+        self._stepped_from = -1
+        if done:
+            self.say(step_in_words(done))
 
     def _faster(self) -> None:
         self.session.faster()

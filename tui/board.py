@@ -91,6 +91,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._worst_first = False
         self._which = ""
         self._words = ""
+        self._stepped_from = -1  # the last event before the step that is under way; -1: none is
         self._note: Note | None = None
         self._hints: tuple[Hint, ...] = ()
         self._note_number = 0
@@ -257,6 +258,8 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         """Say what the session has to tell."""
         if self.session.notices:
             self.say(self.session.notices.pop(0), refused=True)
+            self._stepped_from = -1
+        self._tell_step()
 
     def _look(self, *, exactly: bool) -> ClusterView:
         """The cluster now. What rests is looked at exactly, what moves at a glance, its offsets where they are shown.

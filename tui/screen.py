@@ -60,6 +60,7 @@ class MainScreen(Screen[None]):
     _worst_first: bool
     _which: str
     _words: str
+    _stepped_from: int
     _layout_now: Layout | None
     _before_full: float
     _note: Note | None
@@ -134,6 +135,10 @@ class MainScreen(Screen[None]):
 
     def go_to_event(self, seq: int) -> None:
         """Go to the moment of an event."""
+        raise NotImplementedError
+
+    def _tell_step(self) -> None:
+        """Once a step has been taken, name what it did."""
         raise NotImplementedError
 
     def _travel(self, goal: Goal) -> None:

@@ -10,7 +10,9 @@ from core.release import CURRENT
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.units import SECOND
 from core.view import BrokerState, ClusterView
+from scenarios import catalogue
 from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
 from tests.tui.states import cluster
 from tests.tui.test_app import playing, screen_text
 from tui.palette import COLOUR
@@ -125,3 +127,53 @@ async def test_the_arrows_go_through_the_brokers_as_they_stand() -> None:
         assert screen_text(app).splitlines()[3].split()[1] == "b55"
         await pilot.press("left")
         assert board.chosen_broker == 55
+
+
+# --- what a step did -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_single_step_names_what_it_did(size: tuple[int, int]) -> None:
+    """The events that most steps are, fetches and appends, stand in no panel as long as it lists notable ones."""
+    async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
+        for _ in range(12):
+            before = board.session.course.outlet.seq
+            await pilot.press("n")
+            while board.session.seeking is not None:
+                await pilot.pause(0.02)
+            await pilot.pause()
+            seq = board.session.course.outlet.seq
+            told = screen_text(app).splitlines()[-1]
+            assert f"#{seq} " in told
+            sentences = [board.session.tell(each) for each in range(before + 1, seq + 1)]
+            assert any(sentence[:30] in told for sentence in sentences)
+            more = seq - before - 1
+            assert (f"(and {more} more)" in told) == (more > 0) or told.rstrip().endswith("…")
+
+
+async def test_a_step_by_hand_names_the_act_and_what_came_of_it() -> None:
+    script = catalogue.load("e1-data-loss")
+    target = PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name)
+    async with playing(target, size=(120, 40), until=0) as (app, _board, pilot):
+        for _ in range(4):
+            await pilot.press("n")
+            await pilot.pause()
+        assert "arrive b1: high watermark of orders-0 0 → 1 on b2" in screen_text(app).splitlines()[-1]
+
+
+# --- what a scenario is about --------------------------------------------------------------------------------------
+
+
+async def test_what_a_scenario_is_about_is_seen_at_80_columns() -> None:
+    script = catalogue.load("e1-data-loss")
+    target = PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name)
+    async with playing(target, size=(80, 24), until=0) as (app, _, pilot):
+        text = screen_text(app)
+        assert "Before 0.11 a restarted follower cuts its log to its own high watermark" in text
+        assert "⏎ all of it" in text
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "With leader epochs (KIP-101) it keeps m2." in " ".join(screen_text(app).replace("│", " ").split())
+        await pilot.press("escape", "n", "n", "n", "n")
+        await pilot.pause()
+        assert "Scenario  Before 0.11 a restarted follower cuts" in screen_text(app)

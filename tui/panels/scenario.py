@@ -17,7 +17,7 @@ from core.spelled_out import SpelledOut
 from tui.palette import Palette
 from tui.panels.events import coloured
 from tui.panels.lines import Lines
-from tui.rows import Row, blank, rule, wrap
+from tui.rows import Row, blank, clip, rule, wrap
 
 
 class Verdict(enum.StrEnum):
@@ -58,16 +58,6 @@ def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) 
     held = sum(e.verdict is Verdict.HELD for e in state.expectations)
     failed = sum(e.verdict is Verdict.FAILED for e in state.expectations)
     note = f"{held} of {len(state.expectations)} held" + (f", {failed} FAILED" if failed else "") + (" · ended" if state.ended else "")
-    lines = [
-        rule(
-            "Scenario",
-            note,
-            width,
-            paint.title,
-            paint.faint,
-            paint.bad if failed else paint.good if state.ended else paint.muted,
-        )
-    ]
     body = height - 1
     step = _labelled("now", state.said, paint, width, paint.strong) + _labelled("next", state.next, paint, width, paint.text)
     about = [Row().add(" " + line, paint.muted).strip(width) for line in wrap(state.about, width - 2)]
@@ -77,14 +67,30 @@ def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) 
     if len(step) + _total(full) > body:
         full = brief
     least = min(len(step), body)
+    begun = bool(state.said) or any(e.verdict is not Verdict.PENDING for e in state.expectations)
+    title, whole = "Scenario", body - least - _total(full) >= len(about)
+    if not whole and begun:
+        # What it is about has no room below the headline: as much of it stands in the headline as fits.
+        title += "  " + clip(state.about, max(0, width - len(note) - 18))
+    elif not whole:
+        about = _cut(about, max(1, body - least), paint, width)
+    lines = [rule(title, note, width, paint.title, paint.faint, paint.bad if failed else paint.good if state.ended else paint.muted)]
+    if whole or not begun:
+        lines += about
     lines += step[:least]
-    spare = body - least - _total(full)
-    if spare >= len(about):
-        lines[1:1] = about
     lines += [line for lines_of in _that_fit(groups, full, height - len(lines)) for line in lines_of]
     while len(lines) < height:
         lines.append(blank(width))
     return lines[:height]
+
+
+def _cut(about: list[Strip], room: int, paint: Palette, width: int) -> list[Strip]:
+    """As many lines as there is room for, and at the end of the last which key shows the rest."""
+    if len(about) <= room:
+        return about
+    more = " ⏎ all of it "
+    last = clip(f"{about[room - 1].text.rstrip()} …", width - len(more))
+    return [*about[: room - 1], Row().add(last, paint.muted).add(more, paint.key).strip(width)]
 
 
 def grouped(expectations: Sequence[Expected]) -> list[list[Expected]]:
