@@ -267,7 +267,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
         call="colours",
     ),
     Action("help", ("question_mark", "f1"), "help", "This page.", SCREEN, call="show_help", shown="?", footer=16),
-    Action("palette", ("colon",), "palette", "Every action by name (Ctrl+P does the same).", SCREEN, call="palette", shown=":", footer=17),
+    Action(
+        "glossary", ("K",), "words and symbols",
+        "What HW, LEO, ISR, ELR, epochs, min ISR, unclean election and all symbols mean, under this release.", SCREEN, call="show_glossary", footer=42,
+    ),
+    Action("palette", ("colon",), "palette", "Every action, partition, broker and word of the glossary by name (Ctrl+P does the same).", SCREEN, call="palette", shown=":", footer=17),
     Action(
         "copy", ("y",), "copy",
         "Copy the selected event, or the selected partition as kafka-topics --describe prints it, to the clipboard; from a closer "

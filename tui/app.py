@@ -33,6 +33,7 @@ from tui.filters import AsciiFilter, PlainFilter
 from tui.garbage import SETTLE_SECONDS
 from tui.harmless import HarmlessFilter
 from tui.leaving import Leaving, leaving
+from tui.naming import NameProvider
 from tui.palette import PALETTES, palette_of, theme_of
 from tui.target import Stage, set_stage
 
@@ -82,7 +83,7 @@ class Playground(App[int]):
     CSS_PATH = "app.tcss"
     TITLE = "isrlab"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar = {ActionProvider}
+    COMMANDS: ClassVar = {ActionProvider, NameProvider}
     DEFAULT_MODE = "session"
 
     def __init__(self, stage: Stage, display: Display = Display(), *, driver: type[Driver] | None = None) -> None:  # noqa: B008 (frozen)

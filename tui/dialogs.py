@@ -22,7 +22,6 @@ from tui.actions import ACTIONS, MOVES
 from tui.harmless import words
 from tui.keymap import Keymap, written
 from tui.palette import Palette
-from tui.panels.states import LEGEND
 from tui.panels.timeline import LOOKS, WORDS
 from tui.rows import wrap
 from tui.situation import Option, Question
@@ -300,12 +299,33 @@ class Help(Dialog[None]):
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         *CLOSE,
         Binding("question_mark,f1", "dismiss", show=False),
+        Binding("K", "glossary", show=False, id="glossary"),
     ]
 
     def __init__(
-        self, paint: Palette, keymap: Keymap, reasons: dict[str, str | None], words: dict[str, str], width: int, extra: str
+        self,
+        paint: Palette,
+        keymap: Keymap,
+        reasons: dict[str, str | None],
+        words: dict[str, str],
+        width: int,
+        extra: str,
+        words_and_symbols: Sequence[Strip],
+        glossary: Callable[[], object],
     ) -> None:
+        """Tell the keys.
+
+        Args:
+            paint, keymap: the styles and the keys.
+            reasons, words: by action, why it is impossible now or None, and what it does.
+            width: cells of a line.
+            extra: the last line.
+            words_and_symbols: the glossary, below the keys.
+            glossary: opens it by itself.
+        """
         super().__init__()
+        self.words_and_symbols = words_and_symbols
+        self.glossary = glossary
         self.paint = paint
         self.keymap = keymap
         self.reasons = reasons
@@ -317,8 +337,13 @@ class Help(Dialog[None]):
         """A box with a line per action."""
         with VerticalScroll(id="box") as box:
             box.border_title = "Keys"
-            box.border_subtitle = "Esc: back   ↑ ↓: scroll"
+            box.border_subtitle = f"{self.keymap.key('glossary')}: words and symbols   ↑ ↓: scroll   Esc: back"
             yield Static(self._text())
+
+    def action_glossary(self) -> None:
+        """The words and symbols instead."""
+        self.dismiss(None)
+        self.app.call_later(self.glossary)
 
     def _text(self) -> Text:
         paint = self.paint
@@ -340,8 +365,9 @@ class Help(Dialog[None]):
         text.append("\nMoving about\n", paint.title_focused)
         for keys, what in MOVES:
             text.append(f"  {keys:<16}", paint.key).append(f"{what}\n", paint.text)
-        text.append("\nGlyphs\n", paint.title_focused)
-        text.append("  " + LEGEND.replace("  ", "\n  ") + "\n", paint.text)
+        text.append("\nWords and symbols", paint.title_focused).append(f"  also with {self.keymap.key('glossary')}\n", paint.muted)
+        for strip in self.words_and_symbols:
+            text.append_text(Text.assemble(*((s.text, s.style or "") for s in strip))).append("\n")
         text.append("\nMarks on the timeline\n", paint.title_focused)
         for sort, (glyph, role) in LOOKS.items():
             text.append(f"  {glyph} ", getattr(paint, role)).append(f"{WORDS[sort]}\n", paint.text)

@@ -10,6 +10,8 @@ from textual.strip import Strip
 from core.journal.events import DETAIL, NORMAL, NOTABLE
 from tui import dialogs
 from tui.actions import ACTIONS
+from tui.effects import on_zookeeper
+from tui.glossary import paint_glossary
 from tui.layout import SizeClass, size_class
 from tui.palette import ABOUT, PALETTES
 from tui.panels.grid import FILTERS, in_order
@@ -114,16 +116,30 @@ class Looking(MainScreen):
 
     def _show_help(self) -> None:
         situation = self.situation()
+        width = min(156, self.app.size.width * 92 // 100) - 7
         self.app.push_screen(
             dialogs.Help(
                 self.paint,
                 self.display_as.keymap,
                 {a.id: a.refuse(situation) for a in ACTIONS},
                 {a.id: a.words(situation) for a in ACTIONS},
-                min(156, self.app.size.width * 92 // 100) - 7,
+                width,
                 f"Screen {self.app.size.width}×{self.app.size.height}, {size_class(*self.app.size)}.",
+                self._glossary(width),
+                self.explain,
             )
         )
+
+    def _show_glossary(self) -> None:
+        self.explain()
+
+    def explain(self, word: str = "") -> None:
+        """What words and symbols mean; the one that is asked for first."""
+        self.app.push_screen(dialogs.Closer("Words and symbols", self._glossary(min(120, self.room), word)))
+
+    def _glossary(self, width: int, first: str = "") -> list[Strip]:
+        """The glossary, true under the release that runs."""
+        return paint_glossary(self.session.cluster.release, self.paint, width, zookeeper=on_zookeeper(self.situation()), first=first)
 
     def _colours(self) -> None:
         """Another palette, or other glyphs; at once, for this session."""

@@ -137,6 +137,10 @@ class MainScreen(Screen[None]):
         """Go to the moment of an event."""
         raise NotImplementedError
 
+    def _look_for(self, words: str) -> None:
+        """List only what has these words."""
+        raise NotImplementedError
+
     def _tell_step(self) -> None:
         """Once a step has been taken, name what it did."""
         raise NotImplementedError

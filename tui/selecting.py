@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.ids import TopicPartition
 from tui import dialogs
 from tui.actions import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.panels.brokers import Brokers
@@ -33,6 +34,18 @@ class Selecting(MainScreen):
             page = max(1, self.grid.box.height - 3)
             self._move_partition({"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -len(self.view.partitions)}[key])
         self.show_now()
+
+    def go_to_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
+        """Select what somebody named; what was looked for before is dropped where that hides it."""
+        self.choose(partition=partition, broker=broker)
+        if self._words and (partition not in {None, *(p.tp for p in self.grid.order)} or broker not in {None, *self.brokers.order}):
+            self._look_for("")
+            self.choose(partition=partition, broker=broker)
+        if self._which and partition not in {None, *(p.tp for p in self.grid.order)}:
+            self._which = ""
+        self.show_now()
+        if self.page is None:
+            (self.grid if broker is None else self.brokers).focus()
 
     def _move_broker(self, by: int) -> None:
         ids = self.brokers.order or [b.id for b in self.view.brokers]

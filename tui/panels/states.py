@@ -77,7 +77,7 @@ def short_state(broker: BrokerView) -> str:
     return broker.state.value
 
 
-_STATUS: Final = {
+STATUS_LOOKS: Final = {
     PartitionStatus.OFFLINE: ("✖", "offline", "bad"),
     PartitionStatus.LEADER_UNAVAILABLE: ("⊘", "unserved", "bad"),
     PartitionStatus.UNDER_MIN_ISR: ("▼", "under min", "bad"),
@@ -86,13 +86,14 @@ _STATUS: Final = {
     PartitionStatus.UNDER_REPLICATED: ("△", "under-repl", "warn"),
     PartitionStatus.HEALTHY: ("✓", "healthy", "good"),
 }
+"""Glyph, word and role of every state of a partition."""
 
 
 def partition_status(partition: PartitionView, paint: Palette) -> tuple[str, str, Style]:
     """Glyph, word and style of a partition; a loss or a divergence is said before anything else."""
     if partition.diverged:
         return "≠", "diverged", paint.bad
-    glyph, word, role = _STATUS[partition.status]
+    glyph, word, role = STATUS_LOOKS[partition.status]
     return glyph, word, getattr(paint, role)
 
 
@@ -100,7 +101,7 @@ def partition_words(p: PartitionView) -> str:
     """What a partition is looked for by: its name, its state, its leader, its brokers."""
     leader = "leaderless" if p.offline else f"leader-b{p.leader} b{p.leader}"
     wrong = " diverged" * bool(p.diverged) + " lost" * bool(p.lost)
-    return f"{p.tp} {_STATUS[p.status][1]}{wrong} {leader} " + " ".join(f"b{broker}" for broker in p.replicas)
+    return f"{p.tp} {STATUS_LOOKS[p.status][1]}{wrong} {leader} " + " ".join(f"b{broker}" for broker in p.replicas)
 
 
 def broker_words(broker: BrokerView, paint: Palette) -> str:
