@@ -10,6 +10,7 @@ from textual.command import Hit, Hits, Provider
 from textual.markup import escape
 
 from scenarios.visible import visible
+from tui.actions import ACTIONS
 from tui.effects import on_zookeeper
 from tui.glossary import states_of_partitions, words
 from tui.panels.brokers import is_up
@@ -25,7 +26,7 @@ WHOLE: Final = 1_000.0
 """Score of what is called just so: above all that only has those letters."""
 
 Named = tuple[int, str, str, Callable[[], object]]
-"""How well it fits (lower is better), what it is called, what it is, and what goes there."""
+"""How well it fits (0 as written, 1 from its beginning, 2 within, 3 after all else), what it is called, what it is, and what goes there."""
 
 
 def named(board: Board, query: str) -> list[Named]:
@@ -66,6 +67,8 @@ def _words(board: Board, query: str) -> Iterator[Named]:
     for term in terms:
         fits = [fit for fit in (_fit(query, term.term), _fit(query, term.name)) if fit >= 0]
         if fits:
+            if any(query in action.label.lower() for action in ACTIONS):
+                fits = [3]  # what somebody writes is an action before it is a word
             name = f"{term.term}: {term.name}" if term.name else term.term
             yield min(fits), name, term.text, functools.partial(board.explain, term.term)
     for state in states_of_partitions():
@@ -85,4 +88,5 @@ class NameProvider(Provider):
             return
         matcher = self.matcher(query)
         for fit, name, about, call in named(board, query):
-            yield Hit(WHOLE if fit == 0 else matcher.match(name), matcher.highlight(name), call, text=name, help=escape(visible(about)))
+            score = WHOLE if fit == 0 else matcher.match(name) * (0.2 if fit == 3 else 1.0)
+            yield Hit(score, matcher.highlight(name), call, text=name, help=escape(visible(about)))
