@@ -306,8 +306,7 @@ class Disk:
         Kafka: `Partition#createLog`.
         """
         for tp, log in self.logs.items():
-            if log.log_start or tp in self.log_starts:
-                log.open_at(self.log_starts.get(tp, 0))
+            log.open_at(self.log_starts.get(tp, 0))
             log.high_watermark = max(log.log_start, min(self.high_watermarks.get(tp, 0), log.leo))
         self.changed.clear()
         self.checkpoints += 1

@@ -307,11 +307,15 @@ class ReplicaLog:
     def open_at(self, log_start: int) -> None:
         """The log is loaded by a new process: its log start is what the checkpoint says, at least the first segment's base.
 
+        The epoch file can name epochs that begin where no record is, such as the one of a leadership without records. Loading cuts them.
         Kafka: `LogLoader#load`.
         """
         self.log_start = max(self.first_offset, min(log_start, self.leo))
         if self.leo < log_start:
             self.truncate_fully_and_start_at(log_start)
+        else:
+            self.epochs.truncate_from_end(self.leo)
+            self.epochs.truncate_from_start(self.log_start)
 
     def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
         """The stretches [start, end) of offsets that both logs hold, but with different records."""

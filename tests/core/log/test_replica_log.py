@@ -67,6 +67,33 @@ def test_hw_12_loaded_high_watermark_is_clamped_to_the_log() -> None:
     assert disk.logs[TopicPartition("a", 0)].high_watermark == 3
 
 
+@pytest.mark.parametrize(
+    ("entries", "leo", "loaded"),
+    [
+        (((0, 0), (1, 3)), 3, ((0, 0),)),
+        (((0, 0), (1, 6), (3, 12)), 12, ((0, 0), (1, 6))),
+        (((0, 0), (2, 5)), 8, ((0, 0), (2, 5))),
+        (((4, 0),), 0, ()),
+    ],
+)
+def test_loading_cuts_epochs_that_begin_where_no_record_is(
+    entries: tuple[tuple[int, int], ...], leo: int, loaded: tuple[tuple[int, int], ...]
+) -> None:
+    """`LogLoader#load`: as 4.1.1 (FC-2, t-c-1 of b3) and 2.8.2 (drill 908, t-c-1 of b3) were recorded after a restart."""
+    tp = TopicPartition("a", 0)
+    disk = Disk(logs={tp: log_of(*entries, leo=leo)})
+    assert disk.logs[tp].epochs.entries() == entries, "the file keeps them until a process loads the log"
+    disk.load()
+    assert disk.logs[tp].epochs.entries() == loaded
+
+
+def test_loading_moves_the_first_epoch_to_the_log_start() -> None:
+    tp = TopicPartition("a", 0)
+    disk = Disk(logs={tp: log_of((0, 0), (2, 5), leo=8)}, log_starts={tp: 6})
+    disk.load()
+    assert (disk.logs[tp].log_start, disk.logs[tp].epochs.entries()) == (6, ((2, 6),))
+
+
 def test_hw_16_update_as_follower_tells_whether_it_moved() -> None:
     log = log_of((0, 0), leo=100)
     moves = [(log.update_high_watermark(offset), log.high_watermark) for offset in (99, 99, 100, 100, 101)]
