@@ -51,6 +51,19 @@ class IsrOrder(enum.IntEnum):
     """In the order of a hash table: ascending, as long as the ids are small (4.2 on)."""
 
 
+class DeadTarget(enum.IntEnum):
+    """What becomes of a reassignment to a broker that is not alive."""
+
+    FAILED = 0
+    """The controller gives it up (before 0.10.1)."""
+    AWAITED = 1
+    """It runs, and waits for the broker (0.10.1 and 0.10.2)."""
+    NOT_EXISTENT = 2
+    """`kafka-reassign-partitions` reads the live brokers from ZooKeeper and starts nothing (0.11 to 2.5)."""
+    UNKNOWN = 3
+    """It asks the cluster for them and starts nothing (KIP-455's tool, 2.6)."""
+
+
 @attrs.frozen(repr=False)
 class Release(SpelledOut):
     """The rules of one Kafka release.
@@ -95,6 +108,8 @@ class Release(SpelledOut):
         recovery_state: an unclean leader is marked RECOVERING (KIP-704, 3.2).
         survives_failed_dir: a broker whose log directory fails serves on from the others (KIP-112, 1.0); not in KRaft before
             3.7, where a broker could have but one (KIP-858).
+        fences_periodically: the KRaft controller looks for stale brokers eight times per session timeout, so that it fences up to an eighth
+            late (KAFKA-17793, 4.0); before, it looks when the oldest session can have run out.
         elects_unclean_later: the KRaft controller looks periodically whether unclean election has been allowed meanwhile (KAFKA-12670, 3.9).
         elr_feature: the release has `eligible.leader.replicas.version`, which a cluster may turn on or off (4.0, `core.features`).
         elr: eligible leader replicas are kept (KIP-966; on for new clusters from 4.1).
@@ -104,6 +119,11 @@ class Release(SpelledOut):
         counts_lag: a follower more than replica.lag.max.messages behind leaves the ISR, and one that fetches, however slowly, is not
             late (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker elected through ZooKeeper (before 3.3 here); otherwise the KRaft quorum's.
+        takes_out_dead_at_start: a ZooKeeper controller that takes over takes dead brokers out of the ISRs, and their leadership from them
+            (KAFKA-3143, 2.3); before, only one that was there when they died did.
+        alters_reassignments: a running reassignment can be given up, or another take its place (KIP-455, 2.4); before, the tool starts none
+            while any runs.
+        dead_target: what becomes of a reassignment to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself and the controller hears of it later (before 2.7, KIP-497).
         publishes_isr_changes: and it does hear, through /isr_change_notification (KAFKA-1367, 0.9); before, only of partitions that move.
         validates_positions: a consumer that hears of a new leader asks where the epoch of what it read last ends, and goes back there if that
@@ -150,6 +170,7 @@ class Release(SpelledOut):
     ignores_diverging_fetch: bool
     recovery_state: bool
     survives_failed_dir: bool
+    fences_periodically: bool
     elects_unclean_later: bool
     elr_feature: bool
     elr: bool
@@ -157,6 +178,9 @@ class Release(SpelledOut):
     elect_from_isr: bool
     counts_lag: bool
     zookeeper: bool
+    takes_out_dead_at_start: bool
+    alters_reassignments: bool
+    dead_target: DeadTarget
     leader_writes_isr: bool
     publishes_isr_changes: bool
     validates_positions: bool
@@ -283,6 +307,10 @@ def _profile(order: int, name: str) -> Release:
         isr_order = IsrOrder.HASH_TABLE
     else:
         isr_order = IsrOrder.INSERTION_TRIE_2_13 if since("2.7") else IsrOrder.INSERTION_TRIE
+    if since("0.11"):
+        dead_target = DeadTarget.UNKNOWN if since("2.7") else DeadTarget.NOT_EXISTENT
+    else:
+        dead_target = DeadTarget.AWAITED if since("0.10.2") else DeadTarget.FAILED
     return Release(
         name=name,
         order=order,
@@ -316,6 +344,7 @@ def _profile(order: int, name: str) -> Release:
         ignores_diverging_fetch=True,
         recovery_state=since("3.3"),
         survives_failed_dir=since("3.7") or (since("1.1") and not since("3.3")),
+        fences_periodically=since("4.0"),
         elects_unclean_later=since("3.9"),
         elr_feature=since("4.0"),
         elr=since("4.1"),
@@ -323,6 +352,9 @@ def _profile(order: int, name: str) -> Release:
         elect_from_isr=True,
         counts_lag=not since("0.9"),
         zookeeper=not since("3.3"),
+        takes_out_dead_at_start=since("2.4"),
+        alters_reassignments=since("2.4"),
+        dead_target=dead_target,
         leader_writes_isr=not since("2.7"),
         publishes_isr_changes=since("0.9"),
         validates_positions=since("2.4"),

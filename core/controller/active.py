@@ -145,22 +145,23 @@ class ActiveController:
 
     # --- sessions --------------------------------------------------------------------------------------------------
 
-    def arm_session_check(self) -> None:
-        """Look again when the oldest session can have run out."""
-        due = self.heartbeats.next_check_time()
-        if self._check_due < 0 and due is not None and self.claimed:
-            self._check_due = max(due + 1, self.journal.now)
-            self.set_task(self._check_due - self.journal.now, "session-check")
+    def arm_session_check(self, *, fenced: bool = False) -> None:
+        """Look again for brokers whose session has run out, if that is not scheduled already."""
+        periodic = self.quorum.controller.settings.release.fences_periodically
+        delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
+        if self._check_due < 0 and delay is not None and self.claimed:
+            self._check_due = self.journal.now + delay
+            self.set_task(delay, "session-check")
 
     def _session_check(self) -> None:
-        """Have the one broker fenced that has been silent longest, if too long (`QuorumController#maybeFenceStaleBroker`)."""
+        """Have the one broker fenced that has been silent longest, if too long (`ReplicationControlManager#maybeFenceOneStaleBroker`)."""
         self._check_due = -1
         self.heartbeats.session_timeout_us = self.quorum.session_timeout
         stale = self.heartbeats.stale_broker(self.journal.now)
         if stale is not None:
             self.heartbeats.fence(stale)
             self.voter.append(FenceStaleBroker(stale))
-        self.arm_session_check()
+        self.arm_session_check(fenced=stale is not None)
 
     # --- metadata --------------------------------------------------------------------------------------------------
 

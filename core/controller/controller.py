@@ -5,6 +5,7 @@ Brokers pull the metadata log by long poll; a broker behind a cut link goes on w
 
 from __future__ import annotations
 
+import random
 from typing import Final
 
 import attrs
@@ -126,10 +127,13 @@ class Controller(Node):
     def bounced(self, broker: int) -> None:
         """By hand: a broker's process was restarted unnoticed; it has read the metadata log again."""
 
-    def boot(self) -> None:
-        """Arm the periodic tasks."""
+    def boot(self, seed: int) -> None:
+        """Arm the periodic tasks; when the check of the sessions is due is drawn, since this controller has been active for long."""
         if not self.by_hand:
-            self._arm_session_check()
+            if self.settings.release.fences_periodically:
+                self._check_in(1 + random.Random(f"{seed}:fencing").randrange(self.heartbeats.fencing_period))
+            else:
+                self._arm_session_check()
             self.publish()
 
     def _put_broker(self, registration: BrokerRegistration) -> None:
@@ -249,16 +253,23 @@ class Controller(Node):
         self.metadata.append(BrokerUnregistration(broker, registration.epoch))
         self.replication.account.electable_changed()
 
-    def _arm_session_check(self) -> None:
+    def _arm_session_check(self, *, fenced: bool = False) -> None:
         if self._check_due >= 0 or self.by_hand:
             return
-        due = self.heartbeats.next_check_time()
-        if due is not None:
-            self._check_due = max(due + 1, self.journal.now)
-            self.timer(self._check_due - self.journal.now, "session-check")
+        periodic = self.settings.release.fences_periodically
+        delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
+        if delay is not None:
+            self._check_in(delay)
+
+    def _check_in(self, delay: int) -> None:
+        self._check_due = self.journal.now + delay
+        self.timer(delay, "session-check")
 
     def _session_check(self, _: object) -> None:
-        """Fence the one broker that has been silent longest, if too long (`QuorumController#maybeFenceStaleBroker`)."""
+        """Fence the one broker that has been silent longest, if too long (`ReplicationControlManager#maybeFenceOneStaleBroker`).
+
+        Of several, Kafka since 4.0 takes them as they lie in a hash table of id and epoch, which nobody can tell from outside.
+        """
         self.journal.moves(HEARTBEATS)
         self._check_due = -1
         if self.by_hand:
@@ -266,7 +277,7 @@ class Controller(Node):
         stale = self.heartbeats.stale_broker(self.journal.now)
         if stale is not None:
             self.fence(stale, by_session=True)
-        self._arm_session_check()
+        self._arm_session_check(fenced=stale is not None)
 
     # --- periodic tasks --------------------------------------------------------------------------------------------
 

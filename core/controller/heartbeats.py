@@ -13,6 +13,13 @@ from typing import Final, NamedTuple
 import attrs
 
 from core.spelled_out import SpelledOut
+from core.units import US_PER_MS
+
+FENCING_AGAIN: Final = 10 * US_PER_MS
+"""µs until the periodic check runs again after it has fenced a broker (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
+
+_CHECKS_A_SESSION: Final = 8
+"""How often per session timeout the periodic check runs (`QuorumController#maybeFenceStaleBrokerPeriodNs`)."""
 
 _NOT_SHUTTING_DOWN: Final = -1
 """controlledShutdownOffset of a broker that is not in controlled shutdown."""
@@ -119,6 +126,23 @@ class BrokerHeartbeatManager:
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us
         return None
+
+    @property
+    def fencing_period(self) -> int:
+        """µs from one periodic check to the next: a broker is fenced up to so late."""
+        return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
+
+    def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:
+        """µs until the controller looks for a stale broker again; None: nothing is to be looked for.
+
+        Args:
+            periodic: it looks at fixed intervals (`Release.fences_periodically`), not just when the oldest session can have run out.
+            fenced: it has just fenced one.
+        """
+        if periodic:
+            return FENCING_AGAIN if fenced else self.fencing_period
+        due = self.next_check_time()
+        return None if due is None else max(due + 1 - now, 0)
 
     def is_fenced(self, broker: int) -> bool:
         """Whether a broker is fenced; an unknown broker is."""

@@ -39,7 +39,7 @@ class QuorumController(Controller):
         """Be no node on the network: the voters are."""
         del self.network.alive[self.address]
 
-    def boot(self) -> None:
+    def boot(self, seed: int) -> None:
         """Nothing: the active controller arms its tasks when it claims."""
 
     def publish(self) -> None:
@@ -50,7 +50,7 @@ class QuorumController(Controller):
         if self._speaker is not None:
             self._speaker.answer(node, message)
 
-    def _arm_session_check(self) -> None:
+    def _arm_session_check(self, *, fenced: bool = False) -> None:
         if self._speaker is not None and self._speaker.active is not None:
             self._speaker.active.arm_session_check()
 

@@ -330,7 +330,7 @@ class ControllerBench(NodeBench):
         for broker in brokers:
             self.network.alive[broker_address(broker)] = True
             self.controller.boot_broker(broker, up=broker not in fenced)
-        self.controller.boot()
+        self.controller.boot(0)
 
     def create(self, *replicas: tuple[int, ...], topic: str = "t", **config: str) -> None:
         """Create a topic with its partitions placed by hand; config names have _ for dots."""

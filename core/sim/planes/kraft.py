@@ -67,4 +67,4 @@ def boot(cluster: Cluster, controller: Controller, epochs: dict[int, int]) -> No
         if each.up:
             broker.boot(epochs[each.id], phase)
     controller.replication.log_ends = cluster.log_end
-    controller.boot()
+    controller.boot(cluster.seed)

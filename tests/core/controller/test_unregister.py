@@ -86,7 +86,7 @@ def test_a_session_that_runs_out_while_the_registration_is_on_its_way_out() -> N
     for voter in others:
         cluster.do(acts.Hold((voter, active)))
     cluster.do(acts.Unregister(3))
-    cluster.run_until(due + 500_000)
+    cluster.run_until(due + cluster.controller.heartbeats.fencing_period + 1)
     for voter in others:
         cluster.do(acts.Release((voter, active)))
     cluster.run_until(cluster.now + 20 * SECOND)
