@@ -28,11 +28,15 @@ class _Topic:
 
 @attrs.frozen
 class Described:
-    """What `describe` needs: the topics in order of creation, the brokers that are not fenced, and the release."""
+    """What `describe` needs: the topics in order of creation, the brokers that are not fenced, and the release.
+
+    A describe text proves some brokers alive and says nothing of the others: then not all are known.
+    """
 
     topics: tuple[DescribedTopic, ...]
     live_brokers: frozenset[int]
     release: Release
+    all_brokers_known: bool = True
 
 
 def fold_log(reader: LogReader, until_us: int | None = None) -> Described:

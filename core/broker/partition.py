@@ -163,7 +163,8 @@ class Partition:
         release = self.broker.release
         steady = (
             self.is_leader
-            and len(self.maximal_isr) == len(self.remotes) + 1
+            and len(self.maximal_isr) > len(self.remotes)
+            and all(follower in self.maximal_isr for follower in self.remotes)
             and release.request_time_leo
             and (release.caught_up_as_of_last_fetch or release.counts_lag)
             and not (release.strict_min_isr and self.under_min_isr)

@@ -131,7 +131,7 @@ class Consumer(Client):
                 if part.error in LEAVES_READ_REPLICA:
                     self._leave_read_replica(number, part.error)
                 self._back_off(number)
-            elif part.records and part.offset == self.positions[number]:
+            elif part.records and part.offset == self.positions[number] and self._is_fetchable(number):
                 end = part.records[-1].end
                 self.read += end - part.offset
                 self.positions[number] = end
@@ -147,6 +147,10 @@ class Consumer(Client):
             self._read_replicas[tp.partition] = (broker, journal.now + METADATA_MAX_AGE)
             self._tell_read_replica(tp.partition, broker, self.client_rack or "", "")
         self._fetch_all()
+
+    def _is_fetchable(self, partition: int) -> bool:
+        """Whether the position is certain: what is fetched while it is validated or reset is thrown away (`SubscriptionState#isFetchable`)."""
+        return partition not in self._validating and partition not in self._resetting
 
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 

@@ -1,11 +1,15 @@
-"""The arithmetic of moving a partition to other replicas: what is added and removed, when it is complete, how it is undone."""
+"""Moving a partition to other replicas: what is added and removed, when it is complete, how it is undone, where it cannot go."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
 
 import attrs
 
 from core.controller.registration import PartitionRegistration
 from core.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
+from core.ids import TopicPartition
+from core.release import DeadTarget, Release
 from core.spelled_out import SpelledOut
 
 
@@ -33,7 +37,7 @@ class PartitionReassignmentReplicas(SpelledOut):
 
     @staticmethod
     def between(current: tuple[int, ...], target: tuple[int, ...]) -> PartitionReassignmentReplicas:
-        """The lists for moving from `current` to `target`; a second reassignment starts from `original_replicas`."""
+        """The lists for moving from `current`, all replicas that there are now, to `target`."""
         removing = tuple(sorted(set(current).difference(target)))
         adding = tuple(sorted(set(target).difference(current)))
         return PartitionReassignmentReplicas((*target, *removing), adding, removing)
@@ -93,6 +97,29 @@ class PartitionReassignmentRevert(SpelledOut):
         if not replicas:
             raise KafkaError(INVALID_REPLICA_ASSIGNMENT, "Invalid replica assignment: addingReplicas contains all replicas.")
         return PartitionReassignmentRevert(replicas, replicas[:1], unclean=True)
+
+
+def refusal_of_dead_target(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
+    """What is said to a move to brokers that are not alive; empty where it is not refused.
+
+    Kafka: `ReassignPartitionsCommand#verifyBrokerIds`, before 2.6 its `parseAndValidate`, before 0.10.1 the controller's log.
+    """
+    dead = [replica for replica in replicas if replica not in live]
+    if not dead or release.dead_target is DeadTarget.AWAITED:
+        return ""
+    if release.dead_target is DeadTarget.UNKNOWN:
+        return f"Unknown broker id {dead[0]}"
+    if release.dead_target is DeadTarget.NOT_EXISTENT:
+        return f"The proposed assignment contains non-existent brokerIDs: {_listed(dead)}"
+    alive = [replica for replica in replicas if replica in live]
+    return (
+        f"Only {_listed(alive)} replicas out of the new set of replicas {_listed(replicas)} for partition [{tp.topic},{tp.partition}] "
+        "to be reassigned are alive. Failing partition reassignment"
+    )
+
+
+def _listed(replicas: Sequence[int]) -> str:
+    return ",".join(map(str, replicas))
 
 
 def _without(replicas: tuple[int, ...], gone: tuple[int, ...]) -> tuple[int, ...]:

@@ -408,6 +408,8 @@ class ReplicationControl:
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
         """Whether a partition can be moved to other replicas, or (None) its running move given up.
 
+        Brokers must be registered; fenced ones are taken (`#validateManualPartitionAssignment`). It is the tool that refuses those.
+
         Raises:
             KafkaError: as Kafka refuses it.
         """
@@ -416,30 +418,38 @@ class ReplicationControl:
             raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {tp.topic}:{tp.partition}.")
         if replicas is None:
             if not PartitionReassignmentReplicas.of(current).in_progress:
-                raise errors.KafkaError(errors.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment found for the partition.")
+                raise errors.KafkaError(errors.NO_REASSIGNMENT_IN_PROGRESS, errors.NO_REASSIGNMENT)
             if PartitionReassignmentRevert.of(current).unclean and self.election_mode(tp) is not ElectionMode.UNCLEAN:
                 raise errors.KafkaError(
                     errors.INVALID_REPLICA_ASSIGNMENT,
-                    "Unable to revert partition assignment: the ISR would be empty, and unclean election is off.",
+                    f"Unable to revert partition assignment for {tp.topic}:{tp.partition} because it would require an unclean leader election.",
                 )
             return
         if not replicas:
             raise errors.KafkaError(errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list.")
-        if len(set(replicas)) != len(replicas):
-            raise errors.KafkaError(
-                errors.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes a broker twice: {list(replicas)}."
-            )
-        for broker in replicas:
+        before = None
+        for broker in sorted(replicas):
             if broker not in self.brokers:
                 raise errors.KafkaError(
                     errors.INVALID_REPLICA_ASSIGNMENT,
                     f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
                 )
+            if broker == before:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes the broker {broker} more than once."
+                )
+            before = broker
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
-        """Move a partition to other replicas (`#changePartitionReassignment`); False if it is there already."""
-        original = PartitionReassignmentReplicas.of(self.partitions[tp]).original_replicas
-        return self.change(tp, "reassignment", target=PartitionReassignmentReplicas.between(original, replicas))
+        """Move a partition to other replicas (`#changePartitionReassignment`); False if it is there already.
+
+        All of today's replicas count as old, also those that a running move is adding: what the new target lacks of them is removed
+        when this move is complete, and may lead until then. A list that comes out empty is not set, so that the running move's stays.
+        """
+        current = self.partitions[tp]
+        lists = PartitionReassignmentReplicas.between(current.replicas, replicas)
+        target = attrs.evolve(lists, adding=lists.adding or current.adding, removing=lists.removing or current.removing)
+        return self.change(tp, "reassignment", target=target, election=ElectionMode.ONLINE)
 
     def cancel_reassignment(self, tp: TopicPartition) -> bool:
         """Give a running reassignment up (`#cancelPartitionReassignment`)."""

@@ -14,8 +14,10 @@ from typing import Any, Final
 import attrs
 
 from core.controller.placement import UsableBroker, assign_replicas_to_brokers
+from core.controller.reassignment import refusal_of_dead_target
 from core.errors import KafkaError
 from core.ids import TopicPartition
+from core.release import CURRENT, Release
 from scenarios.describe.described import DescribedPartition, DescribedTopic
 from scenarios.errors import InputError
 
@@ -29,17 +31,18 @@ PENDING: Final = (
 
 @attrs.frozen
 class State:
-    """What the tool sees: the partitions, and the brokers that are registered."""
+    """What the tool sees: the partitions, and the brokers that the cluster names, which are alive."""
 
     rows: dict[TopicPartition, DescribedPartition]
     brokers: tuple[int, ...]
+    release: Release = CURRENT
 
     @staticmethod
-    def of(topics: Iterable[DescribedTopic], brokers: Iterable[int]) -> State:
-        """From a described moment."""
+    def of(topics: Iterable[DescribedTopic], brokers: Iterable[int], release: Release = CURRENT, *, all_known: bool = True) -> State:
+        """From a described moment; unless all living brokers are known, each that has a replica counts as one."""
         rows = {TopicPartition(row.topic, row.partition): row for topic in topics for row in topic.rows}
-        known = sorted({*brokers, *(replica for row in rows.values() for replica in row.replicas)})
-        return State(dict(sorted(rows.items())), tuple(known))
+        named = set(brokers) if all_known else {*brokers, *(replica for row in rows.values() for replica in row.replicas)}
+        return State(dict(sorted(rows.items())), tuple(sorted(named)), release)
 
     def active(self) -> dict[TopicPartition, DescribedPartition]:
         """The partitions that are being moved."""
@@ -163,7 +166,9 @@ def execute(state: State, plan: Plan, *, additional: bool = False, throttle: int
     """
     if state.active() and not additional:
         raise InputError(PENDING)
-    _check_brokers(state, (broker for replicas in plan.values() for broker in replicas))
+    for tp, replicas in plan.items():
+        if refusal := refusal_of_dead_target(state.release, tp, replicas, state.brokers):
+            raise InputError(refusal)
     unknown = [tp for tp in plan if tp not in state.rows]
     if unknown:
         raise InputError(

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import attrs
-
 from core import errors
-from core.controller.registration import PartitionRegistration
 from core.controller.zookeeper.part import ControllerPart
-from core.controller.zookeeper.partition_states import Decision
 from core.controller.zookeeper.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
-from core.ids import NO_LEADER, TopicPartition
+from core.ids import TopicPartition
 from core.journal import events
 from core.zookeeper import paths
 from core.zookeeper.paths import state_path
 from core.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
-
-
-@attrs.frozen
-class _Leaving:
-    """Decides that a follower leaves the ISR; data, so that a keyframe can hold it while the states are read."""
-
-    broker: int
-
-    def __call__(self, _tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        if self.broker not in state.isr or state.leader == self.broker or len(state.isr) == 1:
-            return None
-        return state.leader, tuple(member for member in state.isr if member != self.broker), ""
 
 
 class BrokerChanges(ControllerPart):
@@ -51,10 +35,10 @@ class BrokerChanges(ControllerPart):
         if not gone:
             self._started(now, new)
             return
+        self.partitions.leaders_lost()
         reason = " ".join(f"b{broker}" for broker in gone) + " has no znode any more"
-        led = [tp for tp, state in self.context.states.items() if state.leader in gone or state.leader == NO_LEADER]
         hosted = self.partitions.hosted_by(gone)
-        self.partitions.change(led, self.partitions.online, reason, self.partitions.take_out, gone, hosted, reason, self._started, now, new)
+        self.partitions.bring_online(reason, self.partitions.take_out, gone, hosted, reason, self._started, now, new)
 
     def _started(self, now: dict[int, int], new: list[int]) -> None:
         """New brokers learn everything, then partitions without a leader may get one (`#onBrokerStartup`)."""
@@ -117,7 +101,7 @@ class BrokerChanges(ControllerPart):
         self._leave_followed(leaving, followed, sender)
 
     def _leave_followed(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
-        self.partitions.change(followed, _Leaving(leaving), f"b{leaving} shuts down", self._shut_down_answered, leaving, sender)
+        self.partitions.take_out((leaving,), followed, f"b{leaving} shuts down", self._shut_down_answered, leaving, sender)
 
     def _shut_down_answered(self, leaving: int, sender: str) -> None:
         remaining = sum(1 for state in self.context.states.values() if state.leader == leaving and len(state.replicas) > 1)
@@ -170,5 +154,6 @@ class BrokerChanges(ControllerPart):
             self.queue.done()
             return
         self.journal.cause = self.journal.emit(events.ReplicasOffline.kind, broker, len(new), len(offline))
+        self.partitions.leaders_lost()
         reason = f"a log directory of b{broker} has failed"
-        self.partitions.bring_online(reason, self.partitions.take_out, {broker: None}, new, reason, self.queue.done)
+        self.partitions.bring_online(reason, self.partitions.take_out, (broker,), new, reason, self.queue.done)

@@ -17,6 +17,9 @@ class ControllerContext:
         shutting_down: those that asked to shut down (ordered set).
         assignments, states: what it knows of the partitions.
         offline: replicas in failed log directories, by broker (ordered sets; `replicasOnOfflineDirs`).
+        offline_partitions: those that lost their leader and found no other (state OfflinePartition; ordered set). A broker that starts brings
+            a leader to these only: not to one whose leader a move has dropped, which waits for the next broker that fails, the next controller,
+            or an election that somebody asks for.
     """
 
     def __init__(self) -> None:
@@ -27,10 +30,11 @@ class ControllerContext:
         self.assignments: dict[TopicPartition, ReplicaAssignment] = {}
         self.states: dict[TopicPartition, PartitionRegistration] = {}
         self.offline: dict[int, dict[TopicPartition, None]] = {}
+        self.offline_partitions: dict[TopicPartition, None] = {}
 
     def clear(self) -> None:
         """Forget everything."""
-        for known in (self.live, self.shutting_down, self.assignments, self.states, self.offline):
+        for known in (self.live, self.shutting_down, self.assignments, self.states, self.offline, self.offline_partitions):
             known.clear()
 
     def may_lead(self, tp: TopicPartition | None = None) -> dict[int, int]:

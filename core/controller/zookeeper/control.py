@@ -17,6 +17,7 @@ from core.controller.partition_change import ElectionMode
 from core.controller.placement import UsableBroker, assign_replicas_to_brokers
 from core.controller.registration import PartitionRegistration
 from core.controller.replication_control import ReplicationControl
+from core.controller.zookeeper.moves import reassign_to
 from core.ids import NO_LEADER, TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
@@ -152,6 +153,32 @@ class ZooKeeperReplication(ReplicationControl):
         if wanted:
             self._add_to(paths.PREFERRED_ELECTION, tuple(wanted))
         return answers
+
+    def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+        """As the controller refuses it (`KafkaController#validateReplicas`).
+
+        Raises:
+            KafkaError: as Kafka refuses it.
+        """
+        now = self.partitions.get(tp)
+        if now is None:
+            raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+        if replicas is None:
+            if not (now.adding or now.removing):
+                raise errors.KafkaError(errors.NO_REASSIGNMENT_IN_PROGRESS, errors.NO_REASSIGNMENT)
+            return
+        wrong = ""
+        if not replicas:
+            wrong = "Empty replica list specified in partition reassignment."
+        elif len(set(replicas)) != len(replicas):
+            wrong = f"Duplicate replica ids in partition reassignment replica list: {list(replicas)}"
+        elif self.release.alters_reassignments:
+            adding = reassign_to(tuple(replica for replica in now.replicas if replica not in now.adding), replicas).adding
+            live = [broker for broker, registration in self.brokers.items() if not registration.fenced]
+            if not set(adding) <= set(live):
+                wrong = f"Replica assignment has brokers that are not alive. Replica list: {list(adding)}, live broker list: {sorted(live)}"
+        if wrong:
+            raise errors.KafkaError(errors.INVALID_REPLICA_ASSIGNMENT, wrong)
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
         """Ask for a move."""

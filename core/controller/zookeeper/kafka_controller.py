@@ -137,18 +137,18 @@ class KafkaController:
         self.context.take_states(results, tps)
         self.requests.update_metadata(tps)
         self.requests.leader_and_isr(list(self.context.states), dict(self.context.live))
-        dead = {
-            replica: None
-            for assignment in self.context.assignments.values()
-            for replica in assignment.replicas
-            if replica not in self.context.live
-        }
+        assigned = {replica for assignment in self.context.assignments.values() for replica in assignment.replicas}
+        dead = assigned.difference(self.context.live) if self.broker.release.takes_out_dead_at_start else ()
         reason, hosted = f"b{self.broker.id} is the new controller", self.partitions.hosted_by(dead)
-        self.partitions.take_out(dead, hosted, reason, self.partitions.bring_online, "new controller", self._settled)
+        self.partitions.take_out(dead, hosted, reason, self._bring_online)
+
+    def _bring_online(self) -> None:
+        self.partitions.leaders_lost()
+        self.partitions.bring_online("new controller", self._settled)
 
     def _settled(self) -> None:
         self.broker.timer(FIRST_BALANCE, "auto-leader-rebalance", self.queue.term)
-        self.moves.resume(self.queue.done, begin=set(self.context.live))
+        self.moves.resume(self.queue.done, begin=None)
 
     def boot(self, epoch: int, live: dict[int, int], assignments: dict[TopicPartition, ReplicaAssignment],
              states: dict[TopicPartition, PartitionRegistration]) -> None:  # fmt: skip
@@ -239,5 +239,5 @@ class KafkaController:
             self.queue.put(self._elect_unclean, change.topic)
 
     def _elect_unclean(self, topic: str | None) -> None:
-        tps = [tp for tp in self.context.states if topic in (None, tp.topic) and self.context.lacks_leader(tp)]
+        tps = [tp for tp in self.context.offline_partitions if topic in (None, tp.topic)]
         self.partitions.change(tps, self.partitions.online, "unclean.leader.election.enable is true", self.queue.done)

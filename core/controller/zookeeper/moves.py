@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
-
-import attrs
 
 from core.controller.registration import PartitionRegistration
 from core.controller.zookeeper.event_manager import Then
@@ -32,35 +31,45 @@ class Moves(ControllerPart):
             self.queue.done()
             return
         (tp, target), rest = wanted[0], wanted[1:]
-        replicas, adding, removing = self.context.assignments[tp]
-        original = tuple(replica for replica in replicas if replica not in adding)
-        if target is None:
-            if adding or removing:
-                self._finish_move(tp, original, tuple(adding), f"the move of {tp} is given up", self._next_move, rest)
-            else:
-                self._next_move(rest)
+        now = self.context.assignments[tp]
+        original = tuple(replica for replica in now.replicas if replica not in now.adding)
+        if target is None and not (now.adding or now.removing):
+            self._next_move(rest)
             return
-        assignment = self.context.assignments[tp] = reassign_to(original, target)
-        dropped = tuple(replica for replica in adding if replica not in assignment.replicas)
-        self._stop_replicas_of(tp, dropped)
-        self.queue.ask((self._write_topic(tp.topic),), self._move_noted, tp, rest)
+        wished = reassign_to(original, original if target is None else target)
+        self.context.assignments[tp] = wished
+        if wished == now:
+            self._move_noted((), tp, (), rest)
+            return
+        dropped = tuple(replica for replica in now.replicas if replica not in wished.replicas)
+        self.queue.ask((self._write_topic(tp.topic),), self._move_noted, tp, dropped, rest)
 
     def _write_topic(self, topic: str) -> SetData:
         count = sum(1 for tp in self.context.assignments if tp.topic == topic)
         return SetData(topic_path(topic), tuple(self.context.assignments[TopicPartition(topic, number)] for number in range(count)))
 
-    def _move_noted(self, _results: tuple[Result, ...], tp: TopicPartition, rest: tuple[Any, ...]) -> None:
+    def _move_noted(self, _results: tuple[Result, ...], tp: TopicPartition, dropped: tuple[int, ...], rest: tuple[Any, ...]) -> None:
+        """What a former move was adding, and this one does not want, goes at once, from leadership and ISR too (`#updateCurrentReassignment`)."""
+        reason = f"another move of {tp} does without" if self._moves(tp) else f"the move of {tp} is given up"
+        self._stop_removed(tp, dropped, reason, self._dropped, (tp, rest))
+
+    def _dropped(self, tp: TopicPartition, rest: tuple[Any, ...]) -> None:
         self._step_move(tp, True, self._next_move, rest)
 
-    def resume(self, then: Then, begin: set[int] | None = None) -> None:
+    def _moves(self, tp: TopicPartition) -> bool:
+        assignment = self.context.assignments[tp]
+        return bool(assignment.adding or assignment.removing)
+
+    def resume(self, then: Then, begin: Set[int] | None = frozenset()) -> None:
         """Look at every running move: is its target in sync by now (`#maybeResumeReassignments`)?
 
-        Moves that add one of `begin` are begun anew, so that the new broker learns of them.
+        Moves to one of `begin` (None: all) are begun anew, so that the new broker learns of them.
         """
         moving = []
         for tp, assignment in self.context.assignments.items():
             if assignment.adding or assignment.removing:
-                moving.append((tp, begin is not None and not begin.isdisjoint(assignment.adding)))
+                target = (replica for replica in assignment.replicas if replica not in assignment.removing)
+                moving.append((tp, begin is None or not begin.isdisjoint(target)))
         self._resume_next(moving, then)
 
     def _resume_next(self, moving: list[tuple[TopicPartition, bool]], then: Then) -> None:
@@ -72,8 +81,7 @@ class Moves(ControllerPart):
 
     def state_written(self, tp: TopicPartition) -> None:
         """The state of a partition that moves was written, by its leader perhaps (`#processPartitionReassignmentIsrChange`)."""
-        assignment = self.context.assignments[tp]
-        if assignment.adding or assignment.removing:
+        if self._moves(tp):
             self._step_move(tp, False, self.queue.done)
         else:
             self.queue.done()
@@ -93,7 +101,9 @@ class Moves(ControllerPart):
             then(*about)
             return
         target = tuple(replica for replica in assignment.replicas if replica not in assignment.removing)
-        if set(target) <= set(state.isr):
+        if not self._moves(tp):
+            self._finish_move(tp, target, (), f"the move of {tp} is given up", then, *about)
+        elif set(target) <= set(state.isr):
             self._finish_move(tp, target, assignment.removing, f"the move of {tp} is complete", then, *about)
         elif begin:
             self.partitions.change([tp], _same, f"{tp} moves to {list(target)}", then, *about)
@@ -102,32 +112,25 @@ class Moves(ControllerPart):
 
     def _finish_move(self, tp: TopicPartition, target: tuple[int, ...], out: tuple[int, ...], reason: str, then: Then, *about: Any) -> None:
         self.context.assignments[tp] = ReplicaAssignment(target)
-        self.partitions.change([tp], self.partitions.moved, reason, self._drop_moved, tp, out, reason, then, about)
+        self.partitions.change([tp], self.partitions.moved, reason, self._leader_moved, tp, out, reason, then, about)
 
-    def _drop_moved(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[Any, ...]) -> None:
-        self.partitions.change([tp], _Dropping(out), reason, self._delete_moved, tp, out, then, about)
+    def _leader_moved(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[Any, ...]) -> None:
+        self._stop_removed(tp, out, reason, self._removed_stopped, (tp, then, about))
 
-    def _delete_moved(self, tp: TopicPartition, out: tuple[int, ...], then: Then, about: tuple[Any, ...]) -> None:
-        self._stop_replicas_of(tp, out)
+    def _removed_stopped(self, tp: TopicPartition, then: Then, about: tuple[Any, ...]) -> None:
         self.queue.ask((self._write_topic(tp.topic),), self._move_done, then, about)
 
-    def _stop_replicas_of(self, tp: TopicPartition, brokers: tuple[int, ...]) -> None:
-        for broker in brokers:
+    def _stop_removed(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[Any, ...]) -> None:
+        """Replicas leave the ISR, then their logs are deleted (`#stopRemovedReplicasOfReassignedPartition`)."""
+        self.partitions.take_out(out, [tp], reason, self._delete_removed, tp, out, then, about)
+
+    def _delete_removed(self, tp: TopicPartition, out: tuple[int, ...], then: Then, about: tuple[Any, ...]) -> None:
+        for broker in out:
             self.requests.stop_replicas(broker, (tp,), delete=True)
+        then(*about)
 
     def _move_done(self, _results: tuple[Result, ...], then: Then, about: tuple[Any, ...]) -> None:
         then(*about)
-
-
-@attrs.frozen
-class _Dropping:
-    """Decides that brokers leave the ISR; data, so that a keyframe can hold it while the state is read."""
-
-    out: tuple[int, ...]
-
-    def __call__(self, _tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        isr = tuple(member for member in state.isr if member not in self.out)
-        return None if isr == state.isr else (state.leader, isr, "")
 
 
 def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAssignment:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 Decision = tuple[int, tuple[int, ...], str]
 """A partition's new (leader, ISR, kind of election)."""
 
+_Batch = tuple[tuple[TopicPartition, int], ...]
+"""Partitions that were written and are still to be told, with the events behind them (Kafka: `ControllerBrokerRequestBatch`)."""
+
 Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
 """Decides for a partition; None if it stays as it is."""
 
@@ -50,14 +53,21 @@ class PartitionStateMachine:
 
         Kafka: `#doElectLeaderForPartitions`.
         """
-        if not tps:
-            then(*about)
-            return
-        self.queue.ask((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, then, about)
+        self._change(tps, decide, reason, None, then, about)
+
+    def _change(
+        self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then, about: tuple[Any, ...]
+    ) -> None:
+        """`change`; with a batch the brokers hear nothing yet: the batch, with what was written, comes before what `then` is about."""
+        if tps:
+            self.queue.ask((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, then, about)
+        else:
+            self._changed({}, batch, then, about)
 
     def _states_read(
-        self, results: tuple[Result, ...], tps: list[TopicPartition], decide: Decide, reason: str, then: Then, about: tuple[Any, ...]
-    ) -> None:
+        self, results: tuple[Result, ...], tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then,
+        about: tuple[Any, ...],
+    ) -> None:  # fmt: skip
         self.context.take_states(results, tps)
         writes = []
         for tp, result in zip(tps, results, strict=True):
@@ -69,14 +79,14 @@ class PartitionStateMachine:
                 state = PartitionState(leader, result.data.leader_epoch + 1, isr, self.context.epoch, reason, election)
                 writes.append((tp, state, result.version))
         if not writes:
-            then(*about)
+            self._changed({}, batch, then, about)
             return
         ops = [self.fenced(SetData(state_path(tp), state, version)) for tp, state, version in writes]
-        self.queue.ask(ops, self._states_written, writes, decide, reason, then, about)
+        self.queue.ask(ops, self._states_written, writes, decide, reason, batch, then, about)
 
     def _states_written(
         self, results: tuple[Result, ...], writes: list[tuple[TopicPartition, PartitionState, int]], decide: Decide, reason: str,
-        then: Then, about: tuple[Any, ...],
+        batch: _Batch | None, then: Then, about: tuple[Any, ...],
     ) -> None:  # fmt: skip
         if any(result.fenced for result in results):
             self.controller.resign("ZooKeeper holds a newer controller epoch")
@@ -87,14 +97,30 @@ class PartitionStateMachine:
             if result.error == OK:
                 self.context.states[tp] = self.context.registration(tp, state, result.version)
                 changed[tp] = result.cause
+                if state.election:
+                    self.context.offline_partitions.pop(tp, None)
             else:
                 again.append(tp)
-        self.requests.leader_and_isr(changed, self.context.live, changed)
-        self.requests.update_metadata(changed)
-        if again:
-            self.change(again, decide, reason, then, *about)
+        if not again:
+            self._changed(changed, batch, then, about)
+            return
+        if batch is None:
+            self._tell(changed)
         else:
+            batch = (*batch, *changed.items())
+        self._change(again, decide, reason, batch, then, about)
+
+    def _changed(self, changed: dict[TopicPartition, int], batch: _Batch | None, then: Then, about: tuple[Any, ...]) -> None:
+        if batch is None:
+            self._tell(changed)
             then(*about)
+        else:
+            then((*batch, *changed.items()), *about)
+
+    def _tell(self, changed: dict[TopicPartition, int]) -> None:
+        if changed:
+            self.requests.leader_and_isr(changed, self.context.live, changed)
+            self.requests.update_metadata(changed)
 
     def fenced(self, op: Create | SetData) -> Multi:
         """A write that counts only while nobody has been elected after this controller (KAFKA-6082)."""
@@ -103,13 +129,8 @@ class PartitionStateMachine:
     # --- elections -------------------------------------------------------------------------------------------------
 
     def online(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """The first live member of the ISR where nobody that lives leads; another replica if unclean election is allowed.
-
-        Kafka: `#offlinePartitionLeaderElection`.
-        """
+        """The first live member of the ISR; another replica if unclean election is allowed (`#offlinePartitionLeaderElection`)."""
         live = self.context.may_lead(tp)
-        if state.leader in live:
-            return None
         unclean = self.broker.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.broker.id)
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
 
@@ -141,13 +162,13 @@ class PartitionStateMachine:
             return state.leader, state.isr, ""
         return _decision(reassign_partition_leader_election(state.replicas, state.isr, live))
 
-    def bring_online(self, reason: str, then: Then, *about: Any) -> None:
-        """Elect where nobody that lives leads, and begin with new partitions.
+    def leaders_lost(self) -> None:
+        """Partitions whose leader is not there any more go offline (`KafkaController#onReplicasBecomeOffline`)."""
+        self.context.offline_partitions.update((tp, None) for tp in self.context.states if self.context.lacks_leader(tp))
 
-        Kafka: `PartitionStateMachine#triggerOnlinePartitionStateChange`.
-        """
-        waiting = [tp for tp in self.context.states if self.context.lacks_leader(tp)]
-        self.change(waiting, self.online, reason, self.begin_new, then, *about)
+    def bring_online(self, reason: str, then: Then, *about: Any) -> None:
+        """Elect where a partition is offline, and begin with new ones (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
+        self.change(list(self.context.offline_partitions), self.online, reason, self.begin_new, then, *about)
 
     def begin_new(self, then: Then, *about: Any) -> None:
         """New partitions: all live replicas are in sync, the first of them leads (`#initializeLeaderAndIsrForPartitions`)."""
@@ -179,9 +200,23 @@ class PartitionStateMachine:
         self.requests.update_metadata(causes)
         then(*about)
 
-    def take_out(self, gone: dict[int, None], tps: Iterable[TopicPartition], reason: str, then: Then, *about: Any) -> None:
-        """Replicas of those brokers leave the ISRs, the last one excepted; what they led has no leader (`#doRemoveReplicasFromIsr`)."""
-        self.change([tp for tp in tps if tp in self.context.states], _Without(tuple(gone)), reason, then, *about)
+    def take_out(self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, then: Then, *about: Any) -> None:
+        """Replicas of those brokers leave the ISRs, the last one excepted; what they led has no leader.
+
+        One broker after the other (in Kafka by the hash of their ids, which ascends), and each that is in an ISR costs a leader epoch,
+        also where nothing else changes. The brokers hear of all of it at once. Kafka: `ReplicaStateMachine#doRemoveReplicasFromIsr`.
+        """
+        known = [tp for tp in tps if tp in self.context.states]
+        self._take_out_next((), tuple(sorted(gone)), known, reason, then, about)
+
+    def _take_out_next(
+        self, batch: _Batch, gone: tuple[int, ...], tps: list[TopicPartition], reason: str, then: Then, about: tuple[Any, ...]
+    ) -> None:
+        if gone:
+            self._change(tps, _Without(gone[0]), reason, batch, self._take_out_next, (gone[1:], tps, reason, then, about))
+        else:
+            self._tell(dict(batch))
+            then(*about)
 
     def hosted_by(self, brokers: Collection[int]) -> list[TopicPartition]:
         """The partitions that have a replica on one of those brokers."""
@@ -191,17 +226,15 @@ class PartitionStateMachine:
 
 @attrs.frozen
 class _Without:
-    """Decides that brokers leave; data, not a closure, so that a keyframe can hold it while the states are read."""
+    """Decides that a broker leaves; data, not a closure, so that a keyframe can hold it while the states are read."""
 
-    gone: tuple[int, ...]
+    gone: int
 
     def __call__(self, _tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        isr = state.isr
-        for broker in self.gone:
-            if broker in isr and len(isr) > 1:
-                isr = tuple(member for member in isr if member != broker)
-        leader = NO_LEADER if state.leader in self.gone else state.leader
-        return None if (leader, isr) == (state.leader, state.isr) else (leader, isr, "")
+        if self.gone not in state.isr:
+            return None
+        isr = state.isr if len(state.isr) == 1 else tuple(member for member in state.isr if member != self.gone)
+        return NO_LEADER if state.leader == self.gone else state.leader, isr, ""
 
 
 def _decision(elected: Elected | None, election: str = "clean") -> Decision | None:

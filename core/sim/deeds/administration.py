@@ -10,6 +10,7 @@ from core import acts
 from core.controller.controller import Controller
 from core.controller.create_partitions import create_partitions
 from core.controller.partition_change import ElectionMode
+from core.controller.reassignment import refusal_of_dead_target
 from core.errors import ActRefused, KafkaError
 from core.ids import TopicPartition
 from core.journal import events
@@ -134,6 +135,14 @@ def _do_unregister(cluster: Cluster, act: acts.Unregister) -> None:
 
 
 def _reassign(cluster: Cluster, act: acts.Reassign) -> find.Doing:
+    find.need_controller(cluster)
+    live = {broker for broker, registration in cluster.controller.brokers.items() if not registration.fenced}
+    refusal = refusal_of_dead_target(cluster.release, act.partition, act.replicas, live)
+    if refusal:
+        raise ActRefused(refusal)
+    moving = any(partition.adding or partition.removing for partition in cluster.controller.replication.partitions.values())
+    if moving and not cluster.release.alters_reassignments:
+        raise ActRefused("There is an existing assignment running.")
     _check_reassignment(cluster, act.partition, act.replicas)
     return lambda: cluster.administer(act)
 
@@ -144,6 +153,8 @@ def _do_reassign(cluster: Cluster, act: acts.Reassign) -> None:
 
 
 def _cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> find.Doing:
+    if not cluster.release.alters_reassignments:
+        raise ActRefused("a reassignment that runs cannot be given up before 2.4 (KIP-455)")
     _check_reassignment(cluster, act.partition, None)
     return lambda: cluster.administer(act)
 

@@ -77,7 +77,7 @@ def test_rcm_13_cancelling_drops_the_added_replicas() -> None:
         (acts.CancelReassignment(TP), "NO_REASSIGNMENT_IN_PROGRESS"),
         (acts.Reassign(TP, (1, 1)), "INVALID_REPLICA_ASSIGNMENT"),
         (acts.Reassign(TP, ()), "INVALID_REPLICA_ASSIGNMENT"),
-        (acts.Reassign(TP, (1, 9)), "broker 9"),
+        (acts.Reassign(TP, (1, 9)), "Unknown broker id 9"),
     ],
 )
 def test_rcm_13_refusals_change_nothing(act: acts.Act, message: str) -> None:

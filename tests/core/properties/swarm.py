@@ -367,8 +367,37 @@ PACES: Final = (2 * US_PER_MS, 50 * US_PER_MS, 700 * US_PER_MS, 4 * SECOND, 12 *
 """Mean time between two steps, µs."""
 
 
-def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = (), shape: str | None = None) -> Timeline:
-    """The timeline of a seed; with `harsh` also of faults that lose records, with `only` of just those faults, with `shape` full of that shape."""
+def _with_moves(steps: list[Step], seed: int, brokers: int) -> list[Step]:
+    """The same steps with moves of the first partition among them, each while another runs perhaps, or given up.
+
+    Brokers that the controller knows to be dead are refused. The replication factor stays at 2 or more, as min.insync.replicas.
+    """
+    draw = random.Random(f"{seed}:moves")
+    tp = TopicPartition("t0", 0)
+    haste = draw.choice((0.3, 0.7))
+    moved: list[Step] = []
+    for step in steps:
+        moved.append(step)
+        while draw.random() < haste:
+            pause = draw.choice((0, 300, 2 * US_PER_MS, 40 * US_PER_MS, SECOND))
+            if draw.random() < 0.2:
+                moved.append((pause, acts.CancelReassignment(tp)))
+            elif draw.random() < 0.2:
+                moved.append((pause, acts.Elect()))
+            else:
+                moved.append((pause, acts.Reassign(tp, tuple(draw.sample(range(1, brokers + 1), draw.choice((2, 3)))))))
+    return moved
+
+
+def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = (), shape: str | None = None, moves: bool = False) -> Timeline:
+    """The timeline of a seed.
+
+    Args:
+        harsh: also faults that lose records.
+        only: just those faults.
+        shape: full of that shape.
+        moves: the same steps with moves among them, drawn from a stream of their own.
+    """
     draw = random.Random(f"{seed}:swarm")
     brokers = draw.randint(3, 5)
     faults = {**FAULTS, **HARSH} if harsh else FAULTS
@@ -386,7 +415,8 @@ def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = (), shape: 
         deed, undo = faults[draw.choices(chosen, weights)[0]]
         act = undo if undo is not None and draw.random() < undoing else deed
         steps.append((draw.randrange(2 * draw.choice(paces)), act(draw, brokers)))
-    return Timeline(brokers, (draw.randint(1, 2),), seed, draw.choice((DEFAULT_LATENCY, 15_000)), tuple(steps))
+    partitions, latency = (draw.randint(1, 2),), draw.choice((DEFAULT_LATENCY, 15_000))
+    return Timeline(brokers, partitions, seed, latency, tuple(_with_moves(steps, seed, brokers) if moves else steps))
 
 
 HARMS: Final = ("records-lost", "records-diverged")

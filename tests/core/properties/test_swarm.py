@@ -20,6 +20,9 @@ LOST, DIVERGED = HARMS
 SEEDS: Final = range(3)
 """Seeds that every release is held to; `search` and `swarm` try as many as one likes."""
 
+MOVING_SEEDS: Final = range(3)
+"""Seeds with moves."""
+
 HARSH_SEEDS: Final = range(3)
 """Seeds of harsh mixes."""
 
@@ -34,6 +37,15 @@ def test_promises_hold_and_a_healed_cluster_becomes_whole(release: Release) -> N
         watched(swarm(seed), release)
         if release.zookeeper and seed % 2:
             watched(attrs.evolve(swarm(seed), control_plane=ControlPlane.KRAFT), release)
+
+
+@pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+def test_promises_hold_while_partitions_move_and_every_move_ends(release: Release) -> None:
+    """Moves begin while others run, and are given up: who leads and who is in sync is a replica, and once all is healed no move is left."""
+    for seed in MOVING_SEEDS:
+        watched(swarm(seed, moves=True), release)
+        if release.zookeeper and seed % 2:
+            watched(attrs.evolve(swarm(seed, moves=True), control_plane=ControlPlane.KRAFT), release)
 
 
 def test_seeds_differ_in_which_faults_exist_and_how_often() -> None:

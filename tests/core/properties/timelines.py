@@ -9,8 +9,9 @@ import attrs
 from hypothesis import strategies as st
 
 from core import acts
+from core.controller.zookeeper.control import ZooKeeperControl
 from core.errors import ActRefused
-from core.ids import CONTROLLER, ZOOKEEPER, broker_address
+from core.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address
 from core.release import CURRENT, Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, TopicSpec
@@ -104,6 +105,12 @@ def _acts(brokers: int, topics: int, min_isrs: tuple[int, ...]) -> st.SearchStra
         st.builds(
             lambda number, records: acts.Produce(f"t{number}", records, producer=f"burst{number}"), topic, st.sampled_from((1, 30, 4_000))
         ),
+        st.builds(
+            lambda number, replicas: acts.Reassign(TopicPartition(f"t{number}", 0), tuple(replicas)),
+            topic,
+            st.lists(broker, min_size=min(3, max(min_isrs)), max_size=3, unique=True),
+        ),
+        topic.map(lambda number: acts.CancelReassignment(TopicPartition(f"t{number}", 0))),
         st.sampled_from(min_isrs).map(lambda value: acts.Set("min.insync.replicas", str(value))),
         st.sampled_from((1_000, 5_000, 30_000)).map(lambda value: acts.Set("replica.lag.time.max.ms", str(value), force=True)),
     )
@@ -161,6 +168,11 @@ def heal(cluster: Cluster, run: Callable[[Cluster, int], None]) -> None:
         for broker in cluster.brokers.values():
             if broker.state is BrokerState.STOPPED:
                 cluster.do(acts.Start(broker.id))
+        for tp, registration in cluster.controller.replication.partitions.items():
+            # A ZooKeeper controller whose move drops the leader leaves the partition so until somebody asks (tests/recordings/moves-2.8.2.txt).
+            stuck = isinstance(cluster.controller, ZooKeeperControl) and registration.adding and registration.leader == NO_LEADER
+            if stuck and any(map(cluster.controller.replication.is_active, registration.isr)):
+                attempt(cluster, acts.Elect("unclean", tp))
         run(cluster, min(end, cluster.now + 5 * SECOND))
 
 

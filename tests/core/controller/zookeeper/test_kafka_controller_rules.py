@@ -29,7 +29,7 @@ def test_3_9_nothing_is_balanced_while_any_partition_moves(moves: bool) -> None:
     run.do(acts.Shutdown(1))
     run.run_until(10 * SECOND)
     run.do(acts.Start(1))
-    run.do(acts.Kill(4))
+    run.do(acts.Cut(("b2", "b4")))
     run.run_until(30 * SECOND)
     if moves:
         run.do(acts.Reassign(MOVING, (2, 4)))
