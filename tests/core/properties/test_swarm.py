@@ -73,7 +73,7 @@ HARMED: Final[dict[str, tuple[tuple[str, ...], str, str, str | None, tuple[int, 
     "S4": (("2.0",), "2.1", LOST, "zombie-follower", (15,)),
     "S4, replicas that differ": (("2.0", "2.1 without fetch-epoch-fencing"), "2.1", DIVERGED, "late-orders", (13,)),
     "S5": (("1.1", "2.0 without truncate-on-epoch-change"), "2.0", DIVERGED, "missed-leadership", (11,)),
-    "S6": (("4.1 without expand-needs-epoch-start",), "4.1", LOST, "early-join", (20,)),
+    "S6": (("4.1 without expand-needs-epoch-start",), "4.1", LOST, "early-join", (71,)),
     "S7": (
         ("3.3 without fetch-epoch-fencing without hw-same-epoch", "4.1 without fetch-epoch-fencing without hw-same-epoch"),
         "4.1 without fetch-epoch-fencing",
