@@ -130,7 +130,7 @@ class Controller(Node):
     def boot(self, seed: int) -> None:
         """Arm the periodic tasks; when the check of the sessions is due is drawn, since this controller has been active for long."""
         if not self.by_hand:
-            if self.settings.release.fences_periodically:
+            if self.settings.release.fences_periodically and self._check_due < 0:
                 self._check_in(1 + random.Random(f"{seed}:fencing").randrange(self.heartbeats.fencing_period))
             else:
                 self._arm_session_check()

@@ -83,7 +83,7 @@ def _run_by_itself(cluster: Cluster) -> None:
     assert isinstance(controller, Controller)
     for broker in cluster.brokers.values():
         broker.run_by_itself(armed.get(broker.address, set()))
-    controller.boot()
+    controller.boot(cluster.seed)
     for client in cluster.clients.values():
         if isinstance(client, Producer):
             client.resume_load()
