@@ -16,6 +16,7 @@ from tui.commands.play import add_target_options, target_of
 
 HOST = "127.0.0.1"
 PORT = "8000"
+SESSIONS = "8"
 
 
 def add_commands(commands: Any) -> None:
@@ -26,6 +27,9 @@ def add_commands(commands: Any) -> None:
         "--host", metavar="ADDRESS", default=HOST, help=f"address to listen at; without: {HOST}, which only this machine reaches"
     )
     serve.add_argument("--port", metavar="N", default=PORT, help=f"port to listen at; without: {PORT}")
+    serve.add_argument(
+        "--max-sessions", metavar="N", default=SESSIONS, help=f"tabs that may be open at a time, each a process; without: {SESSIONS}"
+    )
     add_display_options(serve)
     serve.set_defaults(command=_serve)
 
@@ -43,15 +47,18 @@ def _serve(arguments: argparse.Namespace) -> int:
     text = arguments.port
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 65536):
         raise InputError(f"--port: '{text[:40]}' is no port; write a whole number from 1 to 65535")
+    sessions = arguments.max_sessions
+    if not (sessions.isascii() and sessions.isdecimal() and len(sessions) < 4 and int(sessions) > 0):
+        raise InputError(f"--max-sessions: '{sessions[:40]}' is no number of tabs; write a whole number from 1 to 999")
     target_of(arguments)
     display_of(arguments)
     if not _loopback(arguments.host):
         complain(
-            f"{arguments.host} may be reached from other machines: whoever does plays here, as you; 'ssh -L {text}:{HOST}:{text}' is safer"
+            f"{arguments.host} may be reached from other machines: whoever has the address with its token plays here, as you; 'ssh -L {text}:{HOST}:{text}' is safer"
         )
     from tui.serving import serve
 
-    serve(_command(arguments), arguments.host, int(text))
+    serve(_command(arguments), arguments.host, int(text), int(sessions))
     return HELD
 
 
