@@ -201,6 +201,8 @@ async def test_what_is_no_message_ends_its_tab_without_a_word() -> None:
     async with served("--fps", "1", "--max-sessions", "2") as (here, process), aiohttp.ClientSession() as client:
         async with client.ws_connect(f"{here}/ws?width=120&height=40") as other:
             await painted(other, b"isrlab")
+            got = bytearray()
+            taking = asyncio.create_task(take_all(other, got))  # It answers the server's heartbeat, too.
             for what in OVER_THE_WIRE:
                 message = NO_MESSAGES[what]
                 async with client.ws_connect(f"{here}/ws") as page_socket:
@@ -212,10 +214,19 @@ async def test_what_is_no_message_ends_its_tab_without_a_word() -> None:
                     assert came.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED), what
                 await no_more_than_one_is_open(client, here)
             await other.send_json(["stdin", "?"])
-            await painted(other, b"Keys")
+            async with asyncio.timeout(60):
+                while b"Keys" not in got:
+                    await asyncio.sleep(0.05)
+        await taking
         process.terminate()
         assert process.stderr is not None
         assert await process.stderr.read() == b""
+
+
+async def take_all(page_socket: aiohttp.ClientWebSocketResponse, got: bytearray) -> None:
+    """Take what a tab is sent for as long as it is open."""
+    async for came in page_socket:
+        got += came.data if isinstance(came.data, bytes) else came.data.encode()
 
 
 async def no_more_than_one_is_open(client: aiohttp.ClientSession, here: str) -> None:
