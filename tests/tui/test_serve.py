@@ -48,7 +48,8 @@ async def served(*arguments: str) -> AsyncIterator[tuple[str, asyncio.subprocess
     try:
         yield match[1], process
     finally:
-        process.terminate()
+        with contextlib.suppress(ProcessLookupError):  # A test may have ended it.
+            process.terminate()
         await asyncio.wait_for(process.wait(), 20)
 
 
