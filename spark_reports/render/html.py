@@ -24,6 +24,9 @@ from spark_reports.render.terminal import ALARMS, heading, text_of
 ROWS: Final = 300
 """Rows of a table in the page, the worst if there are more; Parquet has all of them."""
 
+ALWAYS: Final = 4
+"""Figures that stand on the page also when they are zero: records lost, and what clients could not do."""
+
 CURVES: Final = 24
 """High watermark charts of a session at most."""
 
@@ -53,8 +56,9 @@ def render(report: Report) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n',
             f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n",
             f'<header><h1>isrlab report</h1><span>{escape(_session_words(sessions))}</span><button id="theme" type="button">dark / light</button>',
-            f"<nav>{links}</nav></header>\n<main>\n",
+            "</header>\n<main>\n",
             _cards(report),
+            f'<nav aria-label="Contents">{links}</nav>\n',
             charts,
             *(_section(result) for result in shown),
             f"</main>\n<script>{script}</script>\n</body>\n</html>\n",
@@ -95,6 +99,12 @@ def _cards(report: Report) -> str:
 
     alarms = [
         count("records_lost", _lost_words(figures), "records"),
+        time(
+            "longest_stalled_us",
+            "stalled_us",
+            "longest stall of acks=all writes",
+            "unavailability",
+        ),
         time("longest_no_writes_us", "no_writes_us", "longest without acks=all writes", "unavailability"),
         time("longest_no_reads_us", "no_reads_us", "longest without reads", "unavailability"),
         time("longest_stalled_us", "stalled_us", "longest stall of acks=all writes", "unavailability"),
@@ -108,12 +118,12 @@ def _cards(report: Report) -> str:
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
     present = {result.name for result in report.tables}
     cards = []
-    # Those that are well keep their places after those that are not; the first three are always there.
+    # Those that are well keep their places after those that are not; the first `ALWAYS` are always there.
     for number, (value, shown, words, table) in sorted(
         enumerate([*alarms, *neutral]), key=lambda each: (not _is_bad(each, len(alarms)), each[0])
     ):
         bad = _is_bad((number, (value, shown, words, table)), len(alarms))
-        if number >= 3 and number < len(alarms) and not bad:
+        if number >= ALWAYS and number < len(alarms) and not bad:
             continue
         link = f'<a href="#{table}">{escape(words)}</a>' if table in present else escape(words)
         mark = "!" if bad else "✓" if number < len(alarms) else ""
@@ -160,8 +170,8 @@ def _charts(report: Report, sessions: Result) -> str:
     ends = {row["session"]: row["end_us"] for row in _rows(overview)}
     parts = ['<section id="charts"><h2>Leaders, ISR and availability</h2>']
     parts.append(
-        '<p class="notes">Each partition has three stripes: who leads; its ISR, where it is not whole; and when it could not be read, or not '
-        "written with acks=all, counted from the moment the leader was gone. Point at a bar to read what it says.</p>"
+        '<p class="notes">Each partition has three stripes: who leads; its ISR, as the controller has it; and what clients could not do, from '
+        "the moment the leader was gone and not only since the controller noticed. Point at a bar to read what it says.</p>"
     )
     if shown < report.partitions:
         parts.append(
@@ -173,7 +183,7 @@ def _charts(report: Report, sessions: Result) -> str:
             parts.append(
                 f'<p class="notes">Of {result.count:,} {_DRAWN[result.name]} the {len(result.rows):,} worst are drawn; what is blank is not.</p>'
             )
-    parts.append(svg.legend(drawn["timeline"]))
+    parts.append(svg.patterns() + svg.legend(drawn["timeline"], drawn.get("unavailability", [])))
     for session, end in ends.items():
         if session not in charted:
             continue

@@ -1,7 +1,8 @@
 """Charts of a session as inline SVG: a partition's leader, ISR state and unavailability over time, and its high watermark.
 
-Colours are classes that the page's style sheet fills in, so that a chart follows dark, light and print. What a colour says
-is also said in words: inside a bar when it is wide enough, and in the title that a pointer shows.
+Colours are classes that the page's style sheet fills in, so that a chart follows dark, light and print. What a colour says is also said
+without it: by a pattern, in words inside a bar when it is wide enough, and in the title that a pointer shows. Charts over time take the
+width there is.
 """
 
 from __future__ import annotations
@@ -15,14 +16,11 @@ import attrs
 from core.units import SECOND, format_duration
 from scenarios.visible import visible
 
-LABEL: Final = 190
-"""Width of the partitions' names."""
-
 PLOT: Final = 960
-"""Width of the time axis."""
+"""Width of the time axis where there is room for it; it takes the width there is, so everything on it is placed in percent."""
 
-ROW: Final = 27
-"""Height of a partition's row: leader, ISR state, unavailability."""
+LANE: Final = 44
+"""Height of a partition's lane: who leads, its ISR, what clients could not do."""
 
 SEGMENTS: Final = 4_000
 """Bars of a chart at most; where there are more, the shortest harmless ones are joined to their neighbours."""
@@ -30,7 +28,30 @@ SEGMENTS: Final = 4_000
 CURVE: Final = (300, 88)
 """Width and height of a high watermark's chart."""
 
-_STATES: Final = {"in sync": "s-sync", "under-replicated": "s-under", "at min": "s-at", "under min": "s-min", "offline": "s-offline"}
+_STATES: Final = {
+    "in sync": "s-sync",
+    "under-replicated": "s-under",
+    "at min": "s-at",
+    "under min": "s-min",
+    "offline": "s-offline",
+}
+"""What a partition's ISR is like, the worst last, with its look."""
+
+_CLOSED: Final = {
+    "stalled": ("u-stalled", "acks=all waits"),
+    "writes": ("u-writes", "no writes"),
+    "reads": ("u-reads", "no reads"),
+}
+"""What clients could not do, the worst last, with its look and its words."""
+
+_PATTERNS: Final = {
+    "s-under": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
+    "s-at": '<path d="M3 0V8"/>',
+    "s-min": '<path d="M0 0L8 8M8 0L0 8"/>',
+    "u-stalled": '<circle cx="4" cy="4" r="1.7"/>',
+    "u-writes": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
+}
+"""What is drawn on a look's colour, so that it is known without the colour: strokes, a grid, dots. Those without are one colour."""
 
 _STEPS: Final = tuple(
     n * unit
@@ -58,6 +79,15 @@ class _Bar:
     weight: int = 0
 
 
+def patterns() -> str:
+    """The patterns that the looks are filled with, once for a page."""
+    made = "".join(
+        f'<pattern id="p-{look}" class="{look}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8"/>{drawn}</pattern>'
+        for look, drawn in _PATTERNS.items()
+    )
+    return f'<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>{made}</defs></svg>'
+
+
 def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     """The chart of a session's partitions: rows of the tables `timeline` and `unavailability`, and when the session ended."""
     of: dict[tuple[str, int], list[Row]] = {}
@@ -68,22 +98,18 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
         closed.setdefault((row["topic"], row["partition"]), []).append(row)
     end = max(end_us, 1)
     room = max(12, SEGMENTS // (3 * max(1, len(of))))
-    height = len(of) * ROW + 24
-    parts = [
-        f'<svg class="timeline" role="img" aria-label="Leader and ISR of each partition over time" width="{LABEL + PLOT + 20}" '
-        f'height="{height}" viewBox="0 0 {LABEL + PLOT + 20} {height}">',
-        _axis(end, LABEL, PLOT, len(of) * ROW),
-    ]
-    for number, (where, rows) in enumerate(of.items()):
-        top = number * ROW
-        name = visible(f"{where[0]}-{where[1]}")
-        parts.append(
-            f'<text x="{LABEL - 8}" y="{top + 13}" text-anchor="end"><title>{escape(name)}</title>{escape(_shortened(name))}</text>'
-        )
-        parts.append(_stripe(_thinned(_leaders(rows), room), end, top + 2, 13))
-        parts.append(_stripe(_thinned(_isr(rows), room), end, top + 16, 4))
-        parts.append(_stripe(_thinned(_closed(closed.get(where, ())), room), end, top + 21, 3))
-    parts.append("</svg>")
+    marks = _marks(end)
+    grid = "".join(_line(at, end) for at in marks)
+    parts = ['<div class="timeline" role="img" aria-label="Leader, ISR and availability of each partition over time">']
+    for where, rows in of.items():
+        name = escape(visible(f"{where[0]}-{where[1]}"))
+        parts.append(f'<div class="lane"><span title="{name}">{name}</span><svg width="100%" height="{LANE}">{grid}')
+        parts.append(_stripe(_thinned(_leaders(rows), room), end, 1, 14))
+        parts.append(_stripe(_thinned(_isr(rows), room), end, 16, 12))
+        parts.append(_stripe(_thinned(_closed(closed.get(where, ())), room), end, 29, 12))
+        parts.append("</svg></div>")
+    labels = "".join(_label(number, at, end) for number, at in enumerate(marks))
+    parts.append(f'<div class="lane axis"><span></span><svg width="100%" height="18">{labels}</svg></div></div>')
     return "".join(parts)
 
 
@@ -112,17 +138,22 @@ def curve(points: Sequence[Row], end_us: int) -> str:
     return "".join(parts)
 
 
-def legend(states: Sequence[Row]) -> str:
-    """What the colours of `timeline` mean."""
-    brokers = sorted({row["leader"] for row in states if row["leader"] >= 0})
-    marks = [(f"l{broker % 8}", f"b{broker} leads") for broker in brokers[:16]]
-    marks += [(look, name) for name, look in _STATES.items()]
-    marks += [("u-reads", "neither read nor written"), ("u-writes", "not written (acks=all)"), ("u-stalled", "acks=all writes stalled")]
-    items = (
-        f'<span><svg width="12" height="10" aria-hidden="true"><rect class="{look}" x="1" y="1" width="10" height="8"/></svg>{escape(words)}</span>'
-        for look, words in marks
+def legend(states: Sequence[Row], windows: Sequence[Row]) -> str:
+    """What the looks in `timeline` mean, of those that occur."""
+    occur = {row["state"] for row in states}
+    marks = [(look, name) for name, look in reversed(_STATES.items()) if name in occur]
+    closed = {row["what"] for row in windows}
+    words = {"reads": "neither read nor written", "writes": "not written with acks=all", "stalled": "writes with acks=all wait"}
+    shut = [(look, words[what]) for what, (look, _) in reversed(_CLOSED.items()) if what in closed]
+    rows = [("ISR", marks), *([("clients", shut)] if shut else [])]
+    return "".join(f'<div class="legend"><b>{name}</b>{"".join(_swatch(*mark) for mark in found)}</div>' for name, found in rows)
+
+
+def _swatch(look: str, words: str) -> str:
+    return (
+        f'<span><svg width="26" height="14" aria-hidden="true" data-look="{look}"><rect class="{look}" x="0" y="0" width="26" height="14"/></svg>'
+        f"{escape(words)}</span>"
     )
-    return f'<div class="legend">{"".join(items)}</div>'
 
 
 def _leaders(rows: Sequence[Row]) -> list[_Bar]:
@@ -144,7 +175,7 @@ def _isr(rows: Sequence[Row]) -> list[_Bar]:
             row["from_us"],
             row["to_us"],
             _STATES[row["state"]],
-            "",
+            "" if row["state"] == "in sync" else row["state"],
             f"{row['state']}: ISR [{row['isr']}], min.insync.replicas {row['min_isr']}",
             order.index(row["state"]),
         )
@@ -152,21 +183,10 @@ def _isr(rows: Sequence[Row]) -> list[_Bar]:
     ]
 
 
-_CLOSED = {"reads": "no reads", "writes": "no writes", "stalled": "acks=all writes stalled"}
-"""Windows of `unavailability` in words."""
-
-
 def _closed(windows: Sequence[Row]) -> list[_Bar]:
     return [
-        _Bar(
-            row["from_us"],
-            row["to_us"],
-            f"u-{row['what']}",
-            "",
-            f"{_CLOSED[row['what']]} for {format_duration(row['lasts_us'])}: {row['why']}",
-            9,
-        )
-        for what in reversed(_CLOSED)
+        _Bar(row["from_us"], row["to_us"], look, words, f"{words} for {format_duration(row['lasts_us'])}: {row['why']}", 9)
+        for what, (look, words) in _CLOSED.items()
         for row in windows
         if row["what"] == what
     ]
@@ -189,31 +209,39 @@ def _thinned(bars: list[_Bar], most: int) -> list[_Bar]:
 def _stripe(bars: Sequence[_Bar], end: int, top: int, height: int) -> str:
     parts = []
     for bar in bars:
-        x, width = LABEL + PLOT * bar.start / end, max(PLOT * (bar.end - bar.start) / end, 0.6)
+        x, width = 100 * bar.start / end, max(100 * (bar.end - bar.start) / end, 0.06)
         times = f"{format_duration(bar.start)} to {format_duration(bar.end)}"
-        parts.append(
-            f'<rect class="{bar.look}" x="{_n(x)}" y="{top}" width="{_n(width)}" height="{height}"><title>{escape(bar.title)}, {times}</title></rect>'
-        )
-        if bar.inside and width > 22:
-            parts.append(f'<text class="bar" x="{_n(x + 4)}" y="{top + 10}" pointer-events="none">{escape(bar.inside)}</text>')
+        rect = f'<rect class="{bar.look}" x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><title>{escape(bar.title)}, {times}</title></rect>'
+        parts.append(rect)
+        if bar.inside and width > 1.5:
+            # What does not fit in the bar is cut off at its end.
+            parts.append(
+                f'<svg x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><text class="bar" x="4" y="{height - 3}">'
+                f"{escape(bar.inside)}</text></svg>"
+            )
     return "".join(parts)
 
 
-def _axis(end: int, left: int, width: int, height: int) -> str:
-    """Vertical lines with their times below."""
+def _marks(end: int) -> list[int]:
+    """Times that the axis names."""
     step = next((step for step in _STEPS if end / step <= 10), _STEPS[-1])
-    marks = range(0, end + 1, step) if end // step <= 200 else (0, end)
-    parts = []
-    for at in marks:
-        x = _n(left + width * at / end)
-        parts.append(f'<path class="grid" d="M{x} 0V{height + 4}"/>')
-        parts.append(f'<text class="quiet" x="{x}" y="{height + 17}" text-anchor="middle">{format_duration(at)}</text>')
-    return "".join(parts)
+    return list(range(0, end + 1, step)) if end // step <= 200 else [0, end]
 
 
-def _shortened(name: str) -> str:
-    """A name that fits beside the chart; its end, with the partition's number, stays."""
-    return name if len(name) <= 28 else f"{name[:17]}…{name[-10:]}"
+def _line(at: int, end: int) -> str:
+    return f'<line class="grid" x1="{_p(100 * at / end)}" x2="{_p(100 * at / end)}" y1="0" y2="{LANE}"/>'
+
+
+def _label(number: int, at: int, end: int) -> str:
+    """A time below the lanes; where there is little room every third is enough."""
+    anchor = "start" if not at else "end" if at > 0.97 * end else "middle"
+    look = "quiet" if number % 3 == 0 else "quiet minor"
+    return f'<text class="{look}" x="{_p(100 * at / end)}" y="13" text-anchor="{anchor}">{format_duration(at)}</text>'
+
+
+def _p(percent: float) -> str:
+    """A place on the time axis in few characters."""
+    return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def _n(number: float) -> str:

@@ -29,12 +29,13 @@ _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b2430; --soft: #66707c; --line: #d5dae0; --paper: #fff; --bad: #b3261e; --good: #1d6f42; --point: #2457a6 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --soft: #9aa4b0; --line: #38414c; --paper: #14181d; --bad: #ff8a80; --good: #7ddba3; --point: #8ab4f8 } }
 body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif }
-h1 { font-size: 1.4rem } figure { margin: 1.5rem 0; overflow-x: auto } figcaption, .notes { color: var(--soft) }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere } pre { overflow-x: auto } figure { margin: 1.5rem 0; overflow-x: auto } figcaption, .notes { color: var(--soft) }
 svg { max-width: 100%; height: auto } svg text { fill: var(--ink); font: 12px system-ui, sans-serif } svg .soft { fill: var(--soft) }
-svg .grid { stroke: var(--line) } svg .bar { stroke: var(--point); opacity: .55 } svg circle { fill: var(--point) }
+svg .grid { stroke: var(--line) } svg .bar { stroke: var(--point); opacity: .55 } svg circle, svg .point { fill: var(--point) }
 table { font-size: 13px; border-collapse: collapse; font-variant-numeric: tabular-nums } .wide { overflow-x: auto }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap } th { vertical-align: bottom }
 td.text, th.text { text-align: left } td.lost { color: var(--bad); font-weight: 600 } td.kept { color: var(--good) }
+@media (max-width: 40rem) { body { margin: 1rem auto } svg text { font-size: 20px } svg circle { r: 9px } svg .point { transform-box: fill-box; transform-origin: center; transform: scale(1.6) } svg .aside { display: none } .notes { padding-left: 1.1rem } }
 @media print { body { margin: 0; max-width: none } }
 """
 
@@ -48,7 +49,7 @@ def render(outcome: Outcome) -> str:
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>{about}\n"
         f"<figure>{picture(outcome)}<figcaption>The trade-off: down is safe, left is available. Bars are 95 % intervals; "
-        f"numbers are cells.</figcaption></figure>\n"
+        f"numbers are cells. A diamond lost acknowledged records in some run, a circle in none.</figcaption></figure>\n"
         f'<div class="wide">{_table(outcome)}</div>\n<ul class="notes">{notes}</ul>'
         f"<details><summary>The grid</summary><pre>{escape(visible_text(outcome.grid.text))}</pre></details></body></html>\n"
     )
@@ -115,7 +116,7 @@ def picture(outcome: Outcome) -> str:
     )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(
-        f'<text x="14" y="{middle}" text-anchor="middle" transform="rotate(-90 14 {middle})">probability of a loss in a run</text>'
+        f'<text x="14" y="{middle}" text-anchor="middle" class="aside" transform="rotate(-90 14 {middle})">probability of a loss in a run</text>'
     )
     points: dict[tuple[float, float], list[CellOutcome]] = {}
     for cell in outcome.cells:
@@ -127,7 +128,12 @@ def picture(outcome: Outcome) -> str:
             parts.append(f'<line class="bar" x1="{px}" y1="{y(loss.low)}" x2="{px}" y2="{y(loss.high)}"/>')
             parts.append(f'<line class="bar" x1="{x(down.low)}" y1="{py}" x2="{x(down.high)}" y2="{py}"/>')
         names = "".join(f"{cell.cell.number}: {cell.cell.name}\n" for cell in cells)
-        parts.append(f'<circle cx="{px}" cy="{py}" r="5"><title>{escape(visible_text(names))}</title></circle>')
+        shape = (
+            f'<path class="point" d="M{px} {py - 8}l8 8l-8 8l-8 -8Z">'
+            if any(cell.losing for cell in cells)
+            else f'<circle cx="{px}" cy="{py}" r="5">'
+        )
+        parts.append(f"{shape}<title>{escape(visible_text(names))}</title></{'path' if shape.startswith('<path') else 'circle'}>")
         label = ", ".join(str(cell.cell.number) for cell in cells)
         at = py - 8
         while any(abs(px - other) < 40 and abs(at - line) < 13 for other, line in taken):

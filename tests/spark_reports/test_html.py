@@ -138,7 +138,7 @@ addEventListener("load", () => {
   found.loaded = performance.getEntriesByType("resource").map((entry) => entry.name);
   found.scripts = document.scripts.length;
   found.images = document.images.length;
-  found.bars = Array.from(document.querySelectorAll("svg.timeline rect"), (bar) => bar.getBoundingClientRect().width);
+  found.bars = Array.from(document.querySelectorAll(".timeline rect"), (bar) => bar.getBoundingClientRect().width);
   found.wide = document.documentElement.scrollWidth > innerWidth;
   found.alerted = window.alerted;
   document.body.innerHTML = "<pre id=found></pre>";
