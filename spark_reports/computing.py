@@ -103,36 +103,34 @@ class Computation:
 
     def report(self, charts: bool) -> Report:
         """Every table, with what the charts are drawn from if they are asked for."""
-        tables = {summary.name: self._table(summary) for summary in SUMMARIES}
+        wanted = SUMMARIES if self.wanted or self.write else [summary for summary in SUMMARIES if summary.name in MEASURED]
         # What takes long begins first, and is not waited for while there is anything else to do.
-        order = sorted(SUMMARIES, key=lambda summary: not BULK.isdisjoint(summary.kinds)) if self.wanted or self.write else []
+        order = sorted(wanted, key=lambda summary: not BULK.isdisjoint(summary.kinds))
         with pool_of(AT_ONCE) as pool:
             for once in (self.inputs.behind_once, self.inputs.counted_once):
                 pool.submit(once)
-            done = dict(
-                zip((summary.name for summary in order), pool.map(lambda summary: self._finish(tables[summary.name]), order), strict=True)
-            )
+            finished = dict(zip((summary.name for summary in order), pool.map(self._finish, order), strict=True))
+        tables = {name: table for name, (table, _) in finished.items()}
         overview, totals = self._overview(tables)
-        found = [self._sessions(overview), overview, *(done[summary.name] for summary in SUMMARIES if summary.name in done)]
+        found = [self._sessions(overview), overview, *(result for summary in wanted if (result := finished[summary.name][1]) is not None)]
         if not charts:
             return Report(found, totals)
         self.progress("computing what the charts show …")
         return Report(found, totals, *self._drawn(overview, tables))
 
-    def _table(self, summary: Summary) -> Table:
-        """A summary's table; what is looked at more than once is kept."""
+    def _finish(self, summary: Summary) -> tuple[Table, Result | None]:
+        """A summary's table, all of it written, with the rows to show; None if none are. What is looked at more than once is kept."""
         frame = summary.shaped(self.inputs)
         if summary.name in MEASURED or self.write or len(self.logs) > 1:
             frame = frame.cache()
-        return Table(summary.name, summary.title, summary.notes, summary.keys, summary.worst, frame, self.inputs.gathered)
-
-    def _finish(self, table: Table) -> Result:
-        """The rows to show; all of them are written."""
+        table = Table(summary.name, summary.title, summary.notes, summary.keys, summary.worst, frame, self.inputs.gathered)
+        if not (self.wanted or self.write):
+            return table, None
         result = table.fetched(max(self.wanted, 1))
         if self.write:
             table.written(self.write, result.count)
         self.progress(f"  {table.title}: {result.count:,} row{'' if result.count == 1 else 's'}")
-        return result
+        return table, result
 
     def _sessions(self, overview: Result) -> Result:
         """The sessions by name; of more than are shown those that the overview shows, in its order."""
