@@ -313,7 +313,10 @@ class AllocateProducerIdsResponse(NamedTuple):
 
 
 class AlterPartitionItem(NamedTuple):
-    """A leader's proposal for one partition's ISR, with the broker epochs it knows of its members (-1 unknown)."""
+    """A leader's proposal for one partition's ISR, with the broker epochs it knows of its members (-1 unknown).
+
+    `recovering`: the leader says RECOVERING of itself (KIP-704). Kafka's leaders say RECOVERED as soon as they lead (`Partition#makeLeader`).
+    """
 
     tp: TopicPartition
     leader_epoch: int
@@ -321,6 +324,7 @@ class AlterPartitionItem(NamedTuple):
     isr: tuple[int, ...]
     broker_epochs: tuple[int, ...]
     cause: int
+    recovering: bool = False
 
 
 class AlterPartitionRequest(NamedTuple):

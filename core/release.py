@@ -132,6 +132,8 @@ class Release(SpelledOut):
         reads_from_followers: consumers tell their rack, and followers serve those that do (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse requests of a controller with an older epoch (always so in Kafka).
         newer_clients: producers double their retry back-off (KIP-580), and retry at once where they learn of another leader (KAFKA-15415, 3.7).
+        describe_asks_brokers: `kafka-topics` asks the brokers (2.2), which gives topics in the order of a hash table, and refuses a `--topic`
+            that none matches; before, it reads ZooKeeper, sorts them, and prints nothing.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: it prints Elr and LastKnownElr (3.8).
         describe_spaced: it prints `Topic: t` in the headline, `Topic:t` before 2.2.
@@ -188,6 +190,7 @@ class Release(SpelledOut):
     reads_from_followers: bool
     controller_epoch_fencing: bool
     newer_clients: bool
+    describe_asks_brokers: bool
     describe_topic_id: bool
     describe_elr: bool
     describe_spaced: bool
@@ -362,6 +365,7 @@ def _profile(order: int, name: str) -> Release:
         reads_from_followers=since("2.4"),
         controller_epoch_fencing=True,
         newer_clients=since("3.7"),
+        describe_asks_brokers=since("2.4"),
         describe_topic_id=since("2.8"),
         describe_elr=since("3.9"),
         describe_spaced=since("2.4"),

@@ -30,13 +30,13 @@ class _Topic:
 class Described:
     """What `describe` needs: the topics in order of creation, the brokers that are not fenced, and the release.
 
-    A describe text proves some brokers alive and says nothing of the others: then not all are known.
+    `printed_already`: it is what a describe text says. That proves some brokers alive and says nothing of the others, and has an order of its own.
     """
 
     topics: tuple[DescribedTopic, ...]
     live_brokers: frozenset[int]
     release: Release
-    all_brokers_known: bool = True
+    printed_already: bool = False
 
 
 def fold_log(reader: LogReader, until_us: int | None = None) -> Described:

@@ -375,7 +375,7 @@ class ReplicationControl:
             self.journal.emit(events.AlterPartitionRefused.kind, broker, item.tp.topic, item.tp.partition, item.isr, error)
             return error
         before = self.partitions[item.tp]
-        self.change(item.tp, f"b{broker} asked for it", target_isr=item.isr, recovered=True)
+        self.change(item.tp, f"b{broker} asked for it", target_isr=item.isr, recovered=not item.recovering)
         after = self.partitions[item.tp]
         if after.leader != before.leader:
             return errors.NEW_LEADER_ELECTED if self.release.alter_partition_v2 else errors.FENCED_LEADER_EPOCH
@@ -394,6 +394,8 @@ class ReplicationControl:
         if item.partition_epoch < current.partition_epoch and self.release.partition_epoch_check:
             return errors.INVALID_UPDATE_VERSION
         if len(set(item.isr)) != len(item.isr) or not set(item.isr) <= set(current.replicas) or current.leader not in item.isr:
+            return errors.INVALID_REQUEST
+        if item.recovering and (len(item.isr) > 1 or not current.recovering):
             return errors.INVALID_REQUEST
         if self.release.isr_eligibility:
             for member, epoch in zip(item.isr, item.broker_epochs, strict=True):

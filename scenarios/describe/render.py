@@ -6,7 +6,6 @@ Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.Pa
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from core.release import Release
@@ -26,7 +25,6 @@ def render_describe(
     at_min_isr: bool = False,
     topics_with_overrides: bool = False,
     live_brokers: frozenset[int] | None = None,
-    topic: str | None = None,
 ) -> str:
     """The text of `kafka-topics --describe` in a release's own format, each line ended by a newline.
 
@@ -39,16 +37,10 @@ def render_describe(
         at_min_isr: as `--at-min-isr-partitions`.
         topics_with_overrides: as `--topics-with-overrides`: headlines of topics with settings of their own; no filter goes with it.
         live_brokers: brokers the tool sees; a leader that is none of them is unavailable. `None`: not known.
-        topic: print this topic only.
 
     Raises:
-        ValueError: there is no such topic, two options do not go together, or a `min.insync.replicas` that a filter needs is no number.
+        ValueError: two options do not go together, or a `min.insync.replicas` that a filter needs is no number.
     """
-    if topic is not None:
-        names = [each.name for each in topics]
-        if topic not in names:
-            near = difflib.get_close_matches(topic, names, n=1)
-            raise ValueError(f"there is no topic '{topic}'" + (f"; did you mean '{near[0]}'?" if near else ""))
     filtered = under_replicated or unavailable or under_min_isr or at_min_isr
     if topics_with_overrides and filtered:
         asked = {"under-replicated": under_replicated, "unavailable": unavailable, "under-min-isr": under_min_isr, "at-min-isr": at_min_isr}
@@ -56,8 +48,6 @@ def render_describe(
         raise ValueError(f'Option "[topics-with-overrides]" can\'t be used with option "[{other}-partitions]"')
     lines: list[str] = []
     for each in topics:
-        if topic is not None and each.name != topic:
-            continue
         if not filtered:
             if each.headed and (each.config or not topics_with_overrides):
                 lines.append(headline(each, release))

@@ -68,7 +68,7 @@ def test_a_log_for_each_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["run", "b3-high-watermark-behind", "--junit", "/nowhere/s.xml"], "--junit: there is no directory /nowhere"),
         (["scenarios", "show", "b2"], "b2: neither a file nor a scenario"),
         (["describe", "b2-high-watermark", "--at", "soon"], "--at: 'soon' is no duration"),
-        (["describe", "b2-high-watermark", "--topic", "tt"], "there is no topic 'tt'; did you mean 't'?"),
+        (["describe", "b2-high-watermark", "--topic", "tt"], "Topic 'tt' does not exist as expected; did you mean 't'?"),
         (["describe", "nothing"], "nothing: neither a file nor a scenario"),
         (["import", "nothing.txt"], "nothing.txt: cannot be read: No such file"),
         (["play", "nothing"], "nothing: neither a file nor a scenario"),

@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
     describe.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or a describe text")
     describe.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
     describe.add_argument("--release", metavar="R", help="the Kafka release to run under and to print as")
-    describe.add_argument("--topic", metavar="T", help="this topic only")
+    describe.add_argument("--topic", metavar="T", help="topics whose whole name matches this Java regular expression; a comma stands for |")
     for name in FILTERS:
         describe.add_argument(f"--{name}-partitions", action="store_true", help="as kafka-topics does")
     describe.add_argument("--topics-with-overrides", action="store_true", help="only topics with settings of their own, without partitions")
@@ -70,17 +70,19 @@ def _import(arguments: argparse.Namespace) -> int:
 
 def _describe(arguments: argparse.Namespace) -> int:
     from scenarios.describe.render import render_describe
+    from scenarios.describe.selection import in_printed_order, select_topics
     from scenarios.errors import InputError
 
     release = release_of(arguments.release)
     described = described_moment(arguments.source, time_of(arguments.at), release)
+    printed_as = release or described.release
     chosen = {name.replace("-", "_"): getattr(arguments, f"{name.replace('-', '_')}_partitions") for name in FILTERS}
     try:
+        topics = select_topics(described.topics, arguments.topic, printed_as)
         text = render_describe(
-            described.topics,
-            release or described.release,
+            topics if described.printed_already else in_printed_order(topics, printed_as),
+            printed_as,
             live_brokers=described.live_brokers,
-            topic=arguments.topic,
             topics_with_overrides=arguments.topics_with_overrides,
             **chosen,
         )

@@ -59,7 +59,7 @@ def _moment(arguments: argparse.Namespace) -> Described:
 def _state(described: Described) -> State:
     from scenarios.tools.reassign import State
 
-    return State.of(described.topics, described.live_brokers, described.release, all_known=described.all_brokers_known)
+    return State.of(described.topics, described.live_brokers, described.release, all_known=not described.printed_already)
 
 
 def _reassign(arguments: argparse.Namespace) -> int:

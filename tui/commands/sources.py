@@ -85,7 +85,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
         remark(note)
     if at is None:
         rows = [row for topic in imported.topics for row in topic.rows]
-        return Described(imported.topics, living(rows), release or _release_of(text, imported), all_brokers_known=False)
+        return Described(imported.topics, living(rows), release or _release_of(text, imported), printed_already=True)
     from core.sim.cluster import Cluster
 
     spec, notes = to_cluster_spec(imported)

@@ -50,9 +50,10 @@ def item(
     leader_epoch: int | None = None,
     partition_epoch: int | None = None,
     broker_epochs: tuple[int, ...] | None = None,
+    recovering: bool = False,
 ) -> AlterPartitionItem:
     """An ISR proposal that is right in all that is not given."""
-    now = bench.partition(tp.partition)
+    now = bench.partition(tp.partition, tp.topic)
     known = bench.controller.brokers
     return AlterPartitionItem(
         tp,
@@ -61,12 +62,14 @@ def item(
         isr,
         tuple(known[b].epoch if b in known else -1 for b in isr) if broker_epochs is None else broker_epochs,
         0,
+        recovering,
     )
 
 
-def alter(bench: ControllerBench, isr: tuple[int, ...], *, tp: TopicPartition = T0) -> str:
+def alter(bench: ControllerBench, isr: tuple[int, ...], *, tp: TopicPartition = T0, recovering: bool = False) -> str:
     """The present leader proposes an ISR; the error it gets."""
-    ((_, error, _, _),) = propose(bench, bench.partition(tp.partition).leader, item(bench, isr, tp=tp)).items
+    leader = bench.partition(tp.partition, tp.topic).leader
+    ((_, error, _, _),) = propose(bench, leader, item(bench, isr, tp=tp, recovering=recovering)).items
     return error
 
 
@@ -161,6 +164,8 @@ def bench() -> ControllerBench:
         pytest.param(0, {"isr": (0, 1, 1)}, errors.INVALID_REQUEST, id="RCM-03-twice"),
         pytest.param(0, {"isr": (0, 1), "leader_epoch": -1}, errors.FENCED_LEADER_EPOCH, id="RCM-03-older-leader-epoch"),
         pytest.param(0, {"isr": (0, 1), "partition_epoch": -1}, errors.INVALID_UPDATE_VERSION, id="RCM-03-older-partition-epoch"),
+        pytest.param(0, {"isr": (0, 1), "recovering": True}, errors.INVALID_REQUEST, id="RCM-03-recovering-with-followers"),
+        pytest.param(0, {"isr": (0,), "recovering": True}, errors.INVALID_REQUEST, id="RCM-03-recovering-again"),
     ],
 )
 def test_rcm_03_invalid_requests(bench: ControllerBench, sender: int, fields: dict, error: str) -> None:
@@ -169,6 +174,21 @@ def test_rcm_03_invalid_requests(bench: ControllerBench, sender: int, fields: di
     assert (response.error, response.items[0][1]) == (errors.NONE, error)
     assert (bench.partition(), len(bench.metadata)) == (before, length)
     assert bench.told(events.AlterPartitionRefused) == [(sender, "t", 0, fields["isr"], error)]
+
+
+def test_rcm_03_a_recovering_leader_alone_may_say_so(bench: ControllerBench) -> None:
+    """After an unclean election RECOVERING changes nothing; with RECOVERED the recovery is over."""
+    bench.create((0, 1, 2), topic="u", unclean_leader_election_enable="true")
+    tp = TopicPartition("u", 0)
+    bench.fence(1, 2, 0)
+    bench.heartbeat(2)
+    recovering = bench.partition(topic="u")
+    assert (recovering.leader, recovering.isr, recovering.recovering) == (2, (2,), True)
+    assert alter(bench, (2, 1), tp=tp, recovering=True) == errors.INVALID_REQUEST
+    assert alter(bench, (2,), tp=tp, recovering=True) == errors.NONE
+    assert bench.partition(topic="u").recovering
+    assert alter(bench, (2,), tp=tp) == errors.NONE
+    assert not bench.partition(topic="u").recovering
 
 
 def test_rcm_03_stale_sender_epoch_fails_the_whole_request(bench: ControllerBench) -> None:

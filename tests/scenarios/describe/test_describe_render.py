@@ -156,13 +156,6 @@ def test_elr_not_known_prints_na_where_the_release_has_the_column() -> None:
     assert render_describe([topic], RELEASES["3.6"]).endswith("\tIsr: 1\n")
 
 
-def test_one_topic_only() -> None:
-    other = attrs.evolve(TOPIC, name="orders", rows=())
-    assert render_describe([TOPIC, other], CURRENT, topic="orders").startswith("Topic: orders\t")
-    with pytest.raises(ValueError, match=r"^there is no topic 'order'; did you mean 'orders'\?$"):
-        render_describe([TOPIC, other], CURRENT, topic="order")
-
-
 def test_from_view() -> None:
     def partition(topic: str, number: int, **changes: object) -> PartitionView:
         view = PartitionView(

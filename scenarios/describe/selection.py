@@ -1,0 +1,134 @@
+"""Which topics `kafka-topics --describe` prints, and in which order.
+
+Up to 2.1 the tool read the names from ZooKeeper and printed them sorted. Since then it asks the brokers, and prints what it
+is told in the order of a Java hash table: one made for as many names as it asks for (`KafkaAdminClient#describeTopics`),
+copied, and filled into another (`DescribeTopicsResult#allTopicNames`). Where more than eight names fall into one place of a
+table of 64 and more, Java keeps them in a tree; their order among themselves is then another, which is left out here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from core.release import Release
+from scenarios.describe.described import DescribedTopic
+
+_CLASSES: Final = {
+    "Lower": "a-z", "Upper": "A-Z", "Alpha": "a-zA-Z", "Digit": "0-9", "Alnum": "a-zA-Z0-9", "ASCII": r"\x00-\x7f",
+    "Punct": r"!-/:-@\[-`{-~", "Graph": "!-~", "Print": " -~", "Blank": r" \t", "Cntrl": r"\x00-\x1f\x7f", "XDigit": "0-9a-fA-F", "Space": r"\s",
+}  # fmt: skip
+"""Java's POSIX classes of characters, as ranges."""
+
+_TOKEN: Final = re.compile(
+    r"\\Q(?P<quoted>.*?)(?:\\E|$)|\\p\{(?:Is)?(?P<is>\w+)\}|\\P\{(?:Is)?(?P<isnot>\w+)\}|\\k<(?P<back>\w+)>|\(\?<(?P<name>[A-Za-z]\w*)>"
+    r"|(?P<end>\\[zZ])|(?P<set>\[\^?\]?)|(?P<foreign>\(\?P|\\[hHRXvVG]|&&)|\\.|.",
+    re.DOTALL,
+)
+"""What Java's patterns have that Python's have not, or otherwise; all else is the same for names of topics, which are ASCII."""
+
+
+def select_topics(topics: Sequence[DescribedTopic], pattern: str | None, release: Release) -> list[DescribedTopic]:
+    """Those whose whole name matches `--topic`: a Java regular expression, in which a comma stands for `|` (`TopicFilter.IncludeList`).
+
+    Raises:
+        ValueError: it is none, or no topic matches it and the release's tool says so.
+    """
+    if pattern is None:
+        return list(topics)
+    spelled = re.sub(r"^[\"']+|[\"']+$", "", pattern.strip().replace(",", "|").replace(" ", ""))
+    matches = compile_java(spelled).fullmatch
+    found = [topic for topic in topics if matches(topic.name)]
+    if not found and release.describe_asks_brokers:
+        near = difflib.get_close_matches(spelled, [topic.name for topic in topics], n=1)
+        raise ValueError(f"Topic '{pattern}' does not exist as expected" + (f"; did you mean '{near[0]}'?" if near else ""))
+    return found
+
+
+def compile_java(pattern: str) -> re.Pattern[str]:
+    """A Java regular expression as a Python one.
+
+    Raises:
+        ValueError: Java does not take it, or it has what only Java knows.
+    """
+    try:
+        return re.compile(_as_python(pattern), re.ASCII)
+    except (re.error, RecursionError, OverflowError):
+        raise ValueError(f"{pattern} is an invalid regex.") from None
+
+
+def _as_python(pattern: str) -> str:
+    parts: list[str] = []
+    at, depth = 0, 0
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        assert token is not None
+        at, text, kind = token.end(), token[0], token.lastgroup
+        if kind == "foreign" and (text != "&&" or depth):
+            if text == "(?P":
+                raise re.error("Java's groups are named (?<name>...)")
+            raise ValueError(f"{pattern}: '{text}' is part of Java's regular expressions that isrlab does not know")
+        if kind == "quoted":
+            parts.append(re.escape(token[kind]))
+        elif kind in ("is", "isnot"):
+            parts.append(_class(pattern, token[kind], negated=kind == "isnot", inside=bool(depth)))
+        elif kind == "back":
+            parts.append(f"(?P={token[kind]})")
+        elif kind == "name":
+            parts.append(f"(?P<{token[kind]}>")
+        elif kind == "end":
+            parts.append(r"\Z")
+        elif kind == "set" and depth:
+            raise ValueError(f"{pattern}: a set within a set is part of Java's regular expressions that isrlab does not know")
+        else:
+            depth += (kind == "set") - (text == "]" and depth > 0)
+            parts.append(text)
+    return "".join(parts)
+
+
+def _class(pattern: str, name: str, *, negated: bool, inside: bool) -> str:
+    ranges = _CLASSES.get(name)
+    if ranges is None or (negated and inside):
+        raise ValueError(f"{pattern}: the class of characters {name} is part of Java's regular expressions that isrlab does not know")
+    return ranges if inside else f"[{'^' * negated}{ranges}]"
+
+
+def in_printed_order(topics: Iterable[DescribedTopic], release: Release) -> list[DescribedTopic]:
+    """The topics as the tool of a release prints them."""
+    by_name = {topic.name: topic for topic in sorted(topics, key=lambda topic: topic.name)}
+    if not release.describe_asks_brokers:
+        return list(by_name.values())
+    count = len(by_name)
+    asked = _iterated(list(by_name), _power_of_two(count))
+    copied = _iterated(asked, _power_of_two(count * 4 // 3 + 1))
+    return [by_name[name] for name in _iterated(copied, _power_of_two(count))]
+
+
+def _iterated(names: list[str], capacity: int) -> list[str]:
+    """In which order a hash table of that capacity gives the names back that were put in one after the other (`java.util.HashMap`).
+
+    It doubles while more than three quarters full; names in one place stay in the order in which they came.
+    """
+    while len(names) > capacity * 3 // 4:
+        capacity *= 2
+    return sorted(names, key=lambda name: _spread(java_hash(name)) & (capacity - 1))
+
+
+def java_hash(text: str) -> int:
+    """`String#hashCode`: 32 bits, without their sign."""
+    value = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    return value
+
+
+def _spread(value: int) -> int:
+    return value ^ value >> 16
+
+
+def _power_of_two(count: int) -> int:
+    """The capacity of a table made for so many (`HashMap#tableSizeFor`)."""
+    return 1 << max(count - 1, 0).bit_length()

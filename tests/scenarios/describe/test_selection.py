@@ -1,0 +1,101 @@
+"""Which topics `kafka-topics --describe` prints, and in which order: against real tools of 2.8.2 and 4.1.1 (tests/recordings), and Java's tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from core.release import RELEASES
+from scenarios.describe.described import DescribedTopic
+from scenarios.describe.selection import in_printed_order, java_hash, select_topics
+
+RECORDINGS: Final = Path(__file__).parents[2] / "recordings"
+NEW, OLD = RELEASES["4.1"], RELEASES["2.1"]
+
+
+def topics(*names: str) -> list[DescribedTopic]:
+    return [DescribedTopic(name, "", 1, 1, (), ()) for name in names]
+
+
+def recorded(version: str, section: str) -> list[str]:
+    """The topics that a section of a recording lists."""
+    text = (RECORDINGS / f"tools-{version}.txt").read_text()
+    part = next(part for part in text.split("== ") if part.splitlines()[0].endswith(section))
+    return [line.removeprefix("Topic: ") for line in part.splitlines() if line.startswith("Topic: ")]
+
+
+@pytest.mark.parametrize("version", ["2.8.2", "4.1.1"])
+def test_the_order_is_that_of_a_real_tool(version: str) -> None:
+    """11 names under 2.8.2, 13 under 4.1.1, whatever order they come in."""
+    printed = recorded(version, "topics")
+    assert len(printed) > 10
+    assert printed != sorted(printed)
+    for given in (printed, printed[::-1], sorted(printed)):
+        assert [topic.name for topic in in_printed_order(topics(*given), NEW)] == printed
+
+
+def test_before_2_2_they_are_sorted() -> None:
+    assert [topic.name for topic in in_printed_order(topics("users", "alpha", "foo"), OLD)] == ["alpha", "foo", "users"]
+
+
+def test_hashes_are_javas() -> None:
+    assert [java_hash(text) for text in ("", "a", "orders", "Aa", "BB")] == [0, 97, 0xC3DF62E5, 2112, 2112]
+    assert java_hash("\N{GRINNING FACE}") == 1772899, "two units of UTF-16"
+
+
+def test_names_in_one_place_of_the_table_stay_as_they_came() -> None:
+    """Aa and BB have one hash. Three names are asked for in a table of 4, copied into one of 8, and put into one of 4 again."""
+    assert [topic.name for topic in in_printed_order(topics("BB", "Aa"), NEW)] == ["Aa", "BB"]
+    assert [java_hash(name) % 8 for name in ("a", "e", "i")] == [1, 5, 1]
+    assert [topic.name for topic in in_printed_order(topics("a", "e", "i"), NEW)] == ["a", "i", "e"]
+
+
+@pytest.mark.parametrize("version", ["2.8.2", "4.1.1"])
+def test_a_pattern_takes_what_a_real_tool_takes(version: str) -> None:
+    """Quotes are stripped, a comma stands for |, and the whole name must match."""
+    known = topics(*recorded(version, "topics"))
+    found = in_printed_order(select_topics(known, "'orders,pay.*'", NEW), NEW)
+    assert [topic.name for topic in found] == recorded(version, "pattern") == ["orders", "payments"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("a.c", ["a.c", "abc"]),
+        (r"a\.c", ["a.c"]),
+        (r"\Qa.c\E", ["a.c"]),
+        (r"\p{Upper}+", ["ABC"]),
+        (r"\P{Lower}+", ["ABC"]),
+        (r"[\p{Upper}b]+", ["ABC"]),
+        ("(?<one>.)b.", ["abc"]),
+        ("(?!a).*", ["ABC"]),
+        ("(?i)abc", ["abc", "ABC"]),
+        (" a b c ", ["abc"]),
+        (r"abc\z", ["abc"]),
+        ("&&|ABC", ["ABC"]),
+    ],
+)
+def test_patterns_are_javas(pattern: str, names: list[str]) -> None:
+    assert [topic.name for topic in select_topics(topics("a.c", "abc", "ABC"), pattern, NEW)] == names
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("or(ders", r"or\(ders is an invalid regex\."),
+        ("(?P<x>a)", "is an invalid regex"),
+        ("order", r"Topic 'order' does not exist as expected; did you mean 'orders'\?"),
+        ("[a-z&&[^o]]+", "'&&' is part of Java's regular expressions that isrlab does not know"),
+        ("[a[bc]]", "a set within a set"),
+        (r"\p{IsGreek}", "the class of characters Greek"),
+    ],
+)
+def test_patterns_that_are_refused(pattern: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        select_topics(topics("orders", "payments"), pattern, NEW)
+
+
+def test_before_2_2_a_pattern_that_nothing_matches_prints_nothing() -> None:
+    assert select_topics(topics("orders"), "order", OLD) == []
