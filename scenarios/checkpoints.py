@@ -22,7 +22,7 @@ from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader
-from scenarios.output_files import whole_entries
+from scenarios.output_files import cannot_be_written, whole_entries
 
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
 _PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-(\d{1,9})")
@@ -72,11 +72,14 @@ def write_tree(tree: Tree, root: str | Path) -> int:
     except (OSError, ValueError) as wrong:
         raise InputError(f"{root}: cannot be written: {(isinstance(wrong, OSError) and wrong.strerror) or wrong}") from None
     with whole_entries(root) as part:
-        for directory, files in tree.items():
-            for path, text in files.items():
-                target = part / directory / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(text, encoding="utf-8", newline="\n")
+        try:
+            for directory, files in tree.items():
+                for path, text in files.items():
+                    target = part / directory / path
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as wrong:
+            raise cannot_be_written(root, wrong) from None
     return sum(map(len, tree.values()))
 
 

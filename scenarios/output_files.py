@@ -223,8 +223,10 @@ def write_whole(path: str | Path, text: str) -> None:
 def whole_entries(directory: str | Path) -> Iterator[Path]:
     """A directory to write files and directories in, which then take the place of those of their names in another, all at once.
 
+    That other directory is made if need be, and goes again if nothing comes to stand in it.
+
     Raises:
-        InputError: that directory cannot be made or written.
+        InputError: it cannot be made, or nothing be put there; what goes wrong in the block is raised as it is.
     """
     root = Path(directory)
     missing = [each for each in (root, *root.parents) if not each.exists()]
@@ -232,17 +234,18 @@ def whole_entries(directory: str | Path) -> Iterator[Path]:
     try:
         try:
             part.mkdir(parents=True)
-            yield part
+        except OSError as wrong:
+            raise cannot_be_written(root, wrong) from None
+        yield part
+        try:
             _put_in_place(part, root)
         except OSError as wrong:
             raise cannot_be_written(root, wrong) from None
-    except BaseException:
+    finally:
         shutil.rmtree(part, ignore_errors=True)
         with contextlib.suppress(OSError):
             for each in missing:
                 each.rmdir()
-        raise
-    shutil.rmtree(part, ignore_errors=True)
 
 
 def _put_in_place(part: Path, root: Path) -> None:

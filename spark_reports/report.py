@@ -7,6 +7,8 @@ keep the others from being reported. Only finished tables leave Spark.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +19,7 @@ from typing import Final
 
 import attrs
 
-from scenarios.output_files import check_outputs, write_whole
+from scenarios.output_files import check_outputs, whole_entries, write_whole
 from scenarios.printing import complain, say_json, styled
 from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
@@ -27,7 +29,7 @@ from spark_reports.render import as_json as json_document
 from spark_reports.render.html import ROWS as HTML_ROWS
 from spark_reports.render.progress import Progress
 from spark_reports.render.result import Report, Result
-from spark_reports.sessions import Found, Log, find_logs, is_elsewhere, name_sessions, open_log, path_here, unpacked
+from spark_reports.sessions import Found, Log, find_logs, glob_free, is_elsewhere, name_sessions, open_log, path_here, unpacked
 from spark_reports.spark import LOCAL_MASTER, is_local, read_conf, spark_session
 
 SHOWN_ROWS: Final = 100
@@ -81,15 +83,20 @@ def main_report(
         found = find_logs(paths)
         check_outputs({"--html": html}, found.files)
         out = _out_dir(out_dir, csv)
-        with stoppable(), tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
+        if isinstance(out, Path) and f"file://{glob_free(out)}" in found.datasets:
+            raise ReportError(f"{out}: is what is read; name another directory for the tables")
+        with stoppable(), contextlib.ExitStack() as whole_at_end:
+            scratch = whole_at_end.enter_context(tempfile.TemporaryDirectory(prefix="isrlab-logs-"))
             logs, bad = _open_all(found.files, Path(scratch), complain)
             if not (logs or found.datasets or found.remote):
                 return 2
+            # Datasets on this machine appear together, when all of them are there; what stood under their names stays until then.
+            place = whole_at_end.enter_context(whole_entries(out)) if isinstance(out, Path) else out
             only_compared = compare and html is None and not as_json
             limit = JSON_ROWS if as_json else 0 if only_compared else HTML_ROWS if html is not None else SHOWN_ROWS
             kinds = (["parquet"] if parquet or not csv else []) + (["csv"] if csv else [])
             report, refused = _summarise(
-                logs, found, out, kinds, master, settings, limit, html is not None, Path(scratch), progress, complain
+                logs, found, out, place, kinds, master, settings, limit, html is not None, Path(scratch), progress, complain
             )
         bad += refused
         if report is not None:
@@ -120,6 +127,7 @@ def _summarise(
     logs: list[Log],
     found: Found,
     out: Path | str | None,
+    place: Path | str | None,
     kinds: Sequence[str],
     master: str | None,
     settings: Mapping[str, str],
@@ -156,7 +164,7 @@ def _summarise(
             if not loaded.logs:
                 return None, loaded.refused
             with progress.watching(spark):
-                write = [tables.parquet(out)] if out is not None and "parquet" in kinds else []
+                write = [tables.parquet(place)] if place is not None and "parquet" in kinds else []
                 write += [tables.csv(out)] if isinstance(out, Path) and "csv" in kinds else []
                 return computing.compute(loaded, limit, write, charts, progress), loaded.refused
 
@@ -182,7 +190,7 @@ def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list
 
 
 def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
-    """The directory for the tables, made if need be; an address of another file system is for Spark."""
+    """The directory for the tables; an address of another file system is for Spark."""
     if out_dir is None:
         return None
     if is_elsewhere(str(out_dir)):
@@ -190,10 +198,10 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
             raise ReportError(f"{out_dir}: CSV is written on this machine only; leave out --csv to write Parquet there")
         return str(out_dir)
     out = Path(path_here(str(out_dir)))
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as failure:
-        raise ReportError(f"{out}: tables cannot be written there: {failure.strerror or failure}") from failure
+    there = next(each for each in (out, *out.absolute().parents) if each.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        why = os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)
+        raise ReportError(f"{out}: tables cannot be written there: {why}")
     return out.resolve()
 
 
