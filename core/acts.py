@@ -387,7 +387,8 @@ class SetClock(Act):
 class Produce(Act):
     """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions.
 
-    By hand `to` names the broker that the producer still believes to be the leader.
+    By hand `to` names the broker that the producer still believes to be the leader. `config` has settings of the producer by their
+    Kafka names, if it is new: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
     """
 
     word: ClassVar[str] = "produce"
@@ -402,11 +403,13 @@ class Produce(Act):
     idempotence: bool = False
     """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
     to: int | None = None
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a producer that is new, by name (`core.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class Load(Act):
-    """Produce steadily: `rate` records per second, sent every `every` µs, until `stop-load`."""
+    """Produce steadily: `rate` records per second, sent every `every` µs, until `stop-load`; `config` as for `produce`."""
 
     word: ClassVar[str] = "load"
     does: ClassVar[str] = "produce steadily until stop-load"
@@ -418,6 +421,8 @@ class Load(Act):
     producer: str = "load"
     idempotence: bool = False
     """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a producer that is new, by name (`core.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -445,6 +450,7 @@ class Consume(Act):
 
     `rack` is its client.rack: with `replica.selector.class: RackAwareReplicaSelector` leaders send it to a replica there (KIP-392).
     With `since` it begins at the first record of that virtual time (offsetsForTimes), or at the end if none is as young.
+    `config` has settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
     word: ClassVar[str] = "consume"
@@ -454,6 +460,8 @@ class Consume(Act):
     reset: str = "earliest"
     rack: str | None = None
     since: int | None = None
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a consumer that is new, by name (`core.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -11,6 +11,7 @@ from typing import Final
 
 import attrs
 
+from core.clients.client_config import client_setting_named
 from core.features import check_feature
 from core.ids import NO_LEADER
 from core.settings import Value
@@ -133,6 +134,7 @@ class ClusterSpec(SpelledOut):
         controllers: the voters of the metadata quorum: `c1` is a dedicated controller, `b1` one in broker 1's process (combined);
             empty for one controller, named `controller`, that does not fail.
         control_plane: the release's own, or KRaft.
+        clients: settings of all producers and consumers that say nothing else, by their Kafka names (`core.clients.client_config`).
         features: levels of features that are not those of a new cluster (`core.features`).
     """
 
@@ -147,6 +149,7 @@ class ClusterSpec(SpelledOut):
     controllers: tuple[str, ...] = ()
     control_plane: ControlPlane = ControlPlane.BY_RELEASE
     features: tuple[tuple[str, int], ...] = ()
+    clients: tuple[tuple[str, str], ...] = ()
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
         """The same cluster with those feature levels beside, or instead of, its own."""
@@ -180,6 +183,9 @@ class ClusterSpec(SpelledOut):
         _refuse_twice("feature", [name for name, _ in self.features])
         for name, level in self.features:
             check_feature(name, level)
+        _refuse_twice("client setting", [name for name, _ in self.clients])
+        for name, value in self.clients:
+            client_setting_named(name).parse(value)
         self._check_controllers(ids)
         if self.network.loss_ppm > MAX_LOSS_PPM:
             raise ValueError(f"the network loses {self.network.loss_ppm:,} messages of a million; at most {MAX_LOSS_PPM:,}")

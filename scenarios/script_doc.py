@@ -69,7 +69,9 @@ registration), `recovery` (more of it without a clean-shutdown file), `controlle
 `{{combined: true}}` for one in every broker's process or `{{combined: [1, 2, 3]}}` in these, or the voters' names, `[c1, b2]`; without: one controller that
 does not fail), `control-plane` (`by-release`: a broker elected through ZooKeeper before 3.3; or `kraft` under any release).
 `features` are levels that are not those of a new cluster of the release: `{{eligible.leader.replicas.version: 0}}` for one that was upgraded to 4.1 or
-later and keeps no ELR, `1` for one of 4.0 that does. In acts `controller` is whoever is active. A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
+later and keeps no ELR, `1` for one of 4.0 that does. `clients` are settings of producers and consumers that do not have their own (`config` of their acts), by their Kafka names:
+`{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`; the others have the defaults of the release: before 2.1 `retries` is 0 and there is no
+delivery.timeout.ms. In acts `controller` is whoever is active. A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
 partition, the preferred leader first), or, as `isrlab import` writes it,
 `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`;
 and `config` and `topic-id`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.account import Account
+from core.clients.client_config import DEFAULT
 from core.clock import RIGHT
 from core.ids import NO_EPOCH, NO_LEADER, broker_address
 from core.journal.recorder import Journal
@@ -19,17 +20,18 @@ RETRY_BACKOFF: Final = 100 * US_PER_MS
 RETRY_BACKOFF_MOST: Final = SECOND
 """retry.backoff.max.ms, µs: the back-off doubles with each attempt up to this (KIP-580, 3.7)."""
 
-METADATA_MAX_AGE: Final = 300 * SECOND
-"""metadata.max.age.ms, µs: a client asks who leads at least so often."""
-
-REQUEST_TIMEOUT: Final = 30 * SECOND
-"""request.timeout.ms of the Java clients, µs."""
-
 RECONNECT_BACKOFF: Final = 50 * US_PER_MS
 """reconnect.backoff.ms, µs; doubles with each failure in a row."""
 
 RECONNECT_BACKOFF_MOST: Final = SECOND
 """reconnect.backoff.max.ms, µs."""
+
+
+POLL: Final = 10 * US_PER_MS
+"""µs after which a client notices that a request has timed out; an answer that arrives meanwhile counts.
+
+Kafka: `NetworkClient#poll`, where `#handleTimedOutRequests` comes after the answers.
+"""
 
 
 class Client(Node):
@@ -39,6 +41,7 @@ class Client(Node):
         topic: which.
         brokers: bootstrap servers, addresses in the order they are asked.
         leaders: (leader, leader epoch) by partition as last heard.
+        config: its settings; set before it starts.
         clock: the client's own: its records' timestamps are by it.
         by_hand: whether nothing happens by itself, so that metadata are not asked for because they are old.
     """
@@ -50,6 +53,7 @@ class Client(Node):
         self.brokers = tuple(broker_address(broker) for broker in brokers)
         self.account = account
         self.leaders: list[tuple[int, int]] = []
+        self.config = DEFAULT
         self.clock = RIGHT
         self.by_hand = False
         self._correlation = 0
@@ -58,6 +62,7 @@ class Client(Node):
         self._metadata_correlation = 0
         self._wait_armed = False
         self._reconnect: dict[str, tuple[int, int]] = {}
+        self._connected: dict[str, None] = {}
         self.handlers |= {MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected}
         self.timers |= {
             "metadata": self._metadata_due,
@@ -67,16 +72,22 @@ class Client(Node):
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message; whoever answers is connected again."""
-        if sender in self._reconnect and type(message) is not Disconnected:
-            del self._reconnect[sender]
+        if sender not in self._connected and sender != self.address and type(message) is not Disconnected:
+            self._connected[sender] = None
+            self._reconnect.pop(sender, None)
         super().handle(message, sender)
 
     def connect_not_before(self, node: str) -> int:
         """When a broker whose connection broke is tried again, µs; 0 for one that is connected."""
         return self._reconnect[node][0] if node in self._reconnect else 0
 
+    def is_connected(self, node: str) -> bool:
+        """Whether there is a connection to a broker: it has answered, and nothing has broken since."""
+        return node in self._connected
+
     def lost_contact(self, node: str) -> None:
         """A connection broke or was refused: wait longer each time."""
+        self._connected.pop(node, None)
         backoff = min(2 * self._reconnect[node][1], RECONNECT_BACKOFF_MOST) if node in self._reconnect else RECONNECT_BACKOFF
         self._reconnect[node] = (self.journal.now + backoff, backoff)
 
@@ -104,7 +115,7 @@ class Client(Node):
         self._asking = broker
         self._metadata_correlation = self.next_correlation()
         self.send(broker, MetadataRequest(self._metadata_correlation, self.topic))
-        self.timer(REQUEST_TIMEOUT, "metadata-timeout", self._metadata_correlation)
+        self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
 
     def refresh_metadata_soon(self) -> None:
         """Ask after retry.backoff.ms."""
@@ -136,7 +147,7 @@ class Client(Node):
                     changed.append(partition)
                 self.leaders[partition] = (leader, epoch)
         if not self.by_hand:
-            self.timer(METADATA_MAX_AGE, "metadata-age", response.correlation)
+            self.timer(self.config.metadata_max_age, "metadata-age", response.correlation)
         self.leaders_changed(changed)
         self.metadata_updated()
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from core import errors
 from core.account import Account
-from core.clients.client import METADATA_MAX_AGE, RETRY_BACKOFF, Client
+from core.clients.client import POLL, RETRY_BACKOFF, Client
 from core.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.journal import events
 from core.journal.recorder import Journal
@@ -24,9 +24,6 @@ from core.units import SECOND, US_PER_MS
 
 FETCH_MAX_WAIT: Final = 500 * US_PER_MS
 """fetch.max.wait.ms, µs."""
-
-REQUEST_TIMEOUT: Final = 30 * SECOND
-"""request.timeout.ms, µs."""
 
 LEAVES_READ_REPLICA: Final = frozenset(
     {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
@@ -75,7 +72,7 @@ class Consumer(Client):
     def start(self) -> None:
         """Begin."""
         self.refresh_metadata()
-        self.timer(SECOND, "watch")
+        self.timer(min(SECOND, self.config.request_timeout), "watch")
 
     def stop(self) -> None:
         """Read no more."""
@@ -144,7 +141,7 @@ class Consumer(Client):
                 )  # fmt: skip
         journal.cause = arrived
         for tp, broker in response.preferred:
-            self._read_replicas[tp.partition] = (broker, journal.now + METADATA_MAX_AGE)
+            self._read_replicas[tp.partition] = (broker, journal.now + self.config.metadata_max_age)
             self._tell_read_replica(tp.partition, broker, self.client_rack or "", "")
         self._fetch_all()
 
@@ -296,12 +293,13 @@ class Consumer(Client):
             self._fetch_all()
 
     def _watch(self, _: object) -> None:
-        """Once a second: request time-outs."""
-        self.timer(SECOND, "watch")
-        now = self.journal.now
-        silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= REQUEST_TIMEOUT}
-        silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= REQUEST_TIMEOUT}
+        """Once a second, and when one is due: request time-outs."""
+        now, timeout = self.journal.now, self.config.request_timeout + POLL
+        silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
+        silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}
         for node in silent:
             self.network.disconnect(self.address, node)
             self.lost_contact(node)
             self.connection_lost(node)
+        waiting = [sent_at for _, sent_at in self.in_flight.values()] + [sent_at for _, _, sent_at in self._validating.values()]
+        self.timer(max(min(SECOND, min(waiting, default=now) + timeout - now), 1), "watch")

@@ -7,11 +7,11 @@ producer gets an id from a broker and numbers its records by partition, so that 
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
 
 from core import errors
 from core.account import Account
-from core.clients.client import REQUEST_TIMEOUT, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
+from core.clients.client import POLL, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
+from core.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.clock import RIGHT
 from core.health import STALL_BOUND
 from core.ids import NO_LEADER, TopicPartition, broker_address
@@ -22,18 +22,15 @@ from core.messages import InitProducerIdRequest, InitProducerIdResponse, Produce
 from core.sim.network import Network
 from core.units import SECOND
 
-DELIVERY_TIMEOUT: Final = 120 * SECOND
-"""delivery.timeout.ms of the Java producer, µs."""
-
-MAX_IN_FLIGHT: Final = 5
-"""max.in.flight.requests.per.connection."""
-
 
 class ProducerBatch:
-    """A batch on its way: `created` and `sent_at` in µs, `attempt` from 1; `overdue` once the journal says that it waits."""
+    """A batch on its way: `created`, `queued_at` and `sent_at` in µs, `attempt` from 1; `overdue` once the journal says that it waits.
+
+    `connecting`: the connection that it is to go over is not there yet; `refused`: how many attempts ended for want of one.
+    """
 
     __slots__ = (
-        "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "overdue", "producer_epoch", "sent_at", "sent_to", "sequence", "tp",
+        "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "connecting", "overdue", "producer_epoch", "queued_at", "refused", "sent_at", "sent_to", "sequence", "tp",
     )  # fmt: skip
 
     def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:
@@ -43,6 +40,9 @@ class ProducerBatch:
         self.bytes = bytes
         self.acks = acks
         self.created = created
+        self.queued_at = created
+        self.connecting = False
+        self.refused = 0
         self.cause = cause
         self.attempt = 0
         self.correlation = 0
@@ -161,7 +161,7 @@ class Producer(Client):
         self.queues.setdefault(partition, deque()).append(batch)
         if not self._watching:
             self._watching = True
-            self.timer(SECOND, "watch")
+            self.timer(min(SECOND, self.config.request_timeout), "watch")
 
     # --- sending ---------------------------------------------------------------------------------------------------
 
@@ -187,11 +187,12 @@ class Producer(Client):
             self._ask_id(node)
             return
         arrived = journal.cause
-        limit = 1 if node in self._reconnect else MAX_IN_FLIGHT
+        limit = 1 if node in self._reconnect else self.config.max_in_flight
         while queue and self._partition_in_flight.get(partition, 0) < limit:
             batch = queue.popleft()
             batch.attempt += 1
             batch.sent_to = node
+            batch.connecting = not self.is_connected(node)
             batch.sent_at = journal.now
             batch.correlation = self.next_correlation()
             self.retries += batch.attempt > 1
@@ -199,7 +200,7 @@ class Producer(Client):
             if self.idempotent and batch.sequence < 0:
                 self._number(batch, partition)
             request = ProduceRequest(
-                batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, REQUEST_TIMEOUT, batch.id, batch.attempt,
+                batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, self.config.request_timeout, batch.id, batch.attempt,
                 self.producer_id, batch.producer_epoch, batch.sequence, self.clock.read(batch.created) if self.clock is not RIGHT else -1,
             )  # fmt: skip
             self.send(batch.sent_to, request)
@@ -214,7 +215,7 @@ class Producer(Client):
 
     def _ask_id(self, node: str) -> None:
         """Ask a broker for a producer id; once a request timeout (InitProducerId)."""
-        if not self._id_asked or self.journal.now - self._id_asked >= REQUEST_TIMEOUT:
+        if not self._id_asked or self.journal.now - self._id_asked >= self.config.request_timeout:
             self._id_asked = max(self.journal.now, 1)
             self.send(node, InitProducerIdRequest(self.next_correlation(), self.name))
 
@@ -249,8 +250,22 @@ class Producer(Client):
             waiting.sequence = -1
         self.journal.emit(events.ProducerEpochBumped.kind, self.name, batch.tp.topic, partition, self.producer_id, epoch, error)
 
+    def _delivery_due(self, batch: ProducerBatch) -> int:
+        """When a batch without an answer is given up, µs; before 2.1 only while it waits to be sent (`ProducerBatch#maybeExpire`)."""
+        if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
+            backoff = RETRY_BACKOFF if batch.attempt > batch.refused else 0
+            return batch.queued_at + backoff + self.config.request_timeout
+        return batch.created + self.config.delivery_timeout
+
     def _retries(self, batch: ProducerBatch, error: str) -> bool:
-        """Whether another attempt makes sense (`Sender#canRetry`, `TransactionManager#canRetry`)."""
+        """Whether another attempt makes sense (`Sender#canRetry`, `TransactionManager#canRetry`).
+
+        An attempt for which there was no connection does not count: in Kafka the batch has not left the accumulator.
+        """
+        if batch.attempt - batch.refused > self.config.retries:
+            return False
+        if self.config.delivery_timeout != NO_DELIVERY_TIMEOUT and self.journal.now >= self._delivery_due(batch):
+            return False
         if error in errors.RETRIABLE:
             return True
         if not self.idempotent or error not in (errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.INVALID_PRODUCER_EPOCH):
@@ -292,12 +307,16 @@ class Producer(Client):
         )  # fmt: skip
 
     def _failed(self, batch: ProducerBatch, error: str) -> None:
-        """Try again after retry.backoff.ms, unless the error is final or delivery.timeout.ms is over (`Sender#canRetry`)."""
+        """Try again after retry.backoff.ms, unless the error is final, or retries or delivery.timeout.ms are used up (`Sender#canRetry`)."""
         now = self.journal.now
         backoff = self._backoff(batch.attempt)
-        retry = self._retries(batch, error) and now + backoff - batch.created < DELIVERY_TIMEOUT
+        unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
+        batch.refused += unsent
+        retry = self._retries(batch, error)
         self._report_failure(batch, error, retry=retry)
         if retry:
+            if not unsent:
+                batch.queued_at = now
             queue = self.queues.setdefault(batch.tp.partition, deque())
             behind = 0
             while behind < len(queue) and queue[behind].id < batch.id:
@@ -384,20 +403,35 @@ class Producer(Client):
                 )  # fmt: skip
 
     def _watch(self, _: object) -> None:
-        """Once a second while something is under way: what has waited long, request and delivery time-outs."""
+        """While something is under way, once a second and when a time-out is due: what has waited long, request and delivery time-outs."""
         self._tell_overdue()
-        now = self.journal.now
-        silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= REQUEST_TIMEOUT}
+        now, timeout = self.journal.now, self.config.request_timeout + POLL
+        delivery_timeout = self.config.delivery_timeout
+        silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= timeout}
         for node in silent:
             self.network.disconnect(self.address, node)
             self.lost_contact(node)
             self.connection_lost(node)
-        for batch in [batch for batch in self.in_flight.values() if now - batch.created >= DELIVERY_TIMEOUT]:
-            self._take(batch.correlation)  # whatever the answer will be (`Sender#getExpiredInflightBatches`)
-            self._report_failure(batch, errors.REQUEST_TIMED_OUT, retry=False)
+        if delivery_timeout != NO_DELIVERY_TIMEOUT:
+            for batch in [batch for batch in self.in_flight.values() if now - batch.created >= delivery_timeout]:
+                self._take(batch.correlation)  # whatever the answer will be (`Sender#getExpiredInflightBatches`)
+                self._report_failure(batch, errors.REQUEST_TIMED_OUT, retry=False)
         for queue in self.queues.values():
-            while queue and now - queue[0].created >= DELIVERY_TIMEOUT:
+            while queue and now >= self._delivery_due(queue[0]):
                 self._report_failure(queue.popleft(), errors.REQUEST_TIMED_OUT, retry=False)
         self._watching = bool(self.in_flight) or any(self.queues.values()) or self.rate > 0
         if self._watching:
-            self.timer(SECOND, "watch")
+            self.timer(self._until_next_timeout(SECOND), "watch")
+
+    def _until_next_timeout(self, most: int) -> int:
+        """µs until the next request or delivery time-out is due, at most so many."""
+        now, config = self.journal.now, self.config
+        due = now + most
+        for batch in self.in_flight.values():
+            due = min(due, batch.sent_at + config.request_timeout + POLL)
+            if config.delivery_timeout != NO_DELIVERY_TIMEOUT:
+                due = min(due, batch.created + config.delivery_timeout)
+        for queue in self.queues.values():
+            if queue:
+                due = min(due, self._delivery_due(queue[0]))
+        return max(due - now, 1)

@@ -15,7 +15,7 @@ import attrs
 
 from core import errors
 from core.broker.fetcher_manager import fetcher_id
-from core.clients.client import REQUEST_TIMEOUT
+from core.clients.client_config import DEFAULT
 from core.health import effective_min_isr
 from core.ids import NO_LEADER, TopicPartition, broker_address
 from core.journal.events import EventTuple, HighWatermarkAdvanced, decode
@@ -209,7 +209,7 @@ class MetricsObserver:
         if event.acks < 0:
             while partition.waiting and partition.waiting[0][1] <= now:
                 partition.waiting.popleft()
-            partition.waiting.append((event.to_offset, now + REQUEST_TIMEOUT))
+            partition.waiting.append((event.to_offset, now + DEFAULT.request_timeout))
         if event.producer in self._producers:
             first, _ = partition.idempotent.get(event.producer, (event.to_offset, 0))
             partition.idempotent[event.producer] = (first, now)

@@ -13,6 +13,7 @@ from core.account import Account
 from core.acts import Act
 from core.broker.broker import Broker
 from core.clients.client import Client
+from core.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.controller.controller import Controller
@@ -77,6 +78,8 @@ class Cluster:
         spec.check()
         self.spec = spec
         self.release = release = finalized(release, spec.features)
+        for kind in (PRODUCER, CONSUMER):
+            client_config(kind, spec.clients, release)
         self.seed = seed
         self.by_hand = spec.pace is Pace.BY_HAND
         self.elides = elide

@@ -21,6 +21,7 @@ from core.broker.fetch_session import FetchSession, SessionPartition
 from core.broker.fetch_state import PartitionFetchState
 from core.broker.partition import Partition
 from core.broker.replica import Replica
+from core.clients.client_config import ClientConfig
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer, ProducerBatch
 from core.clock import Clock
@@ -41,7 +42,7 @@ CONSTANT: Final[frozenset[type]] = frozenset(
     {
         int, str, bool, float, bytes, type(None), type, types.ModuleType, frozenset,
         TopicPartition, PartitionRegistration, BrokerRegistration, BrokerUnregistration, PartitionRecord, ConfigRecord, Batch, LogConfig, Release, Clock,
-        BrokerSpec, ClusterSpec, AlterPartitionItem, FetchPartition, FetchRequest, ProduceRequest, ConsumerFetchRequest,
+        BrokerSpec, ClusterSpec, ClientConfig, AlterPartitionItem, FetchPartition, FetchRequest, ProduceRequest, ConsumerFetchRequest,
     }
 )  # fmt: skip
 """Types of what never changes and refers to nothing that does."""
@@ -75,7 +76,7 @@ PLAIN: Final[dict[type, frozenset[str]]] = {
     Term: frozenset({"epoch", "leader", "bytes"}),
     ProducerBatch: frozenset(
         {
-            "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "overdue", "producer_epoch", "sent_at", "sent_to", "sequence",
+            "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "connecting", "overdue", "producer_epoch", "queued_at", "refused", "sent_at", "sent_to", "sequence",
             "tp",
         }
     ),

@@ -129,9 +129,12 @@ SPECS: Final[dict[str, Fields]] = {
     "heartbeat": _plain("fenced", "metadata_offset", "controlled_shutdown_offset", "last_contact"),
     "zookeeper-session": _plain("last_heard"),
     "client": (
-        *_plain("incarnation", "clock", "by_hand", "_correlation", "_next_broker", "_asking", "_metadata_correlation", "_wait_armed"),
+        *_plain(
+            "incarnation", "config", "clock", "by_hand", "_correlation", "_next_broker", "_asking", "_metadata_correlation", "_wait_armed"
+        ),
         ("leaders", "listed"),
         ("_reconnect", "flat"),
+        ("_connected", "flat"),
     ),
     "producer": (
         *_plain("acks", "rate", "every", "record_bytes", "newer_client", "idempotent", "producer_id", "_id_asked", "last_latency"),

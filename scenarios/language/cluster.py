@@ -28,6 +28,7 @@ from core.spec import (
 )
 from scenarios.errors import did_you_mean
 from scenarios.garbage import without_collection
+from scenarios.language.client_config import read_client_config
 from scenarios.language.nodes import Fields, Items, Node, Text, from_data, shortened
 from scenarios.language.values import (
     as_bool,
@@ -114,7 +115,7 @@ def read_cluster(node: Node) -> ClusterSpec:
         fields = as_fields(node, _CLUSTER_HINT)
         fields.only(
             "brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers",
-            "control-plane", "features",
+            "control-plane", "features", "clients",
         )  # fmt: skip
         dirs = fields.read("log-dirs", lambda one: as_int(one, 1, MAX_LOG_DIRS), 1)
         hint = "write how many, for example 'brokers: 3'"
@@ -133,6 +134,7 @@ def read_cluster(node: Node) -> ClusterSpec:
                 "control-plane", lambda one: ControlPlane(as_word(one, [str(plane) for plane in ControlPlane])), DEFAULTS.control_plane
             ),
             features=fields.read("features", _read_features, ()),
+            clients=fields.read("clients", read_client_config, ()),
         )
     with node.document.together():
         _check_placement(fields, spec)
@@ -410,6 +412,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
         data["control-plane"] = str(spec.control_plane)
     if spec.features:
         data["features"] = _Flow(spec.features)
+    if spec.clients:
+        data["clients"] = _Flow(spec.clients)
     return data
 
 

@@ -65,6 +65,14 @@ def read_act(text: str) -> tuple[acts.Act, ...]:
         ("produce: {topic: orders, records: 1_000, acks: 1}", [acts.Produce("orders", 1000, acks="1")]),
         ("produce: {partition: orders-1, records: 5}", [acts.Produce("orders", 5, partition=1)]),
         ("load: {topic: orders, rate: 100, every: 10ms}", [acts.Load("orders", 100, every=10_000)]),
+        (
+            "load: {topic: orders, rate: 100, config: {delivery.timeout.ms: 8_000, retries: 3}}",
+            [acts.Load("orders", 100, config=(("delivery.timeout.ms", "8_000"), ("retries", "3")))],
+        ),
+        (
+            "consume: {topic: orders, config: {request.timeout.ms: 3000}}",
+            [acts.Consume("orders", config=(("request.timeout.ms", "3000"),))],
+        ),
         ("stop-load:", [acts.StopLoad()]),
         ("stop-load: app", [acts.StopLoad("app")]),
         ("acks: 1", [acts.Acks("1")]),
@@ -97,9 +105,11 @@ NAMED = {
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 def test_every_act_can_be_written_and_read_again(act: type[acts.Act]) -> None:
-    values = {
+    client = {"config": (("request.timeout.ms", "5"),)} if "config" in attrs.fields_dict(act) and act is not acts.CreateTopic else {}
+    values = client | {
         field.name: not field.default if field.type == "bool" else NAMED.get(field.name, SAMPLES[str(field.type).removesuffix(" | None")])
         for field in attrs.fields(act)
+        if field.name not in client
     }
     made = act(**values)
     data = act_as_data(made)
@@ -184,6 +194,8 @@ IMPORTED = ClusterSpec(
     pace=Pace.BY_HAND,
     startup=1_500_000,
     recovery=0,
+    features=(("eligible.leader.replicas.version", 0),),
+    clients=(("delivery.timeout.ms", "8000"), ("request.timeout.ms", "3000")),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import acts
+from core.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
 from core.errors import ActRefused
@@ -25,7 +26,36 @@ def _check_idempotence(cluster: Cluster, act: acts.Produce | acts.Load, acks_val
         raise ActRefused(f"producer {act.producer} is there already, without idempotence; give the idempotent one another name")
 
 
-def _producer(cluster: Cluster, name: str, topic: str, acks_value: int, *, idempotent: bool = False) -> Producer:
+def _config(cluster: Cluster, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
+    """The configuration of a client: the act's settings before those of all clients of the cluster.
+
+    Raises:
+        ActRefused: a setting is unknown or wrong, or they do not go together.
+    """
+    try:
+        for name, _ in config:
+            client_setting_named(name, kind)
+        return client_config(kind, (*cluster.spec.clients, *config), cluster.release, idempotent=idempotent)
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+
+
+def _producer_config(cluster: Cluster, act: acts.Produce | acts.Load) -> ClientConfig:
+    """The configuration that the act's producer has, or will have if it is new.
+
+    Raises:
+        ActRefused: it is not new, and has another one.
+    """
+    known = cluster.producer(act.producer)
+    config = _config(cluster, PRODUCER, act.config, idempotent=act.idempotence if known is None else known.idempotent)
+    if known is None:
+        return config
+    if act.config and config != known.config:
+        raise ActRefused(f"producer {act.producer} is there already, with other settings; give the one with these settings another name")
+    return known.config
+
+
+def _producer(cluster: Cluster, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False) -> Producer:
     """The producer of that name on that topic, made if there is none.
 
     Raises:
@@ -34,6 +64,7 @@ def _producer(cluster: Cluster, name: str, topic: str, acks_value: int, *, idemp
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+        producer.config = config
         producer.idempotent = idempotent
         producer.newer_client = cluster.release.newer_clients
         cluster.add_client(producer)
@@ -59,6 +90,7 @@ def _produce(cluster: Cluster, act: acts.Produce) -> find.Doing:
     acks_value = find.acks(act.acks)
     _check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
+    config = _producer_config(cluster, act)
     if act.records < 1:
         raise ActRefused(f"produce at least 1 record, not {act.records}")
     if act.bytes < 1:
@@ -73,7 +105,7 @@ def _produce(cluster: Cluster, act: acts.Produce) -> find.Doing:
         find.running(cluster, act.to)
 
     def doing() -> None:
-        producer = _producer(cluster, act.producer, act.topic, acks_value, idempotent=act.idempotence)
+        producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
         producer.acks = acks_value
         if cluster.by_hand:
             producer.leaders = list(cluster.controller.leaders(act.topic))
@@ -88,11 +120,12 @@ def _load(cluster: Cluster, act: acts.Load) -> find.Doing:
     acks_value = find.acks(act.acks)
     _check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
+    config = _producer_config(cluster, act)
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval and a record size of at least 1")
 
     def doing() -> None:
-        producer = _producer(cluster, act.producer, act.topic, acks_value, idempotent=act.idempotence)
+        producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
         producer.acks = acks_value
         if cluster.turned_by_hand:
             producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
@@ -131,12 +164,13 @@ def _consume(cluster: Cluster, act: acts.Consume) -> find.Doing:
         raise ActRefused(f"reset is earliest or latest, not {act.reset}")
     if act.consumer in cluster.nodes:
         raise ActRefused(f"consumer {act.consumer} is there already")
-    release = cluster.release
+    release, config = cluster.release, _config(cluster, CONSUMER, act.config)
     if act.since is not None and not release.finds_by_time:
         raise ActRefused(f"release {release.name} finds no record by its time; leave 'since' out, or take 0.10.2 or a later one")
 
     def doing() -> None:
         consumer = Consumer(act.consumer, act.topic, act.reset, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+        consumer.config = config
         consumer.validates = release.validates_positions
         consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
         if act.since is not None:

@@ -1,0 +1,34 @@
+"""Settings of producers and consumers by their Kafka names: `config: {delivery.timeout.ms: 8000}` of an act, `clients:` of a cluster."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from core.clients.client_config import CLIENT_SETTINGS
+from scenarios.errors import did_you_mean
+from scenarios.language.nodes import Fields, Items, Node, shortened
+from scenarios.language.values import as_fields, as_text
+
+
+def read_client_config(node: Node, kind: str = "") -> tuple[tuple[str, str], ...]:
+    """The settings that a mapping has, as written; of one kind of client, or of any."""
+    fields = as_fields(node, "write settings by their Kafka names, for example {delivery.timeout.ms: 8000}")
+    with node.document.together():
+        read = [(name, fields.tried(partial(_read_setting, name=name, kind=kind), None)) for name in fields.values]
+    return tuple((name, text) for name, text in read if text is not None)
+
+
+def _read_setting(fields: Fields, name: str, kind: str) -> str:
+    known = [setting.name for setting in CLIENT_SETTINGS.values() if not kind or kind in setting.of]
+    value = fields.values[name]
+    if name not in known:
+        what = f"{kind or 'client'} setting"
+        raise fields.key_error(name, f"unknown {what} '{shortened(name)}'", did_you_mean(name, known, f"known are {', '.join(known)}"))
+    if isinstance(value, (Fields, Items)):
+        raise value.error(f"{value.what()} stands where a single value belongs", "write the setting's value")
+    text = as_text(value, "write a whole number").strip()
+    try:
+        CLIENT_SETTINGS[name].parse(text)
+    except ValueError as wrong:
+        raise value.error(shortened(str(wrong), 160)) from None
+    return text
