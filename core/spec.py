@@ -7,13 +7,14 @@ A spec is data: the script loader and the describe importer produce it, the even
 from __future__ import annotations
 
 import enum
+import itertools
 from typing import Final
 
 import attrs
 
 from core.clients.client_config import client_setting_named
 from core.features import check_feature
-from core.ids import NO_LEADER
+from core.ids import NO_LEADER, broker_at
 from core.settings import Value
 from core.spelled_out import SpelledOut
 from core.units import SECOND, US_PER_MS
@@ -32,6 +33,12 @@ MAX_REPLICAS: Final = 1_000_000
 
 MAX_LOSS_PPM: Final = 990_000
 """Most of a link's messages that may be lost, parts per million: TCP repeats each until it arrives; what loses all is a cut link."""
+
+MAX_OFFSET: Final = 10**12
+"""Largest offset that a log starts with."""
+
+MAX_LEADER_EPOCH: Final = 10**9
+"""Largest leader epoch that a partition starts in."""
 
 MAX_LOG_DIRS: Final = 100
 """Most log directories of a broker."""
@@ -67,10 +74,53 @@ class BrokerSpec(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class PartitionSpec(SpelledOut):
-    """A placed partition: assigned replicas in order (the first is preferred), and optionally ISR and leader.
+class LogSpec(SpelledOut):
+    """What stands in a replica's log at the start.
 
-    `isr=None` means: all replicas whose brokers are up. `leader=None`: the first ISR member that is up.
+    Attributes:
+        broker: whose replica.
+        leo, hw, log_start: its offsets.
+        epochs: (leader epoch, start offset), ascending, as in `leader-epoch-checkpoint`; the last may start at the LEO, without a record.
+    """
+
+    broker: int
+    leo: int
+    hw: int
+    log_start: int = 0
+    epochs: tuple[tuple[int, int], ...] = ()
+
+    def stretches(self) -> list[tuple[int, int, int]]:
+        """(start, end, leader epoch) of the records, in offset order."""
+        ends = [*(start for _, start in self.epochs), self.leo][1:]
+        found = [(max(start, self.log_start), end, epoch) for (epoch, start), end in zip(self.epochs, ends, strict=True)]
+        return [stretch for stretch in found if stretch[0] < stretch[1]]
+
+    def check(self, name: str, leader_epoch: int) -> None:
+        """Refuse what no log can be.
+
+        Raises:
+            ValueError: the message begins with the partition's name.
+        """
+        where = f"{name} on broker {self.broker}"
+        if not 0 <= self.log_start <= self.hw <= self.leo <= MAX_OFFSET:
+            raise ValueError(f"{where}: log start {self.log_start}, HW {self.hw} and LEO {self.leo} must not fall, from 0 to {MAX_OFFSET}")
+        for (epoch, start), (next_epoch, next_start) in itertools.pairwise(self.epochs):
+            if epoch >= next_epoch or start >= next_start:
+                raise ValueError(f"{where}: leader epoch {next_epoch} from {next_start} after {epoch} from {start}; both must rise")
+        if self.epochs and not (self.epochs[0][0] >= 0 and self.epochs[-1][0] <= leader_epoch):
+            raise ValueError(f"{where}: its leader epochs must lie from 0 to {leader_epoch}, which the partition is in")
+        if self.epochs and self.epochs[-1][1] > self.leo:
+            raise ValueError(f"{where}: leader epoch {self.epochs[-1][0]} starts at {self.epochs[-1][1]}, past the LEO {self.leo}")
+        if self.leo > self.log_start and not (self.epochs and self.epochs[0][1] <= self.log_start):
+            raise ValueError(f"{where}: no leader epoch covers its records from {self.log_start} on")
+
+
+@attrs.frozen(repr=False)
+class PartitionSpec(SpelledOut):
+    """A placed partition: assigned replicas in order (the first is preferred), and optionally what it starts with.
+
+    `isr=None` means: all replicas whose brokers are up. `leader=None`: the first ISR member that is up. Replicas that are
+    not in `logs` are empty.
     """
 
     replicas: tuple[int, ...]
@@ -78,6 +128,29 @@ class PartitionSpec(SpelledOut):
     leader: int | None = None
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
+    leader_epoch: int = 0
+    logs: tuple[LogSpec, ...] = ()
+
+    def check_start(self, name: str) -> None:
+        """Refuse a leader epoch and logs that cannot be.
+
+        Raises:
+            ValueError: the message begins with the partition's name.
+        """
+        if not 0 <= self.leader_epoch <= MAX_LEADER_EPOCH:
+            raise ValueError(f"{name} is in leader epoch {self.leader_epoch}; use 0 to {MAX_LEADER_EPOCH}")
+        _refuse_twice(f"log of {name} on broker", [log.broker for log in self.logs])
+        for log in self.logs:
+            if log.broker not in self.replicas:
+                raise ValueError(f"{name} has a log on broker {log.broker}, which is not among its replicas")
+            log.check(name, self.leader_epoch)
+        written = {
+            log.broker: max((end for _, end, epoch in log.stretches() if epoch == self.leader_epoch), default=-1) for log in self.logs
+        }
+        if self.leader in written and max(written.values()) > written[self.leader]:
+            raise ValueError(
+                f"{name}: a follower has more records of leader epoch {self.leader_epoch} than its leader, broker {self.leader}"
+            )
 
 
 @attrs.frozen(repr=False)
@@ -134,6 +207,7 @@ class ClusterSpec(SpelledOut):
         controllers: the voters of the metadata quorum: `c1` is a dedicated controller, `b1` one in broker 1's process (combined);
             empty for one controller, named `controller`, that does not fail.
         control_plane: the release's own, or KRaft.
+        controller: address of the controller that is active at the start, `b2` or `c2`; empty: the first that runs.
         clients: settings of all producers and consumers that say nothing else, by their Kafka names (`core.clients.client_config`).
         features: levels of features that are not those of a new cluster (`core.features`).
     """
@@ -150,6 +224,7 @@ class ClusterSpec(SpelledOut):
     control_plane: ControlPlane = ControlPlane.BY_RELEASE
     features: tuple[tuple[str, int], ...] = ()
     clients: tuple[tuple[str, str], ...] = ()
+    controller: str = ""
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
         """The same cluster with those feature levels beside, or instead of, its own."""
@@ -203,6 +278,7 @@ class ClusterSpec(SpelledOut):
                 for member in partition.isr or ():
                     if member not in partition.replicas:
                         raise ValueError(f"{name} has broker {member} in its ISR but not among its replicas")
+                partition.check_start(name)
                 leader = partition.leader
                 if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
                     raise ValueError(f"{name} is led by broker {leader}, which is not among its replicas")
@@ -211,6 +287,12 @@ class ClusterSpec(SpelledOut):
         _refuse_twice("controller", list(self.controllers))
         if self.controllers and self.pace is Pace.BY_HAND:
             raise ValueError("pace: by-hand has its one controller; leave 'controllers' out")
+        if self.controller and self.controllers and self.controller not in self.controllers:
+            raise ValueError(f"controller {self.controller} is none of the voters, {', '.join(self.controllers)}")
+        if self.controller and not self.controllers and broker_at(self.controller) not in brokers:
+            raise ValueError(
+                f"controller {self.controller} is no broker of the cluster; before KRaft a broker is controller, for example b2"
+            )
         for name in self.controllers:
             kind, number = name[:1], name[1:]
             if kind not in ("b", "c") or not (number.isascii() and number.isdecimal()) or number != str(int(number)):

@@ -67,14 +67,18 @@ current one), `without` (guards that every run has switched off), `seed`, `clust
 their Kafka names, `network` (`latency`, `jitter`, `loss` of every link), `pace` (`timeline` or `by-hand`), `startup` (from a broker's start to its
 registration), `recovery` (more of it without a clean-shutdown file), `controllers` (a quorum of voters: `3` for c1 to c3 on machines of their own,
 `{{combined: true}}` for one in every broker's process or `{{combined: [1, 2, 3]}}` in these, or the voters' names, `[c1, b2]`; without: one controller that
-does not fail), `control-plane` (`by-release`: a broker elected through ZooKeeper before 3.3; or `kraft` under any release).
+does not fail), `controller` (who is the active one at the start: the broker that ZooKeeper has as controller, or a voter; without: the first that
+runs), `control-plane` (`by-release`: a broker elected through ZooKeeper before 3.3; or `kraft` under any release).
 `features` are levels that are not those of a new cluster of the release: `{{eligible.leader.replicas.version: 0}}` for one that was upgraded to 4.1 or
 later and keeps no ELR, `1` for one of 4.0 that does. `clients` are settings of producers and consumers that do not have their own (`config` of their acts), by their Kafka names:
 `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`; the others have the defaults of the release: before 2.1 `retries` is 0 and there is no
 delivery.timeout.ms. In acts `controller` is whoever is active. A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
 partition, the preferred leader first), or, as `isrlab import` writes it,
 `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`;
-and `config` and `topic-id`.
+and `config` and `topic-id`. To stage a moment of a real cluster, such a partition also has `leader-epoch`, and for all its replicas `leo`, `hw`, `log-start`
+and `epochs` (the entries of leader-epoch-checkpoint); `logs` says by broker what differs:
+`{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`. The HW is
+the LEO, and all records are of the leader epoch, if nothing says otherwise. Records below the leader's HW count as acknowledged.
 
 **Steps.** Each is due `at` a time, after a `wait`, or when `until` holds a condition (`within` a time, 60s without; then it has failed); without any of these
 at once. Then its one act is done, then its `expect` is checked. `note` says what it shows. `under` keeps it to some releases: `{{before: "0.11"}}`,

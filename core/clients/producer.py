@@ -30,7 +30,23 @@ class ProducerBatch:
     """
 
     __slots__ = (
-        "acks", "attempt", "bytes", "cause", "correlation", "count", "created", "id", "connecting", "overdue", "producer_epoch", "queued_at", "refused", "sent_at", "sent_to", "sequence", "tp",
+        "acks",
+        "attempt",
+        "bytes",
+        "cause",
+        "connecting",
+        "correlation",
+        "count",
+        "created",
+        "id",
+        "overdue",
+        "producer_epoch",
+        "queued_at",
+        "refused",
+        "sent_at",
+        "sent_to",
+        "sequence",
+        "tp",
     )  # fmt: skip
 
     def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:

@@ -132,11 +132,20 @@ class Quorum:
         self._ends: list[int] = []
         self._first_end = 0
 
-    def boot(self, hosts: Sequence[Node], seed: int) -> None:
-        """Make a voter in each host; with a majority of them running, the first has been the active controller for long."""
+    def boot(self, hosts: Sequence[Node], seed: int, first: str) -> None:
+        """Make a voter in each host; with a majority of them running, one has been the active controller for long.
+
+        Raises:
+            ValueError: it is to be `first`, which is none of the voters that run.
+        """
         self.voters = {host.address: Voter(host, self, seed) for host in hosts}
         self._first_end = len(self.metadata)
         running = [voter for voter in self.voters.values() if voter.host.network.alive[voter.name]]
+        if first and first not in [voter.name for voter in running]:
+            raise ValueError(
+                f"controller {first} cannot be the active one: running voters are {', '.join(voter.name for voter in running)}"
+            )
+        running.sort(key=lambda voter: voter.name != first)
         if len(running) < self.majority:
             for voter in running:
                 voter.start()

@@ -197,10 +197,11 @@ class ReplicationControl:
                     errors.INVALID_REPLICA_ASSIGNMENT,
                     f"All brokers specified in the manual partition assignment for partition {number} are fenced or in controlled shutdown.",
                 )
-            return self._fresh(given.replicas)
+            fresh = self._fresh(given.replicas)
+            return attrs.evolve(fresh, leader_epoch=given.leader_epoch) if given.leader_epoch else fresh
         isr = given.isr if given.isr is not None else tuple(b for b in given.replicas if self.is_active(b))
         leader = given.leader if given.leader is not None else next((b for b in isr if self.is_active(b)), NO_LEADER)
-        return PartitionRegistration(given.replicas, isr, leader, 0, 0, elr=given.elr, last_known_elr=given.last_known_elr)
+        return PartitionRegistration(given.replicas, isr, leader, given.leader_epoch, 0, elr=given.elr, last_known_elr=given.last_known_elr)
 
     def _fresh(self, replicas: tuple[int, ...]) -> PartitionRegistration:
         """A new partition: the active replicas are in sync, the first of them leads (`#buildPartitionRegistration`)."""

@@ -33,6 +33,7 @@ from core.sim.network import Network
 from core.sim.planes import plane_of
 from core.sim.quiet import QuietRounds
 from core.sim.scheduler import END, Entry, Scheduler
+from core.sim.staging import resume_leaderships
 from core.spec import ClusterSpec, ControlPlane, Pace
 from core.view import ClusterView, PartitionView
 
@@ -113,6 +114,7 @@ class Cluster:
         self.exposure = Exposure(self)
         self.quiet_rounds = QuietRounds(self)
         plane.build(self)
+        resume_leaderships(self)
         if self.by_hand:
             self.settle()
         if elide and not self.by_hand:

@@ -214,17 +214,11 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return text
     if act is Set and name == "value" and isinstance(node, Text) and not node.empty:
         return node.text.strip()
-<<<<<<< HEAD
-    if act is CreateTopic and name == "config":
-        return read_topic_config(node)
+    if name == "config":
+        return read_topic_config(node) if act is CreateTopic else read_client_config(node, "consumer" if act is Consume else "producer")
     if name in MOST:
         return as_int(node, LEAST[name], MOST[name])
     return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), 10**9)
-=======
-    if name == "config":
-        return read_topic_config(node) if act is CreateTopic else read_client_config(node, "consumer" if act is Consume else "producer")
-    return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), MAX_RECORD_BYTES if name == "bytes" else 10**9)
->>>>>>> be51d65 (Producers and consumers have settings, with each release's defaults)
 
 
 def _link(node: Node) -> tuple[str, str]:

@@ -30,6 +30,7 @@ from scenarios.errors import did_you_mean
 from scenarios.garbage import without_collection
 from scenarios.language.client_config import read_client_config
 from scenarios.language.nodes import Fields, Items, Node, Text, from_data, shortened
+from scenarios.language.partition_start import partition_as_data, read_partition
 from scenarios.language.values import (
     as_bool,
     as_broker,
@@ -37,7 +38,6 @@ from scenarios.language.values import (
     as_duration,
     as_fields,
     as_int,
-    as_leader,
     as_loss,
     as_node_name,
     as_ppm,
@@ -115,7 +115,7 @@ def read_cluster(node: Node) -> ClusterSpec:
         fields = as_fields(node, _CLUSTER_HINT)
         fields.only(
             "brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers",
-            "control-plane", "features", "clients",
+            "control-plane", "features", "clients", "controller",
         )  # fmt: skip
         dirs = fields.read("log-dirs", lambda one: as_int(one, 1, MAX_LOG_DIRS), 1)
         hint = "write how many, for example 'brokers: 3'"
@@ -135,6 +135,7 @@ def read_cluster(node: Node) -> ClusterSpec:
             ),
             features=fields.read("features", _read_features, ()),
             clients=fields.read("clients", read_client_config, ()),
+            controller=fields.read("controller", as_node_name, ""),
         )
     with node.document.together():
         _check_placement(fields, spec)
@@ -256,7 +257,10 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
     topic_id = fields.read("topic-id", as_text, "")
     assignment: tuple[PartitionSpec, ...] = ()
     if imported:
-        assignment = fields.read("partitions", lambda one: each(one, "write the partitions", _read_partition), ())
+        placed = fields.read("partitions", lambda one: each(one, "write the partitions", read_partition), None)
+        if placed is None:
+            return TopicSpec(name)
+        assignment = placed
     if replicas is not None:
         if imported:
             raise replicas.error("the replicas stand in 'partitions' already", "leave one of the two out")
@@ -287,20 +291,6 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
 
 def _is_topic_name(name: str) -> bool:
     return name not in (".", "..") and all(char.isascii() and (char.isalnum() or char in "._-") for char in name)
-
-
-def _read_partition(node: Node) -> PartitionSpec:
-    if isinstance(node, Items):
-        return PartitionSpec(as_brokers(node))
-    fields = as_fields(node, "write the replicas, for example {replicas: [1, 2, 3], isr: [1, 2], leader: 1}")
-    fields.only("replicas", "isr", "leader", "elr", "last-known-elr")
-    return PartitionSpec(
-        replicas=as_brokers(fields.need("replicas", "write them in order, the preferred leader first")),
-        isr=fields.read("isr", as_brokers, None),
-        leader=fields.read("leader", as_leader, None),
-        elr=fields.read("elr", as_brokers, ()),
-        last_known_elr=fields.read("last-known-elr", as_brokers, ()),
-    )
 
 
 def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
@@ -412,6 +402,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
         data["control-plane"] = str(spec.control_plane)
     if spec.features:
         data["features"] = _Flow(spec.features)
+    if spec.controller:
+        data["controller"] = spec.controller
     if spec.clients:
         data["clients"] = _Flow(spec.clients)
     return data
@@ -435,7 +427,7 @@ def _broker_as_data(broker: BrokerSpec) -> int | dict[str, Any]:
 def _topic_as_data(topic: TopicSpec) -> dict[str, Any]:
     data: dict[str, Any] = {}
     if topic.assignment:
-        data["partitions"] = [_partition_as_data(partition) for partition in topic.assignment]
+        data["partitions"] = [partition_as_data(partition, _Flow, _FlowList) for partition in topic.assignment]
         if topic.replication_factor != len(topic.assignment[0].replicas):
             data["replication-factor"] = topic.replication_factor
     else:
@@ -445,19 +437,6 @@ def _topic_as_data(topic: TopicSpec) -> dict[str, Any]:
         data["config"] = _Flow(topic.config)
     if topic.topic_id:
         data["topic-id"] = topic.topic_id
-    return data
-
-
-def _partition_as_data(partition: PartitionSpec) -> dict[str, Any]:
-    data: dict[str, Any] = _Flow(replicas=_FlowList(partition.replicas))
-    if partition.isr is not None:
-        data["isr"] = _FlowList(partition.isr)
-    if partition.leader is not None:
-        data["leader"] = "none" if partition.leader == NO_LEADER else partition.leader
-    if partition.elr:
-        data["elr"] = _FlowList(partition.elr)
-    if partition.last_known_elr:
-        data["last-known-elr"] = _FlowList(partition.last_known_elr)
     return data
 
 

@@ -11,7 +11,7 @@ from core import acts
 from core.acts import ACTS
 from core.ids import NO_LEADER, TopicPartition
 from core.release import CURRENT, RELEASES
-from core.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, LogSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.errors import ScriptError
 from scenarios.language.acts import act_as_data, read_acts
 from scenarios.language.cluster import cluster_as_data, cluster_from_data, read_cluster, write_cluster, write_yaml
@@ -184,7 +184,11 @@ IMPORTED = ClusterSpec(
             "a.b_c-1",
             partitions=3,
             replication_factor=2,
-            assignment=(PartitionSpec((1, 2), (1,), 1, (2,), ()), PartitionSpec((2, 5)), PartitionSpec((5, 1), (), NO_LEADER, (), (5,))),
+            assignment=(
+                PartitionSpec((1, 2), (1,), 1, (2,), ()),
+                PartitionSpec((2, 5)),
+                PartitionSpec((5, 1), (), NO_LEADER, (), (5,), 7, (LogSpec(5, 60, 58, 3, ((0, 0), (7, 60))), LogSpec(1, 0, 0))),
+            ),
             config=(("cleanup.policy", "compact,delete"), ("vendor.setting", "x: y")),
             topic_id="_hfDXqHlQz6I7rB-JbQSVw",
         ),
@@ -196,7 +200,21 @@ IMPORTED = ClusterSpec(
     recovery=0,
     features=(("eligible.leader.replicas.version", 0),),
     clients=(("delivery.timeout.ms", "8000"), ("request.timeout.ms", "3000")),
+    controller="b2",
 )
+
+
+def test_what_is_said_of_all_logs_holds_where_one_says_nothing_else() -> None:
+    text = "{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {3: {leo: 30, epochs: [[0, 0]]}, b2: {hw: 58}}}"
+    spec = read_cluster(parse(f"cluster: {{brokers: 3, topics: {{t: {{partitions: [{text}]}}}}}}\n", "s.yaml").values["cluster"])
+    entries = ((0, 0), (7, 40))
+    assert spec.topics[0].assignment == (
+        PartitionSpec((1, 2, 3), (1, 2), 1, (), (), 7, (LogSpec(1, 60, 60, 0, entries), LogSpec(2, 60, 58, 0, entries), LogSpec(3, 30, 30, 0, ((0, 0),)))),
+    )  # fmt: skip
+    short = read_cluster(
+        parse("cluster: {brokers: 1, topics: {t: {partitions: [{replicas: [1], leader-epoch: 2, leo: 5}]}}}\n", "s.yaml").values["cluster"]
+    )
+    assert short.topics[0].assignment[0].logs == (LogSpec(1, 5, 5, 0, ((2, 0),)),)
 
 
 def test_a_cluster_reads_back_as_it_was_written() -> None:

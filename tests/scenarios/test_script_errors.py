@@ -100,6 +100,19 @@ BAD: list[tuple[str, str, str, str]] = [
     ("unknown-node", CLUSTER + "timeline:\n  - cut: [1, contoller]\n", "3:10", "unknown node 'contoller'; did you mean 'controller'?"),
     ("acks", CLUSTER + "timeline:\n  - produce: {topic: orders, records: 5, acks: 3}\n", "3:48", "unknown word '3'"),
     (
+        "log-hw",
+        "cluster: {brokers: 3, topics: {t: {partitions: [{replicas: [1, 2], logs: {1: {leo: 5, hw: 6}}}]}}}\n",
+        "1:49",
+        "on broker 1: log start 0, HW 6 and LEO 5 must not fall",
+    ),
+    (
+        "log-epochs",
+        "cluster: {brokers: 3, topics: {t: {partitions: [{replicas: [1, 2], leo: 5, epochs: [3]}]}}}\n",
+        "1:85",
+        "'3' stands where a list belongs",
+    ),
+    ("controller", "cluster: {brokers: 3, controller: 7}\n", "1:10", "controller b7 is no broker of the cluster"),
+    (
         "client-setting",
         CLUSTER + "timeline:\n  - load: {topic: orders, rate: 5, config: {delivery.timout.ms: 5}}\n",
         "3:45",
@@ -108,7 +121,7 @@ BAD: list[tuple[str, str, str, str]] = [
     (
         "client-setting-of-another",
         CLUSTER + "timeline:\n  - consume: {topic: orders, config: {retries: 5}}\n",
-        "3:40",
+        "3:39",
         "unknown consumer setting",
     ),
     ("client-setting-value", "cluster: {brokers: 3, clients: {retries: many}}\n", "1:42", "retries takes a whole number, not 'many'"),

@@ -18,7 +18,7 @@ from core.controller.placement import UsableBroker, assign_replicas_to_brokers
 from core.controller.registration import PartitionRegistration
 from core.controller.replication_control import ReplicationControl
 from core.controller.zookeeper.moves import reassign_to
-from core.ids import NO_LEADER, TopicPartition, broker_address
+from core.ids import NO_LEADER, TopicPartition, broker_address, broker_at
 from core.journal import events
 from core.journal.recorder import Journal
 from core.settings import SETTINGS, Settings, render_value
@@ -283,13 +283,20 @@ class ZooKeeperControl:
             epoch = self.zookeeper.apply(Create(paths.broker_path(broker), ephemeral=True), self.zookeeper.sessions[session]).created
         self.brokers[broker] = BrokerRegistration(broker, epoch, 0, fenced=not up)
 
-    def boot(self) -> None:
-        """Topics are placed: write their states, make the first broker controller, tell everybody their roles."""
+    def boot(self, controller: str) -> None:
+        """Topics are placed: write their states, make a broker controller, tell everybody their roles.
+
+        Raises:
+            ValueError: the controller is to be a broker that does not run.
+        """
         zookeeper, states = self.zookeeper, self.replication.partitions
         for tp, state in states.items():
             zookeeper.apply(Create(state_path(tp), PartitionState(state.leader, state.leader_epoch, state.isr, 1, "created")))
         self.replication.booting = False
         up = [broker for broker, registration in self.brokers.items() if not registration.fenced]
+        first = broker_at(controller) if controller else up[0] if up else None
+        if controller and first not in up:
+            raise ValueError(f"controller {controller} cannot be the active one: brokers that run are {', '.join(map(broker_address, up))}")
         items = tuple((tp, state.leader, state.leader_epoch) for tp, state in states.items())
         zookeeper.apply(Create(paths.CONTROLLER_EPOCH, 1 if up else 0))
         for broker in up:
@@ -300,11 +307,12 @@ class ZooKeeperControl:
             node.boot_with(session.number, self.brokers[broker].epoch)
             node.control_epoch = 1
             node.live = tuple(up)
-            node.channel.controller = broker_address(up[0])
+            assert first is not None
+            node.channel.controller = broker_address(first)
             node.learn(items)
             mine = tuple((tp, state, 0) for tp, state in states.items() if broker in state.replicas)
             node.replicas.become_leader_or_follower(mine, tuple(up))
-            if broker == up[0]:
+            if broker == first:
                 zookeeper.apply(Create(paths.CONTROLLER_PATH, broker, ephemeral=True), session)
                 assignments = {tp: ReplicaAssignment(state.replicas) for tp, state in states.items()}
                 for op in node.kafka_controller.watches(self.replication.topics):

@@ -9,6 +9,7 @@ from core.broker.broker import Broker
 from core.broker.disk import Disk
 from core.controller.controller import Controller
 from core.ids import CONTROLLER
+from core.sim.staging import place_logs
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
@@ -33,6 +34,11 @@ def build(cluster: Cluster) -> None:
     """Make its nodes."""
     controller = cluster.controller
     assert isinstance(controller, Controller)
+    if cluster.spec.controller:
+        raise ValueError(
+            f"controller {cluster.spec.controller} cannot be the active one: this cluster has one controller, in no broker's process, that does not "
+            "fail; leave it out, name 'controllers' too, or take a release with ZooKeeper"
+        )
     cluster.nodes[CONTROLLER] = controller
     epochs = make_brokers(cluster, controller)
     boot(cluster, controller, epochs)
@@ -60,6 +66,7 @@ def make_brokers(cluster: Cluster, controller: Controller) -> dict[int, int]:
 
 def boot(cluster: Cluster, controller: Controller, epochs: dict[int, int]) -> None:
     """Let the processes run that are to run."""
+    place_logs(cluster)
     phases = random.Random(f"{cluster.seed}:heartbeats")
     for each in cluster.spec.brokers:
         broker = cluster.brokers[each.id]

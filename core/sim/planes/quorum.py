@@ -34,7 +34,7 @@ def _make_voters(cluster: Cluster, controller: QuorumController) -> None:
         if name not in cluster.nodes:
             cluster.controllers[name] = cluster.nodes[name] = ControllerNode(name, cluster.network, cluster.journal)
     cluster.quorum = Quorum(controller, cluster.metadata, cluster.journal)
-    cluster.quorum.boot([cluster.nodes[name] for name in cluster.spec.controllers], cluster.seed)
+    cluster.quorum.boot([cluster.nodes[name] for name in cluster.spec.controllers], cluster.seed, cluster.spec.controller)
     for name, voter in cluster.quorum.voters.items():
         node = cluster.nodes[name]
         assert isinstance(node, (ControllerNode, Broker))

@@ -8,6 +8,7 @@ from core.broker.zookeeper_broker import ZooKeeperBroker
 from core.controller.zookeeper.control import ZooKeeperControl
 from core.settings import SETTINGS
 from core.sim.moving import PLAIN
+from core.sim.staging import place_logs
 from core.zookeeper.protocol import SessionRequest, SessionResponse
 
 if TYPE_CHECKING:
@@ -51,4 +52,5 @@ def build(cluster: Cluster) -> None:
                     broker.settings.set(name, value, topic=topic.name)
     for broker in cluster.brokers.values():
         broker.refresh_settings()
-    control.boot()
+    place_logs(cluster)
+    control.boot(spec.controller)
