@@ -28,6 +28,10 @@ Step = tuple[int, acts.Act]
 """Wait that many µs, then do this."""
 
 
+CLIENTS = (("request.timeout.ms", "30000"), ("retries", "2147483647"))
+"""Clients of every release come back from whatever goes wrong, and soon: old consumers wait 305 s, old producers try once."""
+
+
 @attrs.frozen
 class Timeline:
     """A cluster of `brokers` with one topic per entry of `partitions`, loads on each, and steps; old releases have ZooKeeper, unless KRaft is asked for."""
@@ -47,6 +51,7 @@ class Timeline:
             settings=(("min.insync.replicas", min_isr), ("unclean.leader.election.enable", False)),
             network=NetworkSpec(latency=self.latency),
             control_plane=self.control_plane,
+            clients=CLIENTS,
         )
 
     def opening(self) -> tuple[acts.Act, ...]:
