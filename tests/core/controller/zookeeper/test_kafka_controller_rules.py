@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core import acts, errors
+from core.controller.zookeeper.control import ZooKeeperControl
 from core.controller.zookeeper.moves import reassign_to
-from core.ids import TopicPartition
+from core.ids import NO_LEADER, TopicPartition
 from core.journal import events
 from core.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 from core.release import RELEASES
@@ -89,3 +90,44 @@ def test_3_6_alter_isr_of_a_former_registration_is_refused_as_a_whole() -> None:
         assert [answer.error for answer in answers] == [error]
         written = [tuple(event[10]) for event in told if event[3] == events.PartitionChanged.kind and event[4] == "moving"]
         assert ((2,) in written) == (error == errors.NONE)
+
+
+@pytest.mark.parametrize("release", ["0.10.2", "2.1", "2.8"])
+def test_each_dead_member_of_an_isr_costs_a_leader_epoch(release: str) -> None:
+    """2 and 3 die in one moment: 2, which led, leaves the ISR, then 3 would, were it not the last (`#doRemoveReplicasFromIsr`)."""
+    told: list[tuple] = []
+    run = cluster(release, told)
+    run.run_until(SECOND)
+    control = run.controller
+    assert isinstance(control, ZooKeeperControl)
+    for broker in (2, 3):
+        run.do(acts.Kill(broker))
+        control.fence(broker, by_session=True)
+    run.run_until(run.now + SECOND)
+    seen = [(event[6], event[7], event[10]) for event in told if event[3] == events.PartitionChanged.kind and event[4] == "moving"]
+    assert seen == [(2, 0, (2, 3)), (NO_LEADER, 1, (3,)), (NO_LEADER, 2, (3,))]
+
+
+@pytest.mark.parametrize(("release", "takes_out"), [("0.10.2", False), ("2.1", False), ("2.4", True), ("2.8", True)])
+def test_a_controller_that_starts_takes_the_dead_out_since_2_3(release: str, takes_out: bool) -> None:
+    """KAFKA-3143, "Triggering offline replica state changes": of an ISR, and once more of the one that has no leader left."""
+    told: list[tuple] = []
+    run = cluster(release, told)
+    run.run_until(SECOND)
+    control = run.controller
+    assert isinstance(control, ZooKeeperControl)
+    for broker in (1, 3):
+        run.do(acts.Kill(broker))
+    control.fence(3, by_session=True)
+    control.fence(1, by_session=True)  # the controller, before it could do anything about 3
+    run.run_until(run.now + SECOND)
+    moving, here = run.partition_view(MOVING), run.partition_view(HERE)
+    assert (moving.leader, moving.leader_epoch, moving.isr) == ((2, 1, (2,)) if takes_out else (2, 0, (2, 3)))
+    assert (here.leader, here.isr) == (2, (2,)), "who led is replaced by every controller"
+    before = {view.tp: view.leader_epoch for view in (moving, here)}
+    run.do(acts.Kill(2))
+    control.fence(2, by_session=True)
+    run.run_until(run.now + SECOND)
+    offline = run.partition_view(HERE)
+    assert (offline.leader, offline.isr) == ((NO_LEADER if takes_out else 2), (2,))
+    assert offline.leader_epoch == before[HERE] + takes_out, "nobody leads, and the one in the ISR is still dead"
