@@ -251,6 +251,18 @@ def test_kip_320_only_an_end_below_the_position_tells_of_a_truncation(epoch: int
     assert len(bench.told(events.ConsumerTruncated)) == (position != 20)
 
 
+def test_what_comes_while_a_position_is_validated_is_thrown_away() -> None:
+    """`SubscriptionState#isFetchable`: a fetch to the former leader is answered meanwhile; the answer about 20 must not be held against 30."""
+    bench, asked = validating()
+    bench.consumer.in_flight["b2"] = (77, 0)
+    part = FetchedPartition(TP, errors.NONE, 20, (Stretch(20, 30, Term(3, 1), 1_000),), 30, 0, -1, -1, 0)
+    bench.consumer.handle(ConsumerFetchResponse(77, (part,)), "b2")
+    assert bench.consumer.positions == [20]
+    bench.consumer.handle(EpochsResponse(asked.correlation, 0, ((TP, errors.NONE, 2, 20),)), "b1")
+    assert bench.fetches() == (20, 3)
+    assert bench.told(events.ConsumerTruncated) == []
+
+
 @pytest.mark.parametrize(("epoch", "end"), [(-1, -1), (-1, 25), (2, -1)])
 def test_kip_320_an_answer_without_epoch_or_end_resets(epoch: int, end: int) -> None:
     bench, asked = validating()
