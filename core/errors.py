@@ -85,3 +85,7 @@ class KafkaError(Exception):
 
 class ActRefused(Exception):
     """An act that is impossible in the cluster's present state: the message says what, and what would be right."""
+
+
+class Standstill(ActRefused):
+    """The cluster is busy without end at one moment of virtual time: what it does there takes no time."""

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import attrs
 
+from core.act_fields import least_of, most_of
 from core.acts import ACTS, Act
 from core.ids import TopicPartition
+from core.settings import MAX_LONG
 
 
 def recorded_act(word: str, arguments: str) -> Act:
@@ -27,7 +29,7 @@ def recorded_act(word: str, arguments: str) -> Act:
         raise ValueError(f"there is no act '{word[:40]}'")
     try:
         fields = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(f"{word}: its fields are no JSON: {arguments[:80]}") from None
     if not isinstance(fields, dict):
         raise ValueError(f"{word}: its fields are no JSON object: {arguments[:80]}")
@@ -40,8 +42,10 @@ def recorded_act(word: str, arguments: str) -> Act:
         kind = str(known[name].type).removesuffix(" | None")
         try:
             values[name] = _READERS[kind](value)
-        except (TypeError, ValueError, KeyError):
-            raise ValueError(f"{word}: {written} cannot be {json.dumps(value)[:60]}; it is of type {kind}") from None
+        except (TypeError, ValueError, KeyError, IndexError):
+            raise ValueError(f"{word}: {written[:40]} cannot be {json.dumps(value)[:60]}; it is of type {kind}") from None
+        if kind == "int" and not least_of(name) <= values[name] <= most_of(name):
+            raise ValueError(f"{word}: {written[:40]} cannot be {value}; it is from {least_of(name)} to {most_of(name)}")
     missing = [name for name, field in known.items() if field.default is attrs.NOTHING and name not in values]
     if missing:
         raise ValueError(f"{word} lacks {', '.join(missing)}")
@@ -57,18 +61,29 @@ def _exactly(kind: type) -> Callable[[Any], Any]:
     return read
 
 
+def _pair(value: Any) -> tuple[str, str]:
+    first, second = value
+    return _str(first), _str(second)
+
+
 def _partition(value: Any) -> TopicPartition:
     return TopicPartition.parse(_str(value))
 
 
-_int, _str = _exactly(int), _exactly(str)
+def _int(value: Any) -> int:
+    if type(value) is not int or not -MAX_LONG <= value <= MAX_LONG:
+        raise TypeError("int")
+    return value
+
+
+_str = _exactly(str)
 
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "int": _int,
     "str": _str,
     "bool": _exactly(bool),
     "TopicPartition": _partition,
-    "tuple[str, str]": lambda value: (_str(value[0]), _str(value[1])),
+    "tuple[str, str]": _pair,
     "tuple[int, ...]": lambda value: tuple(_int(each) for each in value),
     "tuple[tuple[int, ...], ...]": lambda value: tuple(tuple(_int(one) for one in each) for each in value),
     "tuple[tuple[str, str], ...]": lambda value: tuple((_str(name), _str(text)) for name, text in value),

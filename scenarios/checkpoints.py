@@ -7,7 +7,9 @@ running one.
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +22,18 @@ from core.log.leader_epoch_cache import format_checkpoint, parse_checkpoint
 from core.recorded_acts import recorded_act
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from scenarios import textfile
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader
 from scenarios.output_files import cannot_be_written, whole_entries
 
+MAX_FILES: Final = 1_100_000
+"""Most files of a tree: one for each of a million replicas, and some for each log directory."""
+
+MAX_BYTES: Final = 32 * 1024 * 1024
+"""Largest file of a tree: the offsets of 200,000 partitions in one log directory are a quarter of that."""
+
+_DEEPEST: Final = 3
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
 _PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-(\d{1,9})")
 
@@ -92,25 +102,39 @@ def read_tree(root: str | Path) -> Tree:
     root = Path(root)
     found: Tree = {}
     try:
-        paths = sorted(path for path in root.rglob("*") if path.is_file())
-        for path in paths:
+        for count, path in enumerate(_files(root, 0), start=1):
+            if count > MAX_FILES:
+                raise InputError(f"{root}: more than {MAX_FILES:,} files; at most that many are read")
             where = path.relative_to(root).as_posix()
             directory, _, name = where.partition("/log-dir-")
             number, _, name = name.partition("/")
             directory = f"{directory}/log-dir-{number}"
             if _DIRECTORY.fullmatch(directory) is None:
                 raise InputError(f"{path}: unexpected file; a tree holds broker-N/log-dir-N/…")
-            text = path.read_text(encoding="utf-8")
+            text = textfile.read_text(path, most=MAX_BYTES)
             try:
                 _check(name, text)
             except ValueError as wrong:
                 raise InputError(f"{path}: {wrong}") from None
             found.setdefault(directory, {})[name] = text
-    except (OSError, UnicodeDecodeError) as wrong:
-        raise InputError(f"{root}: cannot be read: {wrong}") from None
+    except OSError as wrong:
+        raise InputError(f"{root}: cannot be read: {wrong.strerror or wrong}") from None
     if not found:
         raise InputError(f"{root}: no log directory in it; a tree holds broker-N/log-dir-N/…")
-    return found
+    return dict(sorted(found.items()))
+
+
+def _files(folder: Path, depth: int) -> Iterator[Path]:
+    """The files in a folder, and in the folders that a tree has, in order of their names; links to folders are not followed."""
+    with os.scandir(folder) as entries:
+        inside = sorted(entries, key=lambda entry: entry.name)
+    for entry in inside:
+        if not entry.is_dir(follow_symlinks=False):
+            yield Path(entry.path)
+        elif depth < _DEEPEST:
+            yield from _files(Path(entry.path), depth + 1)
+        else:
+            raise InputError(f"{entry.path}: unexpected folder; a tree holds broker-N/log-dir-N/topic-N/…")
 
 
 def _check(name: str, text: str) -> None:

@@ -13,12 +13,17 @@ from typing import IO, Final
 import attrs
 import msgspec
 
+from core.journal.events import Acted
+from core.recorded_acts import recorded_act
 from scenarios.errors import InputError
 from scenarios.eventlog import MAX_LINE, End, LineDecoder, LogReader, UnknownKind, one_line
 from scenarios.logfile import open_log_file
 
 MAX_SHOWN: Final = 100
 """Problems of a log that are told one by one; the rest is counted."""
+
+MAX_COUNTED: Final = 100_000
+"""Problems after which checking stops: what has so many is another kind of file."""
 
 
 @attrs.define
@@ -55,6 +60,8 @@ def check_log(path: str | Path) -> Checked:
     try:
         for line, problem in _problems(Path(path), checked):
             tell(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
+            if checked.count >= MAX_COUNTED:
+                break
     except OSError as wrong:
         tell(f"{path}: cannot be read behind event {checked.events:,}: {wrong.strerror or wrong}")
     return checked
@@ -99,6 +106,11 @@ def _problems(path: Path, checked: Checked) -> Iterator[tuple[int, str]]:
                     yield number, "the last line is torn: the process was killed while it wrote; readers skip it"
                 continue
             seq, time, cause = event[:3]
+            if event[3] == Acted.kind:
+                try:
+                    recorded_act(*event[4:6])
+                except ValueError as wrong:
+                    yield number, one_line(wrong)
             if seq <= last_seq:
                 yield number, f"event {seq} follows event {last_seq}; lines are doubled or out of order"
             elif seq > last_seq + 1:

@@ -18,6 +18,13 @@ SUFFIX: Final = ".zst"
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _LEVEL: Final = 3
 _CHUNK: Final = 1 << 18
+_PIECE: Final = 1 << 10
+
+MOST_PER_BYTE: Final = 300
+"""How many bytes a packed one may stand for: event logs pack to a tenth or a twentieth; a file of nothing but zeros to a 30,000th."""
+
+MOST_UNPACKED: Final = 1 << 24
+"""Bytes that may come out of a file however small it is."""
 
 
 def is_packed_name(path: str | Path) -> bool:
@@ -67,8 +74,10 @@ class _Unpacked(io.RawIOBase):
         self._error = zstandard.ZstdError
         self._begin = zstandard.ZstdDecompressor().decompressobj
         self._frame: Any = None
-        self._packed = b""
+        self._packed = memoryview(b"")
         self._plain = memoryview(b"")
+        self._most = MOST_UNPACKED
+        """How many bytes may still come out: some more with everything that goes in."""
 
     def readable(self) -> bool:
         return True
@@ -76,7 +85,7 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         while not self._plain:
             if not self._packed:
-                self._packed = self._file.read(_CHUNK)
+                self._packed = memoryview(self._file.read(_CHUNK))
                 if not self._packed:
                     return 0
             self._unpack()
@@ -86,15 +95,20 @@ class _Unpacked(io.RawIOBase):
         return size
 
     def _unpack(self) -> None:
-        """Take what there is of the frame at hand."""
+        """Take what there is of a piece of the frame at hand: a small one, since a few bytes can stand for a whole block of 128 kB."""
         if self._frame is None:
             self._frame = self._begin()
+        piece, rest = self._packed[:_PIECE], self._packed[_PIECE:]
         try:
-            self._plain = memoryview(self._frame.decompress(self._packed))
+            self._plain = memoryview(self._frame.decompress(piece))
         except self._error as wrong:
             raise OSError(f"what is packed in it is damaged ({wrong})") from None
-        self._packed = self._frame.unused_data if self._frame.eof else b""
+        self._most += MOST_PER_BYTE * len(piece) - len(self._plain)
+        if self._most < 0:
+            raise OSError(f"it unpacks to more than {MOST_PER_BYTE:,} times its size, which no event log does")
+        self._packed = rest
         if self._frame.eof:
+            self._packed = memoryview(bytes(self._frame.unused_data) + bytes(rest)) if self._frame.unused_data else rest
             self._frame = None
 
     def close(self) -> None:

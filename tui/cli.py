@@ -58,6 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(argv: Sequence[str]) -> int:
     arguments = parser_for(argv[0] if argv else "").parse_args(argv)
+    from core.errors import Standstill
     from scenarios.errors import InputError
 
     try:
@@ -65,6 +66,9 @@ def _command(argv: Sequence[str]) -> int:
     except InputError as wrong:
         for line in wrong.lines:
             complain(line)
+        return BAD_INPUT
+    except Standstill as endless:
+        complain(str(endless))
         return BAD_INPUT
     except BrokenPipeError:
         return BROKEN_PIPE

@@ -87,7 +87,7 @@ class Cluster:
         self.journal = Journal() if sink is None else Journal(sink=sink)
         self.account = Account(self.journal)
         self.account.repeats = spec.network.duplicate_ppm > 0
-        self.scheduler = Scheduler()
+        self.scheduler = Scheduler(len(spec.brokers))
         net = spec.network
         quiet = self.by_hand
         self.network = Network(

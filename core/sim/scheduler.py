@@ -5,6 +5,9 @@ from __future__ import annotations
 import heapq
 from typing import Any, Final, NamedTuple
 
+from core.errors import Standstill
+from core.units import format_duration
+
 END: Final = 2**62
 """An order after all others: everything due at a time is done."""
 
@@ -36,15 +39,30 @@ _new_entry: Final = tuple.__new__
 """`Entry` without the detour through its generated constructor, which takes half of the time of a scheduling."""
 
 
+MOST_AT_ONCE: Final = 100_000
+"""Schedulings at one moment of virtual time after which it will not pass any more; clusters of many nodes may have more (`Scheduler.most`)."""
+
+
 class Scheduler:
-    """A heap of entries. `at` is the order of the one that was taken last, END when all that is due now was."""
+    """A heap of entries.
 
-    __slots__ = ("at", "entries", "order")
+    Attributes:
+        at: the order of the one that was taken last, END when all that is due now was.
+        most: how many may be scheduled at one moment.
+        in_order: how many were scheduled in an order of their own.
+        moment, since: the time of the one that was taken last, and how many had been scheduled when it began.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("at", "entries", "in_order", "moment", "most", "order", "since")
+
+    def __init__(self, nodes: int = 0) -> None:
         self.entries: list[Entry] = []
         self.order = 0
+        self.in_order = 0
         self.at = END
+        self.most = MOST_AT_ONCE + 10 * nodes * nodes
+        self.moment = -1
+        self.since = 0
 
     def add(self, time: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
         """Schedule a message for a node."""
@@ -53,6 +71,7 @@ class Scheduler:
 
     def add_in_order(self, time: int, order: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
         """Schedule a message of an empty fetch round in its own order."""
+        self.in_order += 1
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def next_time(self) -> int | None:
@@ -60,7 +79,18 @@ class Scheduler:
         return self.entries[0].time if self.entries else None
 
     def pop(self) -> Entry:
-        """Take the next entry."""
+        """Take the next entry.
+
+        Raises:
+            Standstill: the cluster does not come to an end at this moment.
+        """
         entry = heapq.heappop(self.entries)
         self.at = entry.order
+        if entry.time != self.moment:
+            self.moment, self.since = entry.time, self.order + self.in_order
+        elif self.order + self.in_order - self.since > self.most:
+            raise Standstill(
+                f"time stands still at {format_duration(self.moment)}: {self.most:,} things were scheduled at that moment; "
+                "a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
+            )
         return entry

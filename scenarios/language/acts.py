@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import attrs
 
+from core.act_fields import LEAST, MOST, SIGNED
 from core.acts import ACTS, Act, Consume, CreateTopic, Set
 from core.ids import TopicPartition
 from core.settings import SETTINGS, setting_named
-from core.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
@@ -45,9 +45,6 @@ from scenarios.language.values import (
 DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "since"})
 """Fields of acts that are times in µs and are written as durations."""
 
-SIGNED: Final = frozenset({"skew", "drift_ppm"})
-"""Fields of acts that may be negative."""
-
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
 """Fields of acts that name a broker by its number."""
 
@@ -62,19 +59,6 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "unflushed": ("drawn", "lost", "kept"),
 }
 """Fields of acts that are one of a few words."""
-
-LEAST: Final[dict[str, int]] = {
-    "records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1, "messages": 1, "dir": 1,
-}  # fmt: skip
-"""Fields of acts that are counts of at least one."""
-
-MAX_RECORD_BYTES: Final = 2**31 - 1
-"""Largest record."""
-
-MOST: Final[dict[str, int]] = {
-    "partitions": MAX_PARTITIONS, "replication_factor": MAX_BROKERS, "dir": MAX_LOG_DIRS, "bytes": MAX_RECORD_BYTES,
-}  # fmt: skip
-"""Fields of acts that are counts with a bound of their own."""
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
@@ -217,7 +201,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
     if name == "config":
         return read_topic_config(node) if act is CreateTopic else read_client_config(node, "consumer" if act is Consume else "producer")
     if name in MOST:
-        return as_int(node, LEAST[name], MOST[name])
+        return as_int(node, LEAST.get(name, 0), MOST[name])
     return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), 10**9)
 
 

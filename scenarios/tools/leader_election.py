@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from core.errors import ELIGIBLE_LEADERS_NOT_AVAILABLE, PREFERRED_LEADER_NOT_AVAILABLE
 from core.ids import TopicPartition
 from scenarios.errors import InputError
-from scenarios.tools.reassign import State
+from scenarios.tools.reassign import State, document, doubles, entries, listed, partition_of
 
 EXCEPTIONS: Final = {
     PREFERRED_LEADER_NOT_AVAILABLE: "org.apache.kafka.common.errors.PreferredLeaderNotAvailableException: The preferred leader was not available.",
@@ -25,13 +24,12 @@ def read_partitions(text: str) -> list[TopicPartition]:
     Raises:
         InputError: it is not that, or names a partition twice.
     """
-    try:
-        found = [TopicPartition(str(entry["topic"]), int(entry["partition"])) for entry in json.loads(text)["partitions"]]
-    except (KeyError, TypeError, ValueError):
-        raise InputError('Replica election data is empty; write {"partitions":[{"topic":"foo","partition":1}]}') from None
-    twice = sorted({tp for tp in found if found.count(tp) > 1})
+    found = [partition_of(entry) for entry in entries(document(text), "partitions")]
+    if not found:
+        raise InputError('Replica election data is empty; write {"partitions":[{"topic":"foo","partition":1}]}')
+    twice = doubles(found)
     if twice:
-        raise InputError(f"Replica election data contains duplicate partitions: {','.join(map(str, twice))}")
+        raise InputError(f"Replica election data contains duplicate partitions: {listed(twice)}")
     return found
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard, TypeVar
 
 import attrs
 
@@ -18,6 +19,7 @@ from core.controller.reassignment import refusal_of_dead_target
 from core.errors import KafkaError
 from core.ids import TopicPartition
 from core.release import CURRENT, Release
+from core.spec import MAX_BROKER_ID
 from scenarios.describe.described import DescribedPartition, DescribedTopic
 from scenarios.errors import InputError
 
@@ -49,6 +51,10 @@ class State:
         return {tp: row for tp, row in self.rows.items() if row.adding or row.removing}
 
 
+_NAMED: Final = 100
+_QUOTED: Final = 80
+T = TypeVar("T")
+
 Plan = dict[TopicPartition, tuple[int, ...]]
 """Target replicas by partition, in order of partition."""
 
@@ -59,32 +65,31 @@ def read_plan(text: str) -> Plan:
     Raises:
         InputError: in Kafka's words.
     """
-    document = _document(text)
     found: list[tuple[TopicPartition, tuple[int, ...]]] = []
-    for entry in document.get("partitions") or ():
-        try:
-            tp = TopicPartition(str(entry["topic"]), int(entry["partition"]))
-            replicas = tuple(int(replica) for replica in entry["replicas"])
-            log_dirs = entry.get("log_dirs")
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise InputError(f"no partition with topic, partition and replicas: {json.dumps(entry)[:80]}") from None
+    for entry in entries(document(text), "partitions"):
+        replicas = entry.get("replicas")
+        tp = partition_of(entry, "topic, partition and replicas")
+        if not isinstance(replicas, list) or not all(_is_id(replica) for replica in replicas):
+            raise InputError(f"no partition with topic, partition and replicas: {brief(entry)}")
+        log_dirs = entry.get("log_dirs")
+        if log_dirs is not None and not isinstance(log_dirs, list):
+            raise InputError(f"log_dirs is no list: {brief(entry)}")
         if log_dirs is not None and len(log_dirs) != len(replicas):
             raise InputError(
-                f"Size of replicas list {list(replicas)} is different from size of log dirs list {list(log_dirs)} for partition {tp}"
+                f"Size of replicas list {str(replicas)[:_QUOTED]} is different from size of log dirs list {str(log_dirs)[:_QUOTED]} for partition {tp}"
             )
-        found.append((tp, replicas))
+        found.append((tp, tuple(replicas)))
     if not found:
         raise InputError("Partition reassignment list cannot be empty")
     if any(not replicas for _, replicas in found):
         raise InputError("Partition replica list cannot be empty")
-    names = [tp for tp, _ in found]
-    twice = sorted({tp for tp in names if names.count(tp) > 1})
+    twice = doubles(tp for tp, _ in found)
     if twice:
-        raise InputError(f"Partition reassignment contains duplicate topic partitions: {','.join(map(str, twice))}")
-    doubled = [(tp, sorted({one for one in replicas if replicas.count(one) > 1})) for tp, replicas in found]
+        raise InputError(f"Partition reassignment contains duplicate topic partitions: {listed(twice)}")
+    doubled = [(tp, doubles(replicas)) for tp, replicas in found]
     told = [f"{tp} contains multiple entries for {','.join(map(str, several))}" for tp, several in doubled if several]
     if told:
-        raise InputError(f"Partition replica lists may not contain duplicate entries: {'. '.join(told)}")
+        raise InputError(f"Partition replica lists may not contain duplicate entries: {'. '.join(told[:_NAMED])}")
     return dict(sorted(found))
 
 
@@ -94,24 +99,85 @@ def read_topics(text: str) -> list[str]:
     Raises:
         InputError: it is none, or names a topic twice.
     """
-    try:
-        topics = [str(entry["topic"]) for entry in _document(text).get("topics") or ()]
-    except (KeyError, TypeError):
-        raise InputError('topics to move are written {"topics":[{"topic":"foo"}],"version":1}') from None
-    twice = sorted({topic for topic in topics if topics.count(topic) > 1})
+    topics = [entry.get("topic") for entry in entries(document(text), "topics")]
+    named = [topic for topic in topics if isinstance(topic, str)]
+    if len(named) != len(topics):
+        raise InputError('topics to move are written {"topics":[{"topic":"foo"}],"version":1}')
+    twice = doubles(named)
     if twice:
-        raise InputError(f"List of topics to reassign contains duplicate entries: {','.join(twice)}")
-    return topics
+        raise InputError(f"List of topics to reassign contains duplicate entries: {listed(twice)}")
+    return named
 
 
-def _document(text: str) -> dict[str, Any]:
+def document(text: str) -> dict[str, Any]:
+    """The object of a tool's JSON file.
+
+    Raises:
+        InputError: it is none, in Kafka's words.
+    """
     try:
-        document = json.loads(text)
-    except ValueError as wrong:
+        found = json.loads(text)
+    except RecursionError:
+        raise InputError("Failed to parse the JSON: it is nested without end") from None
+    except json.JSONDecodeError as wrong:
         raise InputError(f"Failed to parse the JSON: {wrong}") from None
-    if not isinstance(document, dict) or document.get("version", 1) != 1:
-        raise InputError(f"Not supported version field value {document.get('version') if isinstance(document, dict) else 'none'}")
-    return document
+    except ValueError:
+        raise InputError("Failed to parse the JSON: a number in it has thousands of digits") from None
+    if not isinstance(found, dict) or found.get("version", 1) != 1:
+        raise InputError(f"Not supported version field value {brief(found.get('version')) if isinstance(found, dict) else 'none'}")
+    return found
+
+
+def entries(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The objects in a document's list of that name; none if there is no such list.
+
+    Raises:
+        InputError: it is no list of objects.
+    """
+    listed = found.get(name)
+    if listed is None:
+        return []
+    if not isinstance(listed, list):
+        raise InputError(f"{name} is no list: {brief(listed)}")
+    for entry in listed:
+        if not isinstance(entry, dict):
+            raise InputError(f"an entry of {name} is no object: {brief(entry)}")
+    return listed
+
+
+def partition_of(entry: dict[str, Any], wanted: str = "topic and partition") -> TopicPartition:
+    """The partition that an entry names; `wanted` is what it should have.
+
+    Raises:
+        InputError: it names none.
+    """
+    topic, partition = entry.get("topic"), entry.get("partition")
+    if not isinstance(topic, str) or not topic or not _is_id(partition):
+        raise InputError(f"no partition with {wanted}: {brief(entry)}")
+    return TopicPartition(topic, partition)
+
+
+def _is_id(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= MAX_BROKER_ID
+
+
+def doubles(names: Iterable[T]) -> list[T]:
+    """What stands there more than once, sorted."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)  # type: ignore[type-var]
+
+
+def listed(names: Sequence[object]) -> str:
+    """Names as the tool lists them, not without end."""
+    return ",".join(map(str, names[:_NAMED])) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+
+
+def brief(value: object) -> str:
+    """A piece of JSON as a message quotes it."""
+    try:
+        written = json.dumps(value)
+    except (ValueError, RecursionError):
+        written = "a value of great size"
+    return written if len(written) <= _QUOTED else written[: _QUOTED - 1] + "…"
 
 
 def write_plan(plan: Plan) -> str:

@@ -44,8 +44,8 @@ from spark_reports.sweep.grid import MAX_CELLS, Around, Cell, Fault, FaultKind, 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
 """Longest horizon that is simulated whole: a day of three idle brokers is some hundred thousand events."""
 
-MAX_SIZE: Final = 250_000
-"""Most partitions, and ten times brokers, of all cells together: every cell's cluster is built once before anything runs."""
+MAX_SIZE: Final = 50_000
+"""Most partitions, and twice brokers, of all cells together: every cell's cluster is built once before anything runs."""
 
 MAX_RATE: Final = 10_000_000
 """Most records per second of a producer."""
@@ -414,7 +414,7 @@ def _read_row(node: Node) -> Fields:
 
 def _size(cell: Cell) -> int:
     """How large its cluster is: partitions, and brokers, each of which costs as much as some."""
-    return sum(topic.count for topic in cell.spec.topics) + 10 * len(cell.spec.brokers)
+    return sum(topic.count for topic in cell.spec.topics) + 2 * len(cell.spec.brokers)
 
 
 def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:

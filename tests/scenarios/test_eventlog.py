@@ -39,7 +39,7 @@ SAMPLES: dict[str, Any] = {"int": -7, "str": 'ü "quoted" \\ \n', "bool": True, 
 def samples() -> list[tuple[Any, ...]]:
     """One event of every kind."""
     return [
-        (seq, seq * 1_000, seq - 1, event.kind, *(SAMPLES[kind] for kind in column_types(event).values()))
+        (seq, seq * 1_000, seq - 1, event.kind, *(event.words.get(name, (SAMPLES[kind],))[0] for name, kind in column_types(event).items()))
         for seq, event in enumerate(EVENTS, 1)
     ]
 
@@ -139,7 +139,7 @@ def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
         "cluster": (with_header(cluster={"brokers": "many"}), 1, "cluster.brokers: 'many' is no whole number"),
         "no-cluster": (with_header(cluster=5), 1, "the header is wrong"),
         "not-json": (with_third(b"{seq: 3}"), 4, "this is no event"),
-        "not-utf8": (with_third(lines[3].strip().replace(b"quoted", b"\xff\xfe")), 4, ""),
+        "not-utf8": (with_third(lines[3].strip().replace(b"killed", b"\xff\xfe")), 4, ""),
         "blank-line": (with_third(b""), 4, "this is no event"),
         "half-a-line": (with_third(lines[3][:20]), 4, "this is no event"),
         "no-seq": (with_third(without("seq")), 4, "missing required field `seq`"),
@@ -149,6 +149,9 @@ def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
         "column-type": (with_third(json.dumps(third | {"broker": "two"}).encode()), 4, "Expected `int`, got `str` - at `$.broker`"),
         "huge-number": (with_third(json.dumps(third | {"broker": 10**40}).encode()), 4, ""),
         "unknown-kind": (with_third(json.dumps(third | {"kind": "broker-stoped"}).encode()), 4, "did you mean 'broker-stopped'?"),
+        "unknown-word": (with_third(json.dumps(third | {"how": "kiled"}).encode()), 4, "unknown how 'kiled'; did you mean 'killed'?"),
+        "nested": (with_third(b'{"kind": "broker-stopped", "how": ' + b"[" * 5_000), 4, "this is no event"),
+        "nested-header": (b'{"isrlab": ' + b"[" * 5_000 + b"]" * 5_000 + b"}\n", 1, "nested without end"),
         "gap": (b"".join(lines[:3] + lines[4:]), 4, "event 4 follows event 2; lines are missing or out of order"),
         "twice": (b"".join(lines[:4] + lines[3:]), 5, "event 3 follows event 3"),
         "back-in-time": (with_third(json.dumps(third | {"t": 1}).encode()), 4, "event 3 is earlier than the one before"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
+import zstandard
 
 from core import acts
 from core.errors import ActRefused
@@ -14,6 +18,7 @@ from core.sim.cluster import Cluster
 from core.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
 from core.units import SECOND
 from scenarios.errors import ScriptError
+from scenarios.eventlog import encode_event, make_header
 from scenarios.language.script import read_script
 from tui.cli import main
 
@@ -125,3 +130,169 @@ def test_what_a_large_cluster_has_can_be_written() -> None:
     read_script("cluster: {brokers: 1000, topics: {u: {partitions: 200000, replication-factor: 5}}}", "large")
     with pytest.raises(ScriptError):
         read_script("cluster: {brokers: 1000, topics: {u: {partitions: 200001, replication-factor: 3}}}", "large")
+
+
+@pytest.mark.parametrize("release", ["0.10.2", "2.4", "4.1"])
+def test_a_cluster_whose_time_stands_still_is_refused(release: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "still.yaml"
+    path.write_text(
+        f"releases: '{release}'\ncluster:\n  brokers: 2\n  topics: {{t: {{partitions: 1, replication-factor: 2}}}}\n  network: {{latency: 0}}\n"
+        "  settings: {replica.fetch.wait.max.ms: 0}\nexpect: lost == 0\ntimeline: [{wait: 1s}]\n"
+    )
+    assert main(["run", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        "isrlab: time stands still at 0s: 100,040 things were scheduled at that moment; a latency of 0 with replica.fetch.wait.max.ms 0, "
+        "for example, takes no time: make one of them larger\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["describe", "metrics", "checkpoints", "reassign"])
+def test_a_moment_beyond_virtual_time_is_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    more = {"reassign": ["--list"], "checkpoints": ["-o", "x"]}.get(command, [])
+    assert main([command, "b2-high-watermark", "--at", "999999999999d", *more]) == 2
+    assert capsys.readouterr().err == "isrlab: --at: '999999999999d' is too long; at most ten years of virtual time (3650d)\n"
+
+
+# --- logs, tools' files, trees, keymaps ------------------------------------------------------------------------------
+
+
+def header() -> bytes:
+    return msgspec.json.encode(make_header(ClusterSpec((BrokerSpec(1),)), CURRENT, 0, None)) + b"\n"
+
+
+PACKED = {
+    "zeros": (b"\0" * 400_000_000, "unpacks to more than 300 times its size"),
+    "empty lines": (header() + b"\n" * 400_000_000, "unpacks to more than 300 times its size"),
+    "one line": (header() + b"[" * 400_000_000, "unpacks to more than 300 times its size"),
+    "a header": (b'{"isrlab": "event-log", "cluster": [' + b"[]," * 100_000_000, "unpacks to more than 300 times its size"),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("command", [["log", "check"], ["replay"], ["describe"]])
+def test_a_packed_bomb_is_refused_in_little_memory(name: str, command: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "bomb.jsonl.zst"
+    path.write_bytes(zstandard.ZstdCompressor().compress(PACKED[name][0]))
+    assert path.stat().st_size < 100_000
+    bounded = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); from tui.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", bounded, *command, str(path)], capture_output=True, text=True, timeout=60, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in (1, 2)
+    told = done.stderr + done.stdout
+    assert PACKED[name][1] in told or "no header" in told or "first line" in told, told
+
+
+LOGS = {
+    "deep header": (b'{"isrlab": "event-log", "cluster": ' + b"[" * 100_000, "s.jsonl:1: this is no event log"),
+    "deep event": (
+        header() + b'{"seq": 1, "t": 0, "cause": 0, "kind": "act", "act": ' + b"[" * 100_000 + b"\n",
+        "s.jsonl:2: this is no event",
+    ),
+    "digits": (header() + b'{"seq": ' + b"9" * 5_000 + b', "t": 0, "cause": 0, "kind": "act"}\n', "s.jsonl:2: this is no event"),
+    "values": (
+        b'{"isrlab": "event-log", "cluster": [' + b"[]," * 4_100_000 + b"[]]}\n",
+        "s.jsonl:1: the first line has more than 4,000,000 values",
+    ),
+    "a line": (b'{"isrlab": "' + b"x" * (33 << 20) + b'"}\n', "s.jsonl:1: the first line is longer than 32 MB"),
+    "a word": (
+        header() + b'{"seq": 1, "t": 0, "cause": 0, "kind": "broker-stopped", "broker": 1, "how": "kiled"}\n',
+        "s.jsonl:2: unknown how 'kiled'; did you mean 'killed'?",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("command", [["log", "check"], ["replay"], ["describe"], ["metrics"]])
+def test_a_log_without_bounds_is_refused(name: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(LOGS[name][0])
+    assert main([*command, str(path)]) in (1, 2)
+    told = capsys.readouterr()
+    assert LOGS[name][1] in told.err + told.out
+
+
+@pytest.mark.parametrize(
+    ("act", "args", "words"),
+    [
+        ("kil", "{}", "there is no act 'kil'"),
+        ("kill", '{"broker": "one"}', 'kill: broker cannot be "one"'),
+        ("kill", "[" * 5_000, "kill: its fields are no JSON"),
+        ("kill", '{"broker": ' + "9" * 5_000 + "}", "kill: its fields are no JSON"),
+        ("kill", '{"broker": ' + "9" * 50 + "}", "kill: broker cannot be 9999"),
+        ("cut", '{"between": []}', "cut: between cannot be []"),
+        ("produce", '{"topic": "t", "records": 0}', "produce: records cannot be 0; it is from 1 to"),
+        ("link", '{"between": ["b1", "b2"], "loss_ppm": 1000000}', "link: loss_ppm cannot be 1000000; it is from 0 to 990000"),
+        (
+            "create-topic",
+            '{"topic": "t", "partitions": 1000000000}',
+            "create-topic: partitions cannot be 1000000000; it is from 1 to 200000",
+        ),
+    ],
+)
+def test_an_act_of_a_log_that_nobody_can_do_is_found(
+    act: str, args: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(header() + encode_event((1, 0, 0, "act", act, args)) + b'\n{"end":true,"t":0,"events":1}\n')
+    assert main(["log", "check", str(path)]) == 2
+    told = capsys.readouterr()
+    assert f"s.jsonl:2: {words}" in told.out + told.err
+    assert main(["replay", str(path)]) == 2
+    assert f"s.jsonl:2: {words}" in capsys.readouterr().err
+
+
+PLANS = {
+    "deep": "[" * 100_000,
+    "digits": '{"partitions": [{"topic": "orders", "partition": ' + "9" * 5_000 + ', "replicas": [1]}]}',
+    "infinite": '{"partitions": [{"topic": "orders", "partition": 1e999, "replicas": [1]}]}',
+    "no list": '{"partitions": 5}',
+    "no objects": '{"partitions": [5]}',
+    "no ids": '{"partitions": [{"topic": "orders", "partition": 0, "replicas": 5}]}',
+    "no dirs": '{"partitions": [{"topic": "orders", "partition": 0, "replicas": [1], "log_dirs": 5}]}',
+    "no topic": '{"partitions": [{"topic": null, "partition": 0, "replicas": [1]}]}',
+    "many": '{"partitions": [' + ", ".join(f'{{"topic": "orders", "partition": {n // 2}, "replicas": [1]}}' for n in range(100_000)) + "]}",
+    "long": '{"partitions": [{"topic": "orders", "partition": 0, "replicas": [' + "1," * 300_000 + "1]}]}",
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("tool", ["execute", "verify", "cancel", "generate", "elect"])
+def test_a_plan_without_bounds_is_refused(name: str, tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(PLANS[name].replace("partitions", "topics") if tool == "generate" else PLANS[name])
+    started = time.process_time()
+    if tool == "elect":
+        code = main(["leader-election", "b2-high-watermark", "--election-type", "preferred", "--path-to-json-file", str(path)])
+    elif tool == "generate":
+        code = main(["reassign", "b2-high-watermark", "--generate", "--broker-list", "1", "--topics-to-move-json-file", str(path)])
+    else:
+        code = main(["reassign", "b2-high-watermark", f"--{tool}", "--reassignment-json-file", str(path)])
+    assert time.process_time() - started < 5
+    err = capsys.readouterr().err
+    assert code == 2 or (code in (0, 1) and tool in ("elect", "generate")), err
+    assert len(err) < 6_000
+
+
+@pytest.mark.parametrize("root", ["/proc", "/sys", "/dev"])
+def test_a_folder_that_is_no_tree_is_refused_soon(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    started = time.process_time()
+    assert main(["checkpoints", root]) == 2
+    assert time.process_time() - started < 5
+    assert "a tree holds broker-N/log-dir-N/" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("a = " + "[" * 5_000, "it is nested too deep"),
+        ("a = " + "9" * 5_000, "this is no TOML"),
+        ("[keys]\nkill = " + "9" * 4_000, "[keys] kill: write a key or a list of keys"),
+        ("[keys]\n" + "".join(f"k{n} = 'x'\n" for n in range(50_000)), "[keys] k0: there is no such action"),
+        ("#" * (1 << 20) + "\n", "the file has more than 1,048,576 bytes"),
+    ],
+)
+def test_a_keymap_without_bounds_is_refused(content: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "keys.toml"
+    path.write_text(content)
+    assert main(["play", "--keys", str(path)]) == 2
+    assert words in capsys.readouterr().err

@@ -95,10 +95,15 @@ def time_of(text: str | None) -> int | None:
 
     if text is None:
         return None
+    from scenarios.language.values import MAX_DURATION
+
     try:
-        return parse_duration(text)
+        time = parse_duration(text)
     except ValueError as wrong:
         raise InputError(f"--at: {wrong}") from None
+    if time > MAX_DURATION:
+        raise InputError(f"--at: '{text[:40]}' is too long; at most ten years of virtual time (3650d)")
+    return time
 
 
 def log_files(paths: Sequence[str]) -> list[str]:

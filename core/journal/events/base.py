@@ -28,6 +28,8 @@ class Event:
     source: ClassVar[str] = ""
     columns: ClassVar[dict[str, str]] = {}
     """Column names in order, with their types as written: `int`, `str`, `bool` or `tuple[int, ...]`."""
+    words: ClassVar[dict[str, tuple[str, ...]]] = {}
+    """Columns that hold one of a few words, by name."""
     defaults: ClassVar[dict[str, int]] = {}
     """The last columns, if logs of an earlier isrlab lack them: the value that stands for each there."""
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from core.journal.events.base import DETAIL, NOTABLE, Event, name_of, offsets
 from core.units import format_duration
+
+_STOPPED: Final = {
+    "killed": "was killed; its logs stay, nobody was told: the controller notices when its session expires",
+    "power-loss": "lost power; what was not flushed is gone",
+    "shutdown": "has shut down in good order, its high watermarks are on disk",
+    "exited": "exited: its log is longer than its leader's, and unclean.leader.election.enable is false, so it may not be cut",
+    "unheard": "halted: it could not tell the controller of its failed log directory within log.dir.failure.timeout.ms; now its session expires",
+    "halted": "halted: it has no log directory left that it may use; nobody was told: the controller notices when its session expires",
+}
 
 
 class BrokerStopped(Event):
@@ -18,19 +27,12 @@ class BrokerStopped(Event):
     kind: ClassVar[str] = "broker-stopped"
     level: ClassVar[int] = NOTABLE
     source: ClassVar[str] = "BrokerServer#shutdown"
+    words: ClassVar[dict[str, tuple[str, ...]]] = {"how": tuple(_STOPPED)}
     broker: int
     how: str
 
     def sentence(self) -> str:
-        tail = {
-            "killed": "was killed; its logs stay, nobody was told: the controller notices when its session expires",
-            "power-loss": "lost power; what was not flushed is gone",
-            "shutdown": "has shut down in good order, its high watermarks are on disk",
-            "exited": "exited: its log is longer than its leader's, and unclean.leader.election.enable is false, so it may not be cut",
-            "unheard": "halted: it could not tell the controller of its failed log directory within log.dir.failure.timeout.ms; now its session expires",
-            "halted": "halted: it has no log directory left that it may use; nobody was told: the controller notices when its session expires",
-        }
-        return f"b{self.broker} {tail[self.how]}"
+        return f"b{self.broker} {_STOPPED[self.how]}"
 
 
 class UnflushedLost(Event):

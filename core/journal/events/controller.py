@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from core.journal.events.base import DETAIL, NOTABLE, Event, ids, leader_name, name_of
 from core.units import format_duration
@@ -79,12 +79,22 @@ class PartitionChanged(Event):
         )
 
 
+_ELECTED: Final = {
+    "clean": "the first live ISR member in replica order",
+    "preferred": "its preferred replica, in the ISR",
+    "unclean": "outside the ISR, because {allowed}: what it lacks is lost",
+    "eligible": "from the eligible leader replicas: it holds all that is committed",
+    "last-known": "the last known leader: ISR and ELR are both empty",
+}
+
+
 class LeaderElected(Event):
     """A leader was elected; `election`: clean, unclean, preferred, eligible (from the ELR) or last-known."""
 
     kind: ClassVar[str] = "leader-elected"
     level: ClassVar[int] = NOTABLE
     source: ClassVar[str] = "PartitionChangeBuilder#electLeader"
+    words: ClassVar[dict[str, tuple[str, ...]]] = {"election": tuple(_ELECTED)}
     topic: str
     partition: int
     leader: int
@@ -97,14 +107,8 @@ class LeaderElected(Event):
     def sentence(self) -> str:
         name = name_of(self.topic, self.partition)
         allowed = "an unclean election was asked for" if self.reason == "asked for" else "unclean.leader.election.enable is true"
-        how = {
-            "clean": "the first live ISR member in replica order",
-            "preferred": "its preferred replica, in the ISR",
-            "unclean": f"outside the ISR, because {allowed}: what it lacks is lost",
-            "eligible": "from the eligible leader replicas: it holds all that is committed",
-            "last-known": "the last known leader: ISR and ELR are both empty",
-        }
-        return f"b{self.leader} leads {name} in epoch {self.leader_epoch} after {leader_name(self.old_leader)}: {how[self.election]} ({self.reason})"
+        how = _ELECTED[self.election].format(allowed=allowed)
+        return f"b{self.leader} leads {name} in epoch {self.leader_epoch} after {leader_name(self.old_leader)}: {how} ({self.reason})"
 
 
 class PartitionOffline(Event):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from core.journal.events.base import DETAIL, NORMAL, NOTABLE, Event, ids, leader_name, name_of, offsets, records
 
@@ -190,6 +190,14 @@ class EpochAnswered(Event):
         return f"b{self.broker} asked b{self.leader} where epoch {self.asked_epoch} of {name_of(self.topic, self.partition)} ends: {told}"
 
 
+_TRUNCATED: Final = {
+    "high-watermark": "before 0.11 a follower cuts to its own high watermark, since then only where no leader epoch tells better (KIP-101)",
+    "leader-epoch": "b{leader} said where the epoch ends that it was asked for (KIP-101)",
+    "diverging-epoch": "b{leader} answered the fetch with a diverging epoch (KIP-595)",
+    "out-of-range": "the log of b{leader} ends there",
+}
+
+
 class Truncated(Event):
     """A replica cut its log to `from_offset`.
 
@@ -199,6 +207,7 @@ class Truncated(Event):
     kind: ClassVar[str] = "truncated"
     level: ClassVar[int] = NOTABLE
     source: ClassVar[str] = "UnifiedLog#truncateTo"
+    words: ClassVar[dict[str, tuple[str, ...]]] = {"rule": tuple(_TRUNCATED)}
     broker: int
     topic: str
     partition: int
@@ -209,15 +218,9 @@ class Truncated(Event):
     rule: str
 
     def sentence(self) -> str:
-        why = {
-            "high-watermark": "before 0.11 a follower cuts to its own high watermark, since then only where no leader epoch tells better (KIP-101)",
-            "leader-epoch": f"b{self.leader} said where the epoch ends that it was asked for (KIP-101)",
-            "diverging-epoch": f"b{self.leader} answered the fetch with a diverging epoch (KIP-595)",
-            "out-of-range": f"the log of b{self.leader} ends there",
-        }
         return (
             f"b{self.broker} truncated {name_of(self.topic, self.partition)} from {self.to_offset} to {self.from_offset} "
-            f"({offsets(self.from_offset, self.to_offset)} gone from it): {why[self.rule]}"
+            f"({offsets(self.from_offset, self.to_offset)} gone from it): {_TRUNCATED[self.rule].format(leader=self.leader)}"
         )
 
 

@@ -125,7 +125,7 @@ def test_all_mistakes_of_a_grid_are_reported() -> None:
 
 
 def test_a_grid_is_bounded() -> None:
-    with pytest.raises(InputError, match=r"4 cells with 800,120 partitions and brokers in all; at most 250,000 are swept"):
+    with pytest.raises(InputError, match=r"4 cells with 800,024 partitions and brokers in all; at most 50,000 are swept"):
         read_grid(TEXT.replace("acks: [1, all]", "acks: [1, all]\n  partitions: [200000]"), "g")
     with pytest.raises(InputError, match=r"4,000 cells; at most 1,000 are swept"):
         read_grid(TEXT.replace("acks: [1, all]", f"acks: [1, all]\n  partitions: {list(range(1, 1001))}"), "g")
