@@ -63,6 +63,7 @@ class PlayServer(Server):
     def initialize_logging(self) -> None:
         """Only what went wrong is told, in a line."""
         handler = logging.StreamHandler(sys.stderr)
+        logging.getLogger("asyncio").setLevel(logging.ERROR)  # It warns of processes that end after the server.
         handler.setFormatter(_OneLine("isrlab: %(message)s"))
         logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
@@ -96,7 +97,7 @@ class PlayServer(Server):
         self._refuse_more()
         page = await super().handle_index(request)
         assert isinstance(page, web.Response)
-        text = re.sub(r"<link[^>]*fonts\.googleapis\.com[^>]*>", "", page.text or "")
+        text = re.sub(r"<link[^>]*fonts\.googleapis\.com[^>]*>", '<link rel="icon" href="data:,">', page.text or "")
         text = text.replace(urlsplit(self.public_url).netloc, request.host)
         page.text = text.replace(f"ws://{request.host}/ws", f"ws://{request.host}/{self._token}/ws")
         return page

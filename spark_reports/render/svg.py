@@ -211,13 +211,13 @@ def _stripe(bars: Sequence[_Bar], end: int, top: int, height: int) -> str:
     for bar in bars:
         x, width = 100 * bar.start / end, max(100 * (bar.end - bar.start) / end, 0.06)
         times = f"{format_duration(bar.start)} to {format_duration(bar.end)}"
-        rect = f'<rect class="{bar.look}" x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><title>{escape(bar.title)}, {times}</title></rect>'
+        rect = f'<rect class="{bar.look}" x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><title>{escape(visible(bar.title))}, {times}</title></rect>'
         parts.append(rect)
         if bar.inside and width > 1.5:
             # What does not fit in the bar is cut off at its end.
             parts.append(
                 f'<svg x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><text class="bar" x="4" y="{height - 3}">'
-                f"{escape(bar.inside)}</text></svg>"
+                f"{escape(visible(bar.inside))}</text></svg>"
             )
     return "".join(parts)
 

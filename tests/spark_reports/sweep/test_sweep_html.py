@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 
+import attrs
 import pytest
 
+from scenarios.visible import visible_json
+from spark_reports.sweep import terminal
 from spark_reports.sweep.html import render
 from spark_reports.sweep.outcome import Outcome, outcome_of
 from spark_reports.sweep.runs import Run
+from spark_reports.sweep.sweep import json_of
 from tests.spark_reports.browser import browser, chromium, pixels
 from tests.spark_reports.sweep.grids import small
 
@@ -46,6 +52,21 @@ def outcome() -> Outcome:
         for cell in grid.cells
     }
     return Outcome(grid, tuple(outcome_of(cell, rows[cell.number]) for cell in grid.cells))
+
+
+def test_foreign_text_in_a_grid_stays_text_wherever_it_is_shown() -> None:
+    foreign = "x\x1b]52;c;QQ==\x07\u202e\u2028[red]<b>"
+    shown = r"x\x1b]52;c;QQ==\x07\u202e\u2028[red]"
+    made = outcome()
+    cells = tuple(attrs.evolve(cell, cell=attrs.evolve(cell.cell, values=(("acks", foreign), ("=1+1", "-x")))) for cell in made.cells)
+    made = attrs.evolve(made, grid=attrs.evolve(made.grid, name=foreign, about=foreign, text=foreign), cells=cells)
+    table = io.StringIO()
+    terminal.render(made, table)
+    for text in (render(made), table.getvalue(), visible_json(json_of(made))):
+        assert [char for char in text if not char.isprintable() and char != "\n"] == []
+    assert render(made).count(shown + "&lt;b&gt;") > 4
+    assert shown in table.getvalue()
+    assert json.loads(visible_json(json_of(made)))["about"] == foreign
 
 
 @browser
