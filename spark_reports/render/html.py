@@ -58,7 +58,7 @@ def render(report: Report) -> str:
             f'<header><h1>isrlab report</h1><span>{escape(_session_words(sessions))}</span><button id="theme" type="button">dark / light</button>',
             "</header>\n<main>\n",
             _cards(report),
-            f'<nav aria-label="Contents">{links}</nav>\n',
+            f"<details><summary>All {len(shown)} tables</summary><nav>{links}</nav></details>\n",
             charts,
             *(_section(result) for result in shown),
             f"</main>\n<script>{script}</script>\n</body>\n</html>\n",
@@ -99,15 +99,9 @@ def _cards(report: Report) -> str:
 
     alarms = [
         count("records_lost", _lost_words(figures), "records"),
-        time(
-            "longest_stalled_us",
-            "stalled_us",
-            "longest stall of acks=all writes",
-            "unavailability",
-        ),
+        time("longest_stalled_us", "stalled_us", "longest stall of acks=all writes", "unavailability"),
         time("longest_no_writes_us", "no_writes_us", "longest without acks=all writes", "unavailability"),
         time("longest_no_reads_us", "no_reads_us", "longest without reads", "unavailability"),
-        time("longest_stalled_us", "stalled_us", "longest stall of acks=all writes", "unavailability"),
         time("offline_us", "offline_us", "without a leader, over all partitions", "availability"),
         count("unclean", "unclean elections", "elections"),
         count("records_diverged", "offsets at which replicas differ", "records"),

@@ -91,7 +91,7 @@ async def _port(process: subprocess.Popen[bytes], told: Path) -> int:
     """The port on which the browser listens, which it writes to a file."""
     for _ in range(SECONDS * 10):
         assert process.poll() is None, f"the browser ended with {process.returncode}"
-        with contextlib.suppress(FileNotFoundError, ValueError):
+        with contextlib.suppress(FileNotFoundError, ValueError, IndexError):
             return int(told.read_text().splitlines()[0])
         await asyncio.sleep(0.1)
     raise TimeoutError("the browser does not listen")

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
+from core import acts
+from core.release import CURRENT
+from core.sim.cluster import Cluster
+from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.units import SECOND, format_duration
+from scenarios.eventlog import LogWriter, make_header
+from spark_reports import computing
 from spark_reports.render import html
+from spark_reports.sessions import open_log
+from spark_reports.staging import stage
 from spark_reports.sweep import html as sweep_html
 from tests.spark_reports import pages
 from tests.spark_reports.browser import browser, pixels
@@ -50,6 +59,7 @@ async def test_the_worst_stands_on_the_first_screen(tmp_path: Path) -> None:
                 "Array.from(document.querySelectorAll('.cards .bad'), (card) => [card.textContent, card.getBoundingClientRect().bottom])"
             )
             first = [text for text, bottom in cards if bottom <= 844]
+            assert len({text for text, _ in cards}) == len(cards), "each figure stands there once"
             for words in (
                 "12records lost: 5 acknowledged, 9 read",
                 "8.378slongest stall",
@@ -100,3 +110,38 @@ async def _drawing(page: Page, mark: dict[str, Any]) -> list[float]:
 async def _brightness(page: Page, marks: list[dict[str, Any]], look: str) -> float:
     grey = await _grey(page, next(mark for mark in marks if mark["look"] == look))
     return sum(grey) / len(grey)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+async def test_a_killed_follower_is_on_the_first_screen_as_a_stall(tmp_path: Path, spark: Any) -> None:
+    """b3 leads nothing. Until the controller fences it, some seconds after its death at 10 s, nothing that was sent with acks=all is acknowledged."""
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),)),)
+    )
+    log = tmp_path / "killed.jsonl"
+    with LogWriter(log, make_header(spec, CURRENT, 1, None)) as writer:
+        cluster = Cluster(spec, CURRENT, seed=1, sink=writer)
+        cluster.do(acts.Load("orders", rate=100, producer="app"))
+        cluster.run_until(10 * SECOND)
+        cluster.do(acts.Kill(3))
+        cluster.run_until(40 * SECOND)
+        writer.close(cluster.now)
+    staged = stage([open_log(log)], [], tmp_path / "staged", *computing.needed(charts=True))
+    loaded = computing.load(spark, [], staged, [], [], True, tmp_path, lambda _: None)
+    report = computing.compute(loaded, html.ROWS, [], True, lambda _: None)
+    stalled = report.totals["longest_stalled_us"] or 0
+    assert 3 * SECOND < stalled < 12 * SECOND
+    path = tmp_path / "killed.html"
+    path.write_text(html.render(report), encoding="utf-8")
+    async with opened(tmp_path / "profile") as page:
+        await page.go(path)
+        for width in (390, 1440):
+            await page.look(width, "light")
+            text, bottom = await page.value(
+                "(card => [card.textContent, card.getBoundingClientRect().bottom])(document.querySelector('.cards li'))"
+            )
+            assert text == f"!{format_duration(stalled)}longest stall of acks=all writes"
+            assert bottom < 844
+            bar = await page.value("document.querySelector('rect.u-stalled:not(.legend rect)').getBoundingClientRect().width")
+            assert bar > width / 20
