@@ -15,6 +15,7 @@ import attrs
 from core.account import Loss
 from core.acts import Act
 from core.errors import ActRefused, KafkaError
+from core.features import finalized
 from core.ids import TopicPartition
 from core.release import Release
 from core.sim.cluster import Cluster
@@ -180,7 +181,10 @@ class Run:
             ScriptError: the cluster cannot be built; the message says what Kafka refuses.
         """
         self.scenario = scenario
-        self.release = release
+        try:
+            self.release = release = finalized(release, scenario.spec.features)
+        except ValueError as wrong:
+            raise ScriptError(scenario.cluster_place, "cluster", str(wrong)) from None
         self.seed = scenario.seed if seed is None else seed
         self.steps = tuple(step for step in scenario.steps if step.under.includes(release))
         self.notes: list[tuple[int, str]] = []

@@ -263,3 +263,10 @@ def test_a_feature_level_is_given_on_the_command_line_and_kept_in_the_log(tmp_pa
         assert words in capsys.readouterr().err
     assert main(["run", str(script), "--release", "2.8", "--feature", "eligible.leader.replicas.version=1"]) == 2
     assert "release 2.8 has no eligible.leader.replicas.version" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "level"), [("d6-unclean-election-off", "4.3", 0), ("s11-elr-cleared", "4.0", 1), ("s11-elr-cleared", "4.3", 0)]
+)
+def test_what_is_expected_with_or_without_elr_follows_the_feature(name: str, release: str, level: int) -> None:
+    assert main(["run", name, "--release", release, "--feature", f"eligible.leader.replicas.version={level}"]) == 0
