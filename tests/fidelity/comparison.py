@@ -1,0 +1,151 @@
+"""Holds what the model did against what the recording says, value by value; what is no evidence is left out by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+
+from core.ids import TopicPartition
+from core.units import SECOND
+from core.view import PartitionView
+from scenarios.describe.render import from_view, render_describe
+from tests.fidelity.recording import Point, RecordedPartition, Recording
+from tests.fidelity.rejoining import Timed, entered, forget_times, same_order, without_races
+from tests.fidelity.replay import ModelPoint, Replayed
+
+TOOLS: Final = ("config", "elect", "reassign", "delete")
+"""Acts that are done by a tool, which may print an error."""
+
+MEASURES: Final = (
+    "acts",
+    "leader",
+    "leader epoch",
+    "replicas",
+    "ISR",
+    "ISR in order",
+    "ELR",
+    "LastKnownElr",
+    "log end offset",
+    "epoch entries",
+    "high watermark",
+    "log start",
+    "checkpointed high watermark",
+    "acknowledged",
+    "describe text",
+    "filtered describe text",
+    "committed states",
+)
+"""What is compared, in the order of the table."""
+
+
+@attrs.frozen
+class Comparison:
+    """One value.
+
+    Attributes:
+        measure: what it is, one of `MEASURES`.
+        where: recording, point or act, partition, broker.
+        recorded, model: what was recorded and what the model has; a range stands for values the recording cannot tell apart.
+        race: they agree but for which of two followers rejoined an ISR first, which is no evidence.
+    """
+
+    measure: str
+    where: str
+    recorded: Any
+    model: Any
+    race: bool = False
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they are the same, or the recorded one of those that the recording cannot tell apart."""
+        return bool(self.recorded in self.model if isinstance(self.model, range) else self.recorded == self.model)
+
+
+def compare(recording: Recording, replayed: Replayed) -> Iterator[Comparison]:
+    """Every value of a recording beside the model's."""
+    for point, model in zip(recording.points, replayed.points, strict=True):
+        where = f"{recording.name} point {point.after}"
+        since = {tp: entered(_until(states, point.at)) for tp, states in replayed.metadata.items()}
+        yield from _point(where, recording, point, model, since)
+    for number, act in enumerate(recording.acts):
+        if act.op in TOOLS and number in replayed.refused:
+            yield Comparison("acts", f"{recording.name} act {number}", "refused" if act.refused else "done", "refused")
+        elif act.op not in TOOLS or not act.refused:
+            yield Comparison("acts", f"{recording.name} act {number}", "done", replayed.refused.get(number, "done"))
+    for number, acknowledged in replayed.acknowledged.items():
+        for tp, count in recording.acts[number].results.items():
+            yield Comparison("acknowledged", f"{recording.name} act {number} {tp}", count, acknowledged.get(tp, 0))
+    for tp, states in recording.metadata.items():
+        yield _committed(f"{recording.name} {tp}", states, replayed.metadata[tp])
+
+
+def _committed(where: str, recorded: Sequence[Timed], model: Sequence[Timed]) -> Comparison:
+    """Both sequences, without the races of followers where they differ."""
+    if forget_times(recorded) == forget_times(model):
+        return Comparison("committed states", where, forget_times(recorded), forget_times(model))
+    return Comparison("committed states", where, without_races(recorded), without_races(model), race=True)
+
+
+def _until(states: Sequence[Timed], seconds: float) -> list[Timed]:
+    return [(time, state) for time, state in states if time <= seconds * SECOND]
+
+
+def _point(
+    where: str, recording: Recording, point: Point, model: ModelPoint, since: dict[TopicPartition, dict[int, int]]
+) -> Iterator[Comparison]:
+    view = attrs.evolve(model.view, partitions=tuple(_as_recorded(each, point, since[each.tp]) for each in model.view.partitions))
+    partitions = {partition.tp: partition for partition in view.partitions}
+    for tp, recorded in point.partitions.items():
+        yield from _partition(f"{where} {tp}", recorded, partitions[tp], elr=recording.control_plane == "kraft")
+        raced = partitions[tp].isr != model.view.partition(tp).isr
+        yield Comparison("ISR in order", f"{where} {tp}", recorded.isr, partitions[tp].isr, race=raced)
+    for broker, replicas in point.disks.items():
+        for tp, replica in replicas.items():
+            copy = next((copy for copy in partitions[tp].copies if copy.broker == broker), None)
+            place = f"{where} b{broker} {tp}"
+            yield Comparison("log end offset", place, replica.leo, None if copy is None else copy.leo)
+            yield Comparison("epoch entries", place, replica.epochs, None if copy is None else copy.epochs)
+            yield Comparison("checkpointed high watermark", place, replica.checkpointed, model.checkpointed[broker].get(tp, range(1)))
+    for tp, offset in point.latest.items():
+        yield Comparison("high watermark", f"{where} {tp}", offset, _of_leader(partitions[tp], "hw"))
+    for tp, offset in point.earliest.items():
+        yield Comparison("log start", f"{where} {tp}", offset, _of_leader(partitions[tp], "log_start"))
+    if point.text is None:
+        return
+    topics = from_view(view)
+    release = recording.release
+    live = frozenset(broker.id for broker in view.brokers if not broker.fenced)
+    yield Comparison("describe text", where, by_topic(point.text), by_topic(render_describe(topics, release)))
+    for name, text in point.filters.items():
+        filtered = render_describe(topics, release, live_brokers=live, **{name.replace("-", "_"): True})
+        yield Comparison("filtered describe text", f"{where} {name}", by_topic(text), by_topic(filtered))
+
+
+def _as_recorded(partition: PartitionView, point: Point, since: dict[int, int]) -> PartitionView:
+    """A partition with the recorded order of its ISR, if the model's differs from that by a race at most."""
+    recorded = point.partitions.get(partition.tp)
+    if recorded is None or not same_order(recorded.isr, partition.isr, since):
+        return partition
+    return attrs.evolve(partition, isr=recorded.isr)
+
+
+def _partition(where: str, recorded: RecordedPartition, model: PartitionView, *, elr: bool) -> Iterator[Comparison]:
+    yield Comparison("leader", where, recorded.leader, model.leader)
+    yield Comparison("leader epoch", where, recorded.epoch, model.leader_epoch)
+    yield Comparison("replicas", where, recorded.replicas, model.replicas)
+    yield Comparison("ISR", where, set(recorded.isr), set(model.isr))
+    if elr:
+        yield Comparison("ELR", where, recorded.elr, model.elr)
+        yield Comparison("LastKnownElr", where, recorded.last_known_elr, model.last_known_elr)
+
+
+def _of_leader(partition: PartitionView, what: str) -> int | None:
+    leader = next((copy for copy in partition.copies if copy.broker == partition.leader), None)
+    return None if leader is None else getattr(leader, what)
+
+
+def by_topic(text: str) -> list[str]:
+    """The lines of a describe text with its topics in the order of their names: their order is no evidence."""
+    return sorted(text.splitlines(), key=lambda line: line.strip().split("\t")[0].removeprefix("Topic: "))

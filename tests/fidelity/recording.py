@@ -1,0 +1,254 @@
+"""Recordings of failure drills on real clusters: one JSON file a drill, as `drills/README.md` describes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from core.ids import TopicPartition
+from core.release import RELEASES, Release
+from core.units import SECOND
+
+TOPIC_PREFIX: Final = "t-"
+"""What the recorded names of topics begin with and the acts leave out."""
+
+
+@attrs.frozen
+class RecordedAct:
+    """Something done to the cluster.
+
+    Attributes:
+        op: kill, stop, start, pause, cont, produce, config, elect, controller, reassign or delete.
+        at: seconds since the drill began; done: when the tool returned.
+        fields: what it was done to, by the recording's names.
+        output: what the tool printed; empty for acts that are no tool's.
+        results: by partition what the producer was told, for `produce`.
+        unfenced_after: µs from a broker's start until the controller unfenced it, for `start`; 0 where it was not measured.
+    """
+
+    op: str
+    at: float
+    done: float
+    fields: dict[str, Any]
+    output: str
+    results: dict[TopicPartition, int]
+    unfenced_after: int
+
+    @property
+    def refused(self) -> bool:
+        """Whether the tool printed an error, so that nothing was done."""
+        return any(line.startswith("Error") or "Exception" in line or "\terror: " in line for line in self.output.splitlines())
+
+
+@attrs.frozen
+class RecordedReplica:
+    """A replica on disk: log end offset, leader-epoch entries, checkpointed high watermark."""
+
+    leo: int
+    epochs: tuple[tuple[int, int], ...]
+    checkpointed: int
+
+
+@attrs.frozen
+class RecordedPartition:
+    """A partition in the metadata."""
+
+    leader: int
+    epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] | None
+    last_known_elr: tuple[int, ...] | None
+
+
+@attrs.frozen
+class Point:
+    """A settled state.
+
+    Attributes:
+        after: the number of the act before it.
+        at, end: seconds; nothing changed in between.
+        live: brokers whose process ran.
+        text: `kafka-topics --describe`; filters: the four filtered outputs by the filter's name.
+        partitions, disks: by partition, and by broker and partition.
+        latest, earliest: offsets as a client got them, where it got a number.
+    """
+
+    after: int
+    at: float
+    end: float
+    live: tuple[int, ...]
+    text: str | None
+    filters: dict[str, str]
+    partitions: dict[TopicPartition, RecordedPartition]
+    disks: dict[int, dict[TopicPartition, RecordedReplica]]
+    latest: dict[TopicPartition, int]
+    earliest: dict[TopicPartition, int]
+
+
+@attrs.frozen
+class Recording:
+    """A drill.
+
+    Attributes:
+        name: `<kafka version>-<drill>`.
+        version: the Kafka version, such as 4.1.1.
+        control_plane: `kraft` or `zookeeper`.
+        settings: what differed from Kafka's defaults on brokers; producer: likewise on producers.
+        initial: the describe output before the first act.
+        acts, points: in time order.
+        metadata: by partition each committed (leader, ISR, ELR, LastKnownElr) with its time, µs since the drill began; KRaft only.
+    """
+
+    name: str
+    version: str
+    control_plane: str
+    settings: dict[str, int]
+    producer: dict[str, int]
+    initial: str
+    acts: tuple[RecordedAct, ...]
+    points: tuple[Point, ...]
+    metadata: dict[TopicPartition, tuple[tuple[int, State], ...]]
+
+    @property
+    def release(self) -> Release:
+        """The newest profile that is not newer than the version."""
+        version = _numbers(self.version)
+        return next((release for name, release in reversed(RELEASES.items()) if _numbers(name) <= version), next(iter(RELEASES.values())))
+
+
+@attrs.frozen
+class State:
+    """What the controller committed for a partition."""
+
+    leader: int
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split("."))
+
+
+def partition_named(name: str) -> TopicPartition:
+    """`t-a-0` and `a-0` are partition 0 of topic `t-a`."""
+    topic, _, number = name.rpartition("-")
+    return TopicPartition(topic if topic.startswith(TOPIC_PREFIX) else TOPIC_PREFIX + topic, int(number))
+
+
+def read_recording(path: Path) -> Recording:
+    """A recording from its file.
+
+    Raises:
+        ValueError: the file is no recording; the message names it.
+    """
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        return _recording(path.stem, raw)
+    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+        raise ValueError(
+            f"{path}: not a recording of a drill ({type(wrong).__name__}: {wrong}); see tests/fidelity/drills/README.md"
+        ) from wrong
+
+
+def _recording(name: str, raw: dict[str, Any]) -> Recording:
+    settings = raw["settings"]
+    acts = tuple(_act(act) for act in raw["acts"])
+    return Recording(
+        name=name,
+        version=raw["kafka"],
+        control_plane=raw["control_plane"],
+        settings={key: value for key, value in settings.items() if not key.startswith("producer ")},
+        producer={key.removeprefix("producer "): value for key, value in settings.items() if key.startswith("producer ")},
+        initial=raw["initial"],
+        acts=acts,
+        points=tuple(_point(point) for point in raw["points"]),
+        metadata=_states(raw.get("metadata", []), acts),
+    )
+
+
+def _act(raw: dict[str, Any]) -> RecordedAct:
+    result = raw["result"]
+    fields = {key: value for key, value in raw.items() if key not in ("op", "t", "done", "settle", "result")}
+    told = result.get("result", {}) if raw["op"] == "produce" else {}
+    return RecordedAct(
+        op=raw["op"],
+        at=raw["t"],
+        done=raw["done"],
+        fields=fields,
+        output=result.get("out", ""),
+        results={partition_named(name): int(re.match(r"acked=(\d+)", text)[1]) for name, text in told.items()},  # type: ignore[index]
+        unfenced_after=round((result.get("unfenced_s") or 0) * SECOND),
+    )
+
+
+def _point(raw: dict[str, Any]) -> Point:
+    offsets = {partition_named(name): value for name, value in raw["offsets"].items()}
+    return Point(
+        after=raw["k"],
+        at=raw["t"],
+        end=raw["end"],
+        live=tuple(raw["live"]),
+        text=raw["text"],
+        filters=raw["filters"],
+        partitions={
+            partition_named(name): RecordedPartition(
+                part["leader"],
+                part["epoch"],
+                tuple(part["replicas"]),
+                tuple(part["isr"]),
+                None if part["elr"] is None else tuple(part["elr"]),
+                None if part["lkelr"] is None else tuple(part["lkelr"]),
+            )
+            for name, part in raw["parts"].items()
+        },
+        disks={
+            int(broker): {
+                partition_named(name): RecordedReplica(
+                    replica["leo"], tuple((epoch, start) for epoch, start in replica["epochs"]), replica["hwck"]
+                )
+                for name, replica in replicas.items()
+            }
+            for broker, replicas in raw["disk"].items()
+        },
+        latest={tp: int(value["latest"]) for tp, value in offsets.items() if str(value["latest"]).isdecimal()},
+        earliest={tp: int(value["earliest"]) for tp, value in offsets.items() if str(value["earliest"]).isdecimal()},
+    )
+
+
+def _states(records: list[list[Any]], acts: tuple[RecordedAct, ...]) -> dict[TopicPartition, tuple[tuple[int, State], ...]]:
+    found: dict[TopicPartition, list[tuple[int, State]]] = {}
+    if all(kind != "CLEAR_ELR_RECORD" for _, kind, _, _ in records):
+        records = sorted([*records, *_clears(acts)], key=lambda record: record[0])
+    for seconds, kind, name, fields in records:
+        time = round(seconds * SECOND)
+        if kind == "PARTITION_RECORD":
+            found[partition_named(name)] = [(time, State(fields["leader"], tuple(fields["isr"]), (), ()))]
+        elif kind == "PARTITION_CHANGE_RECORD":
+            states = found[partition_named(name)]
+            known = states[-1][1]
+            changed = State(
+                fields.get("leader", known.leader),
+                tuple(fields.get("isr", known.isr)),
+                tuple(fields.get("eligibleLeaderReplicas", known.elr)),
+                tuple(fields.get("lastKnownElr", known.last_known_elr)),
+            )
+            states.append((time, changed))
+        elif kind == "CLEAR_ELR_RECORD":
+            for tp, states in found.items():
+                if name in ("", tp.topic):
+                    states.append((time, attrs.evolve(states[-1][1], elr=(), last_known_elr=())))
+    return {tp: tuple(states) for tp, states in found.items()}
+
+
+def _clears(acts: tuple[RecordedAct, ...]) -> Iterator[list[Any]]:
+    """The records that clear an ELR when min.insync.replicas is set; the first recordings left them out."""
+    for act in acts:
+        if act.op == "config" and act.fields["name"] == "min.insync.replicas":
+            yield [act.done, "CLEAR_ELR_RECORD", TOPIC_PREFIX + act.fields["topic"], {}]

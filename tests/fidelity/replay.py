@@ -1,0 +1,316 @@
+"""Plays a recorded drill in the model, and takes the model's state at each of the recording's points.
+
+How the clocks are laid: the model runs for `LEAD` before the drill's time 0, so that heartbeats and fetches are in their stride.
+What the recording measured of the machine it ran on (how long a broker took until it was unfenced) is taken from it; what it did
+not record is a constant of this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import attrs
+
+from core import acts
+from core.errors import ActRefused
+from core.ids import NO_LEADER, TopicPartition
+from core.journal.events import PartitionChanged, ProduceAcked, decode
+from core.sim.cluster import Cluster
+from core.spec import ClusterSpec, NetworkSpec
+from core.units import SECOND, US_PER_MS
+from core.view import BrokerState, ClusterView
+from scenarios.describe.parse import parse_describe
+from scenarios.describe.spec import to_cluster_spec
+from tests.fidelity.recording import TOPIC_PREFIX, RecordedAct, Recording, State, partition_named
+
+LEAD: Final = 12 * SECOND
+"""µs that the model runs before the drill begins."""
+
+NETWORK: Final = NetworkSpec(latency=300, jitter=100)
+"""Loopback: µs one way."""
+
+STARTUP: Final = 4 * SECOND
+"""µs from a broker's start to its registration."""
+
+UNFENCING: Final = SECOND
+"""µs from a broker's registration until it is unfenced (measured: 0.9 to 1.2 s)."""
+
+METADATA_MAX_AGE: Final = 5 * SECOND
+"""metadata.max.age.ms of the drills' producers, µs."""
+
+CONTROLLER_RESTART: Final = 50 * US_PER_MS
+"""µs from the controller's kill to its start."""
+
+CONTROLLER: Final = "c1"
+"""The one dedicated controller of a KRaft drill."""
+
+AFTERWARDS: Final = 10 * SECOND
+"""µs that the model runs on after the last act, so that every producer has got its answer."""
+
+SAMPLE: Final = 100 * US_PER_MS
+"""µs between two looks at the high watermarks."""
+
+CHECKPOINT_INTERVAL: Final = 5 * SECOND + SAMPLE
+"""replica.high.watermark.checkpoint.interval.ms, µs, and a look more."""
+
+
+@attrs.frozen
+class ModelPoint:
+    """The model's state at a point.
+
+    Attributes:
+        view: of everything.
+        checkpointed: by broker and partition, the high watermarks that a checkpoint within the last interval may have written:
+            at which moment of the interval it is written, the recording does not tell.
+    """
+
+    view: ClusterView
+    checkpointed: dict[int, dict[TopicPartition, range]]
+
+
+@attrs.frozen
+class Replayed:
+    """What the model did.
+
+    Attributes:
+        points: its state at each of the recording's points.
+        refused: by act, why the model refused it.
+        acknowledged: by act and partition, records that the producer was told are in.
+        metadata: by partition each state that its controller committed with its time, µs since the drill began.
+    """
+
+    points: tuple[ModelPoint, ...]
+    refused: dict[int, str]
+    acknowledged: dict[int, dict[TopicPartition, int]]
+    metadata: dict[TopicPartition, tuple[tuple[int, State], ...]]
+
+
+@attrs.frozen
+class _Due:
+    """Something to do in the model at a time, µs, for an act of the recording by its number."""
+
+    at: int
+    number: int
+    act: acts.Act
+
+
+def replay(recording: Recording, *, seed: int = 0, controller: int = 1) -> Replayed:
+    """Play a drill.
+
+    Args:
+        recording: which.
+        seed: of the network's jitter and of the phases of timers.
+        controller: under ZooKeeper, the broker that is controller at the start.
+    """
+    events: list[Any] = []
+    cluster = Cluster(cluster_spec(recording, controller), recording.release, seed=seed, sink=events.append)
+    for producer in _producers(recording):
+        cluster.do(acts.Load(producer[1], 1, acks=_acks(producer[0]), producer=_name(*producer), idempotence=producer[0] == "alli"))
+        cluster.do(acts.StopLoad(_name(*producer)))
+    due = sorted(_due(recording), key=lambda one: one.at)
+    points: list[ModelPoint] = []
+    refused: dict[int, str] = {}
+    watermarks = Watermarks(cluster)
+    for point in recording.points:
+        moment = _time(point.at)
+        while due and due[0].at <= moment:
+            watermarks.watch_until(due[0].at)
+            refused.update(_do(cluster, due.pop(0)))
+        watermarks.watch_until(moment)
+        points.append(ModelPoint(cluster.view(), watermarks.checkpointed()))
+    for rest in due:
+        cluster.run_until(rest.at)
+        refused.update(_do(cluster, rest))
+    cluster.run_until(cluster.now + AFTERWARDS)
+    return Replayed(tuple(points), refused, _acknowledged(recording, events), _committed(recording, events))
+
+
+def cluster_spec(recording: Recording, controller: int) -> ClusterSpec:
+    """The recorded cluster before its first act."""
+    spec, _ = to_cluster_spec(parse_describe(recording.initial, recording.name), settings=_settings(recording), network=NETWORK)
+    spec = attrs.evolve(spec, startup=STARTUP, recovery=0)
+    if recording.control_plane == "kraft":
+        return attrs.evolve(spec, controllers=(CONTROLLER,))
+    return spec
+
+
+def _settings(recording: Recording) -> tuple[tuple[str, Any], ...]:
+    return (*recording.settings.items(), ("auto.leader.rebalance.enable", False))
+
+
+def _time(seconds: float) -> int:
+    return LEAD + round(seconds * SECOND)
+
+
+# --- acts ------------------------------------------------------------------------------------------------------------
+
+
+def _do(cluster: Cluster, due: _Due) -> dict[int, str]:
+    """Do an act; returns its number and the reason if the model refuses it."""
+    try:
+        cluster.do(due.act)
+    except ActRefused as refusal:
+        return {due.number: str(refusal)}
+    return {}
+
+
+def _due(recording: Recording) -> Iterator[_Due]:
+    for number, act in enumerate(recording.acts):
+        for at, asked in _in_the_model(act):
+            yield _Due(at, number, asked)
+
+
+def _in_the_model(act: RecordedAct) -> Iterator[tuple[int, acts.Act]]:
+    """What an act of the recording is in the model; a tool acts when it returns, and not at all if it printed an error."""
+    fields = act.fields
+    begun, done = _time(act.at), _time(act.done)
+    match act.op:
+        case "kill":
+            yield (begun, acts.Kill(fields["broker"]))
+        case "stop":
+            yield (begun, acts.Shutdown(fields["broker"]))
+        case "start":
+            late = act.unfenced_after - STARTUP - UNFENCING
+            yield (begun + max(late, 0), acts.Start(fields["broker"]))
+        case "pause":
+            yield (begun, acts.Pause(fields["broker"]))
+        case "cont":
+            yield (begun, acts.Resume(fields["broker"]))
+        case "controller":
+            yield (begun, acts.KillController(CONTROLLER))
+            yield (begun + CONTROLLER_RESTART, acts.StartController(CONTROLLER))
+        case "produce":
+            for name, records, acknowledged in fields["what"]:
+                tp = partition_named(name)
+                idempotent = acknowledged == "alli"
+                yield (
+                    begun,
+                    acts.Produce(
+                        tp.topic,
+                        records,
+                        tp.partition,
+                        acks=_acks(acknowledged),
+                        producer=_name(acknowledged, tp.topic),
+                        idempotence=idempotent,
+                    ),
+                )
+        case "elect":
+            chosen = fields.get("partition")
+            yield (done, acts.Elect(fields["kind"], None if chosen is None else partition_named(chosen)))
+        case "config" if not act.refused:
+            yield (done, acts.Set(fields["name"], fields["value"], topic=TOPIC_PREFIX + fields["topic"]))
+        case "reassign" if not act.refused:
+            yield (done, acts.Reassign(partition_named(fields["partition"]), tuple(fields["replicas"])))
+        case "delete" if not act.refused:
+            yield (done, acts.DeleteRecords(partition_named(fields["partition"]), fields["offset"]))
+        case "config" | "reassign" | "delete":
+            return
+        case other:
+            raise ValueError(f"an act of a drill is not known: {other}")
+
+
+def _acks(word: str) -> str:
+    return "all" if word == "alli" else word
+
+
+def _name(acknowledged: str, topic: str) -> str:
+    return f"acks-{acknowledged}-{topic}"
+
+
+def _producers(recording: Recording) -> list[tuple[str, str]]:
+    """Each (acks, topic) that the drill produces with."""
+    found = {(word, partition_named(name).topic) for act in recording.acts for name, _, word in act.fields.get("what", ())}
+    return sorted(found)
+
+
+# --- what came of it -------------------------------------------------------------------------------------------------
+
+
+@attrs.define
+class Watermarks:
+    """Remembers between which high watermarks a replica was in the last checkpoint interval of its broker's running time.
+
+    A replica whose broker starts again begins with what its checkpoint held, which is as uncertain, until its high watermark moves.
+
+    Attributes:
+        cluster: the model.
+        seen: by broker and partition, each high watermark with the moment it was last held, µs.
+        restored: by broker and partition, the high watermark a replica began with and has not moved from.
+        stopped: brokers without a process.
+    """
+
+    cluster: Cluster
+    seen: dict[tuple[int, TopicPartition], dict[int, int]] = attrs.field(factory=dict)
+    restored: dict[tuple[int, TopicPartition], int] = attrs.field(factory=dict)
+    stopped: set[int] = attrs.field(factory=set)
+
+    def watch_until(self, moment: int) -> None:
+        """Run the model until a moment and look at the high watermarks on the way."""
+        while self.cluster.now < moment:
+            self.cluster.run_until(min(self.cluster.now + SAMPLE, moment))
+            for number, broker in self.cluster.brokers.items():
+                if broker.state is BrokerState.STOPPED:
+                    self.stopped.add(number)
+                elif broker.address not in self.cluster.paused:
+                    self._look(number)
+                    self.stopped.discard(number)
+
+    def _look(self, number: int) -> None:
+        now = self.cluster.now
+        for tp, log in self.cluster.brokers[number].disk.logs.items():
+            place = (number, tp)
+            held = self.seen.setdefault(place, {})
+            if number in self.stopped:
+                self.restored[place] = log.high_watermark
+            if self.restored.get(place) == log.high_watermark:
+                held.update(dict.fromkeys(held, now))
+            else:
+                self.restored.pop(place, None)
+            held[log.high_watermark] = now
+            for value in [value for value, last in held.items() if last < now - CHECKPOINT_INTERVAL]:
+                del held[value]
+
+    def checkpointed(self) -> dict[int, dict[TopicPartition, range]]:
+        """What the checkpoint files may hold now."""
+        found: dict[int, dict[TopicPartition, range]] = {number: {} for number in self.cluster.brokers}
+        for (number, tp), held in self.seen.items():
+            found[number][tp] = range(min(held), max(held) + 1)
+        return found
+
+
+def _acknowledged(recording: Recording, events: list[Any]) -> dict[int, dict[TopicPartition, int]]:
+    """By act: what its producers were told until they produced again."""
+    produced = [(number, act) for number, act in enumerate(recording.acts) if act.op == "produce"]
+    told: dict[int, dict[TopicPartition, int]] = {number: dict.fromkeys(act.results, 0) for number, act in produced}
+    acknowledged = [(event[1], decode(event)) for event in events if event[3] == ProduceAcked.kind]
+    for place, (number, act) in enumerate(produced):
+        until = _time(produced[place + 1][1].at) if place + 1 < len(produced) else None
+        names = {_name(word, partition_named(name).topic) for name, _, word in act.fields["what"]}
+        for at, event in acknowledged:
+            assert isinstance(event, ProduceAcked)
+            if at >= _time(act.at) and (until is None or at < until) and event.producer in names:
+                tp = TopicPartition(event.topic, event.partition)
+                told[number][tp] = told[number].get(tp, 0) + event.records
+    return told
+
+
+def _committed(recording: Recording, events: list[Any]) -> dict[TopicPartition, tuple[tuple[int, State], ...]]:
+    found = {tp: [(-LEAD, state)] for tp, state in _initial(recording).items()}
+    for changed in events:
+        if changed[3] == PartitionChanged.kind:
+            event = decode(changed)
+            assert isinstance(event, PartitionChanged)
+            state = State(event.leader, event.isr, event.elr, event.last_known_elr)
+            found[TopicPartition(event.topic, event.partition)].append((changed[1] - LEAD, state))
+    return {tp: tuple(states) for tp, states in found.items()}
+
+
+def _initial(recording: Recording) -> dict[TopicPartition, State]:
+    return {
+        TopicPartition(row.topic, row.partition): State(
+            row.leader if row.has_leader else NO_LEADER, row.isr, row.elr or (), row.last_known_elr or ()
+        )
+        for topic in parse_describe(recording.initial, recording.name).topics
+        for row in topic.rows
+    }

@@ -1,0 +1,60 @@
+"""The agreement table: for each version and measure, how many values were compared, agree, and differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from tests.fidelity.comparison import MEASURES, Comparison
+
+
+@attrs.define
+class Agreement:
+    """Counts of one measure: values compared, those that agree, and of these those that a race of followers excuses."""
+
+    compared: int = 0
+    agree: int = 0
+    races: int = 0
+
+
+@attrs.define
+class Table:
+    """Counts by version and measure, and what differs.
+
+    Attributes:
+        counts: by version and measure.
+        differing: every comparison that does not agree.
+    """
+
+    counts: dict[tuple[str, str], Agreement] = attrs.field(factory=dict)
+    differing: list[Comparison] = attrs.field(factory=list)
+
+    def add(self, version: str, comparisons: Iterable[Comparison]) -> None:
+        """Count a recording's comparisons."""
+        for one in comparisons:
+            count = self.counts.setdefault((version, one.measure), Agreement())
+            count.compared += 1
+            count.agree += one.agrees
+            count.races += one.agrees and one.race
+            if not one.agrees:
+                self.differing.append(one)
+
+    def total(self) -> Agreement:
+        """All together."""
+        counts = self.counts.values()
+        return Agreement(sum(one.compared for one in counts), sum(one.agree for one in counts), sum(one.races for one in counts))
+
+    def lines(self) -> Iterator[str]:
+        """The table as text."""
+        yield f"{'Kafka':8}{'measure':30}{'compared':>10}{'agree':>10}{'':>10}{'races':>8}"
+        for version in sorted({version for version, _ in self.counts}):
+            for measure in MEASURES:
+                if (version, measure) in self.counts:
+                    yield _line(version, measure, self.counts[version, measure])
+        yield _line("all", "", self.total())
+
+
+def _line(version: str, measure: str, count: Agreement) -> str:
+    share = f"{100 * count.agree / count.compared:.3f} %"
+    return f"{version:8}{measure:30}{count.compared:10,}{count.agree:10,}{share:>10}{count.races or '':>8}"
