@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.fidelity.comparison import compare
+from tests.fidelity.comparison import EXPLAINED, compare
 from tests.fidelity.recording import read_recording
 from tests.fidelity.replay import replay
 from tests.fidelity.table import Table
@@ -35,8 +35,10 @@ def main() -> int:
         table.add(recording.version, compare(recording, replay(recording)))
     for line in table.lines():
         print(line)
+    for one in table.explained:
+        print(f"{one.name}: recorded {one.recorded}, model {one.model}: {EXPLAINED[one.name]}")
     for one in table.differing[: options.differences]:
-        print(f"{one.measure}: {one.where}: recorded {one.recorded}, model {one.model}")
+        print(f"{one.name}: recorded {one.recorded}, model {one.model}")
     if len(table.differing) > options.differences:
         print(f"… and {len(table.differing) - options.differences} more differences (--differences N)")
     return 1 if table.differing else 0

@@ -58,9 +58,28 @@ class Comparison:
     race: bool = False
 
     @property
+    def name(self) -> str:
+        """What it is and where, in one line."""
+        return f"{self.measure}: {self.where}"
+
+    @property
     def agrees(self) -> bool:
         """Whether they are the same, or the recorded one of those that the recording cannot tell apart."""
         return bool(self.recorded in self.model if isinstance(self.model, range) else self.recorded == self.model)
+
+
+EXPLAINED: Final = {
+    **dict.fromkeys(
+        (
+            "epoch entries: 4.1.1-102 point 9 b1 t-a-1",
+            "epoch entries: 4.1.1-102 point 9 b1 t-u-1",
+            "epoch entries: 4.1.1-102 point 9 b3 t-c-1",
+        ),
+        "two seconds after an election, the former leader had not fetched from the new one, broker 2, which had just started on a busy machine; "
+        "its entry without records goes with the answer to that fetch, as in the 60 other elections of the recordings",
+    ),
+}
+"""Single values that differ for a reason that the recording shows: the reason by `measure: where`."""
 
 
 def compare(recording: Recording, replayed: Replayed) -> Iterator[Comparison]:

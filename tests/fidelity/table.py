@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from tests.fidelity.comparison import MEASURES, Comparison
+from tests.fidelity.comparison import EXPLAINED, MEASURES, Comparison
 
 
 @attrs.define
@@ -24,11 +24,12 @@ class Table:
 
     Attributes:
         counts: by version and measure.
-        differing: every comparison that does not agree.
+        differing: every comparison that does not agree, but for those that are `explained`.
     """
 
     counts: dict[tuple[str, str], Agreement] = attrs.field(factory=dict)
     differing: list[Comparison] = attrs.field(factory=list)
+    explained: list[Comparison] = attrs.field(factory=list)
 
     def add(self, version: str, comparisons: Iterable[Comparison]) -> None:
         """Count a recording's comparisons."""
@@ -38,7 +39,7 @@ class Table:
             count.agree += one.agrees
             count.races += one.agrees and one.race
             if not one.agrees:
-                self.differing.append(one)
+                (self.explained if one.name in EXPLAINED else self.differing).append(one)
 
     def total(self) -> Agreement:
         """All together."""

@@ -10,7 +10,7 @@ import pytest
 
 from core.units import SECOND
 from tests.fidelity.__main__ import main
-from tests.fidelity.comparison import MEASURES, compare
+from tests.fidelity.comparison import EXPLAINED, MEASURES, compare
 from tests.fidelity.recording import State, read_recording
 from tests.fidelity.rejoining import entered, same_order, without_races
 from tests.fidelity.replay import replay
@@ -25,6 +25,7 @@ def test_the_model_does_what_the_real_cluster_did(file: Path) -> None:
     table = Table()
     table.add(recording.version, compare(recording, replay(recording)))
     assert table.differing == []
+    assert [one.name for one in table.explained] == [name for name in EXPLAINED if f": {recording.name} " in name]
     measures = {measure for _, measure in table.counts}
     expected = set(MEASURES) if recording.control_plane == "kraft" else set(MEASURES) - {"ELR", "LastKnownElr", "committed states"}
     assert measures == expected
