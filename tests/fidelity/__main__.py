@@ -9,9 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.fidelity.comparison import EXPLAINED, compare
+from tests.fidelity.comparison import EXPLAINED, best_replay
 from tests.fidelity.recording import read_recording
-from tests.fidelity.replay import replay
 from tests.fidelity.table import Table
 
 
@@ -32,7 +31,7 @@ def main() -> int:
         except (OSError, ValueError) as wrong:
             print(wrong, file=sys.stderr)
             return 2
-        table.add(recording.version, compare(recording, replay(recording)))
+        table.add(recording.version, best_replay(recording))
     for line in table.lines():
         print(line)
     for one in table.explained:

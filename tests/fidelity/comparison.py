@@ -7,13 +7,16 @@ from typing import Any, Final
 
 import attrs
 
-from core.ids import TopicPartition
+from core.ids import TopicPartition, broker_address
 from core.units import SECOND
 from core.view import PartitionView
 from scenarios.describe.render import from_view, render_describe
 from tests.fidelity.recording import Point, RecordedPartition, Recording
 from tests.fidelity.rejoining import Timed, entered, forget_times, same_order, without_races
-from tests.fidelity.replay import ModelPoint, Replayed
+from tests.fidelity.replay import ModelPoint, Replayed, replay
+
+CONTROLLER_SEEDS: Final = 8
+"""How many seeds a ZooKeeper drill is tried with: the seed decides who replaces a dead controller."""
 
 TOOLS: Final = ("config", "elect", "reassign", "delete")
 """Acts that are done by a tool, which may print an error."""
@@ -75,11 +78,40 @@ EXPLAINED: Final = {
             "epoch entries: 4.1.1-102 point 9 b1 t-u-1",
             "epoch entries: 4.1.1-102 point 9 b3 t-c-1",
         ),
-        "two seconds after an election, the former leader had not fetched from the new one, broker 2, which had just started on a busy machine; "
-        "its entry without records goes with the answer to that fetch, as in the 60 other elections of the recordings",
+        "the former leader's entry without records is still on disk two seconds after the election, in other recorded elections it is gone "
+        "by then; Kafka writes this truncation to disk asynchronously (LeaderEpochFileCache#truncateFromEndAsyncFlush)",
     ),
 }
 """Single values that differ for a reason that the recording shows: the reason by `measure: where`."""
+
+
+def best_replay(recording: Recording) -> list[Comparison]:
+    """The comparisons of the replay that agrees best.
+
+    KRaft drills have one replay. Under ZooKeeper, neither the controller at the start nor the broker that replaces a dead one is recorded
+    (whoever first writes `/controller`), so each broker and several seeds are tried until everything agrees.
+    """
+    best: list[Comparison] = []
+    for seed, controller in _courses(recording):
+        found = list(compare(recording, replay(recording, seed=seed, controller=controller)))
+        if not best or _differing(found) < _differing(best):
+            best = found
+        if not _differing(best):
+            break
+    return best
+
+
+def _courses(recording: Recording) -> Iterator[tuple[int, str]]:
+    if recording.control_plane == "kraft":
+        yield 0, ""
+        return
+    for seed in range(CONTROLLER_SEEDS):
+        for broker in recording.points[0].live:
+            yield seed, broker_address(broker)
+
+
+def _differing(comparisons: list[Comparison]) -> int:
+    return sum(not one.agrees for one in comparisons)
 
 
 def compare(recording: Recording, replayed: Replayed) -> Iterator[Comparison]:

@@ -36,8 +36,8 @@ STARTUP: Final = 4 * SECOND
 UNFENCING: Final = SECOND
 """µs from a broker's registration until it is unfenced (measured: 0.9 to 1.2 s)."""
 
-METADATA_MAX_AGE: Final = 5 * SECOND
-"""metadata.max.age.ms of the drills' producers, µs."""
+METADATA_MAX_AGE: Final = "5000"
+"""metadata.max.age.ms of the drills' producers."""
 
 CONTROLLER_RESTART: Final = 50 * US_PER_MS
 """µs from the controller's kill to its start."""
@@ -95,13 +95,13 @@ class _Due:
     act: acts.Act
 
 
-def replay(recording: Recording, *, seed: int = 0, controller: int = 1) -> Replayed:
+def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Replayed:
     """Play a drill.
 
     Args:
         recording: which.
         seed: of the network's jitter and of the phases of timers.
-        controller: under ZooKeeper, the broker that is controller at the start.
+        controller: under ZooKeeper, the address of the broker that is controller at the start; empty for the first.
     """
     events: list[Any] = []
     cluster = Cluster(cluster_spec(recording, controller), recording.release, seed=seed, sink=events.append)
@@ -126,13 +126,14 @@ def replay(recording: Recording, *, seed: int = 0, controller: int = 1) -> Repla
     return Replayed(tuple(points), refused, _acknowledged(recording, events), _committed(recording, events))
 
 
-def cluster_spec(recording: Recording, controller: int) -> ClusterSpec:
+def cluster_spec(recording: Recording, controller: str) -> ClusterSpec:
     """The recorded cluster before its first act."""
     spec, _ = to_cluster_spec(parse_describe(recording.initial, recording.name), settings=_settings(recording), network=NETWORK)
-    spec = attrs.evolve(spec, startup=STARTUP, recovery=0)
+    clients = tuple((name, str(value)) for name, value in recording.producer.items())
+    spec = attrs.evolve(spec, startup=STARTUP, recovery=0, clients=(*clients, ("metadata.max.age.ms", METADATA_MAX_AGE)))
     if recording.control_plane == "kraft":
         return attrs.evolve(spec, controllers=(CONTROLLER,))
-    return spec
+    return attrs.evolve(spec, controller=controller)
 
 
 def _settings(recording: Recording) -> tuple[tuple[str, Any], ...]:
