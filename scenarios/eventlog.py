@@ -16,6 +16,7 @@ from typing import Annotated, Any, BinaryIO, Final
 
 import msgspec
 
+from core.errors import Standstill
 from core.journal.events import KINDS, Event
 from core.release import Release
 from core.settings import render_value
@@ -140,16 +141,16 @@ class LogWriter:
         """
         with whole(), self._lock:
             try:
-                self._output.appear()
+                self._output.appear(revocable=True)
             except OSError as wrong:
                 raise self._output.failed(wrong) from None
 
     def discard(self) -> None:
-        """There was no session after all; what stood under the file's name still does."""
+        """There was no session after all; what stood under the file's name still does, or does again."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
-        self._output.discard()
+        self._output.revoke()
 
     def __call__(self, event: tuple[Any, ...]) -> None:
         """Take one event."""
@@ -271,8 +272,8 @@ class LogWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
-        if kind is not None and self._output.hidden:
-            self.discard()
+        if kind is not None and (self._output.hidden or issubclass(kind, InputError | Standstill)):
+            self.discard()  # What cannot be run leaves no log.
         else:
             self.close()
 

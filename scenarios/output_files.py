@@ -1,6 +1,7 @@
 """Files that a command writes: each appears under its name whole, or not at all, and never over what the command reads.
 
-Until it is complete a file has another name beside its own; so whatever goes wrong, what stood there stays. A file that exists is
+Until it is complete a file has another name beside its own (`.isrlab-….part`; only a process that is killed leaves it there); so
+whatever goes wrong, what stood there stays. A file that exists is
 replaced, with its permissions; a symbolic link stays one, and the file that it leads to is replaced. What is no regular file
 (a pipe, a device, `/dev/stdout`) is written as it comes.
 """
@@ -55,6 +56,8 @@ class OutputFile:
         """
         self.path = path
         self._part: str | None = None
+        self._before: str | None = None
+        self._revocable = False
         self._stream: int | None = None
         try:
             self._target = os.path.realpath(path)
@@ -104,17 +107,23 @@ class OutputFile:
         """The name under which it can be read now."""
         return self._part or self._target
 
-    def appear(self) -> None:
+    def appear(self, *, revocable: bool = False) -> None:
         """Take the place of what stands under its name; what is written from now on is seen there at once.
+
+        Args:
+            revocable: whether what stood there is kept beside it until the file is closed by `discard`, for `revoke`.
 
         Raises:
             OSError: it cannot.
         """
         if self._part is None:
             return
+        if revocable:
+            self._keep_before()
         try:
             os.replace(self._part, self._target)
         except OSError:
+            self._forget_before()
             # It is on another file system, or a mount of its own, as files in containers are.
             with open(self._part, "rb") as part:
                 whole = io.FileIO(self._target, "r+b")
@@ -124,6 +133,32 @@ class OutputFile:
             self.file = whole
             os.unlink(self._part)
         self._part = None
+
+    def _keep_before(self) -> None:
+        """Where a file system knows no hard links, what stood there cannot be kept."""
+        self._revocable = not os.path.exists(self._target)
+        if not self._revocable:
+            before = os.path.join(os.path.dirname(self._target), f".isrlab-{os.getpid()}-{next(_numbers)}.part")
+            with contextlib.suppress(OSError):
+                os.link(self._target, before)
+                self._before, self._revocable = before, True
+
+    def _forget_before(self) -> None:
+        self._revocable = False
+        if self._before is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._before)
+            self._before = None
+
+    def revoke(self) -> None:
+        """Give it up although it has appeared; what stood under its name stands there again, if that could be kept."""
+        with contextlib.suppress(OSError):
+            if self._before is not None:
+                os.replace(self._before, self._target)
+                self._before = None
+            elif self._revocable:
+                os.unlink(self._target)
+        self.discard()
 
     def write(self, data: bytes) -> None:
         """Write all of it.
@@ -136,9 +171,10 @@ class OutputFile:
             view = view[self.file.write(view) or 0 :]
 
     def discard(self) -> None:
-        """Give it up; what has not appeared never was."""
+        """Close it; what has not appeared never was."""
         with contextlib.suppress(OSError):
             self.file.close()
+        self._forget_before()
         if self._part is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._part)

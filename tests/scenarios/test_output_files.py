@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -327,6 +328,40 @@ def test_a_log_without_a_session_never_was(tmp_path: Path) -> None:
         stop_after(lambda: writer((1, 5, 0, "broker-paused", 1)))
     assert path.read_text() == KEPT
     assert os.listdir(tmp_path) == ["keep.jsonl"]
+
+
+STANDSTILL = """scenario: endless
+cluster: {brokers: 3, topics: {orders: {partitions: 1, replication-factor: 3}}, network: {loss: 100%}}
+timeline: [{at: 1s, expect: {lost: 0}}]
+"""
+"""A script that turns out to be wrong while it runs."""
+
+
+def test_a_script_that_turns_out_wrong_while_it_runs_leaves_the_log_that_stood_there(here: Path) -> None:
+    (here / "endless.yaml").write_text(STANDSTILL)
+    before = contents(here)
+    assert main(["run", "endless.yaml", "--log", "keep.jsonl"]) == 2
+    assert main(["run", "endless.yaml", "--log", "fresh.jsonl"]) == 2
+    assert contents(here) == before
+
+
+def test_a_log_that_began_is_taken_back_or_stays(tmp_path: Path) -> None:
+    path = tmp_path / "keep.jsonl"
+    for stood in (KEPT, None):
+        for end in (InputError("wrong"), KeyboardInterrupt()):
+            path.unlink(missing_ok=True)
+            if stood is not None:
+                path.write_text(stood)
+            with contextlib.suppress(InputError, KeyboardInterrupt), LogWriter(path, HEADER) as writer:
+                writer.begin()
+                writer((1, 5, 0, "broker-paused", 1))
+                assert LogReader(path).spec is not None
+                raise end
+            if isinstance(end, KeyboardInterrupt):
+                assert len(list(LogReader(path))) == 1
+            else:
+                assert (path.read_text() if path.exists() else None) == stood
+            assert set(os.listdir(tmp_path)) <= {"keep.jsonl"}
 
 
 # --- directories ---------------------------------------------------------------------------------------------------
