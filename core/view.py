@@ -16,7 +16,7 @@ from core.ids import NO_LEADER, TopicPartition
 from core.spelled_out import SpelledOut
 
 __all__ = [
-    "BrokerState", "BrokerView", "ClusterView", "ConsumerView", "PartitionStatus", "PartitionView", "ProducerView", "ReplicaView", "TopicView",
+    "BrokerState", "BrokerView", "ClusterView", "ConsumerView", "LinkView", "PartitionStatus", "PartitionView", "ProducerView", "ReplicaView", "TopicView",
     "VoterView",
 ]  # fmt: skip
 
@@ -53,6 +53,8 @@ class BrokerView(SpelledOut):
     log_dirs: int = 1
     failed_dirs: tuple[int, ...] = ()
     """Its log directories, numbered from 1, that do not work."""
+    disk_delay_us: int = 0
+    """How long each write of its disk takes, beyond what every disk takes."""
 
 
 @attrs.frozen(repr=False)
@@ -208,6 +210,20 @@ class VoterView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
+class LinkView(SpelledOut):
+    """One direction of a link that differs from the others: its latency and jitter in µs where they are above theirs, else 0, and
+    which parts per million of its messages it loses, repeats and reorders."""
+
+    src: str
+    dst: str
+    latency_us: int
+    jitter_us: int
+    loss_ppm: int
+    duplicate_ppm: int
+    reorder_ppm: int
+
+
+@attrs.frozen(repr=False)
 class ClusterView(SpelledOut):
     """The whole cluster at one moment.
 
@@ -243,6 +259,12 @@ class ClusterView(SpelledOut):
     active_controllers: int = 1
     majority: bool = True
     voters: tuple[VoterView, ...] = ()
+    changed_links: tuple[LinkView, ...] = ()
+    """Directed links, sorted, that are slower than the others, or lose, repeat or reorder more."""
+    loss_ppm: int = 0
+    """Messages that every link loses, parts per million."""
+    unclean_check_us: int = -1
+    """Until the KRaft controller looks again whether unclean election is allowed by now; -1: it does not plan to."""
     state: int = attrs.field(default=-1, eq=False)
     """Two views of one `core.sim.glance.Glance` with the same number differ in offsets, counters and ages only; -1: not counted."""
 

@@ -22,8 +22,10 @@ from tui.acting import Acting
 from tui.actions import ACTIONS
 from tui.causes import Causes
 from tui.display import Display
+from tui.faults import in_words
 from tui.garbage import REST_SECONDS, Garbage
 from tui.hints import hints
+from tui.isr_reasons import IsrReasons
 from tui.keeping import Keeping
 from tui.layout import Layout, SizeClass, arrange
 from tui.looking import Looking
@@ -58,6 +60,9 @@ MOST_AT_ONCE: Final = 150
 CALM_RATE: Final = 10
 """How many times a second long texts are told anew while nothing but offsets and time changes."""
 
+WIDE_NOTE: Final = 110
+"""Columns of the brokers' panel from which on its note is a whole sentence."""
+
 NOTE_SECONDS: Final = 5.0
 """How long a message stays in the footer."""
 
@@ -91,6 +96,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self._worst_first = False
         self._which = ""
         self._words = ""
+        self.isr_reasons = IsrReasons()
         self._stepped_from = -1  # the last event before the step that is under way; -1: none is
         self._note: Note | None = None
         self._hints: tuple[Hint, ...] = ()
@@ -332,6 +338,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
                 events_past=session.end.seq - view.seq,
                 by_steps=session.course.stepwise,
                 coarse=self.display_as.slow_link,
+                faults=in_words(view),
                 play_key=self.key("play"),
                 end_key=self.key("to-end"),
             )
@@ -397,6 +404,9 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
 
     def _settings_note(self) -> str:
         topic = self._partition.topic if self._partition is not None else None
+        p = self._partition_view()
+        if p is not None and (words := self.unclean_words(p, brief=self.brokers.box.width < WIDE_NOTE)):
+            return words.removesuffix(".")
         unclean = self.session.cluster.settings.get("unclean.leader.election.enable", topic=topic)
         return f"unclean election {'ON' if unclean else 'off'}"
 

@@ -8,12 +8,15 @@ from textual.command import CommandPalette
 from textual.strip import Strip
 
 from core.journal.events import DETAIL, NORMAL, NOTABLE
+from core.units import format_duration
+from core.view import PartitionView
 from tui import dialogs
 from tui.actions import ACTIONS
 from tui.effects import on_zookeeper
 from tui.glossary import paint_glossary
 from tui.layout import SizeClass, size_class
 from tui.palette import ABOUT, PALETTES
+from tui.panels.brokers import is_up
 from tui.panels.grid import FILTERS, in_order
 from tui.panels.inspector import paint_broker, paint_event_detail, paint_partition
 from tui.panels.scenario import paint_scenario
@@ -41,8 +44,33 @@ class Looking(MainScreen):
         if situation.focus == "brokers" and situation.broker is not None:
             return f"Broker b{situation.broker.id}", paint_broker(situation.broker, self.view, self.paint, width), ""
         if situation.partition is not None:
-            return "Partition", paint_partition(situation.partition, self.view, self.paint, width, rows), ""
+            return "Partition", self._partition_in_full(situation.partition, width, rows), ""
         return "Nothing selected", [], ""
+
+    def _partition_in_full(self, p: PartitionView, width: int, rows: int = 0) -> list[Strip]:
+        """The selected partition, with why replicas are out of its ISR and what comes of unclean election."""
+        left, unclean = self.isr_reasons.of(p, self.session.rings), self.unclean_words(p)
+        return paint_partition(p, self.view, self.paint, width, rows, left=left, unclean=unclean)
+
+    def unclean_words(self, p: PartitionView, *, brief: bool = False) -> str:
+        """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise."""
+        if not p.offline or not self.session.cluster.settings.get("unclean.leader.election.enable", topic=p.tp.topic):
+            return ""
+        up = {broker.id for broker in self.view.brokers if is_up(broker)}
+        if not up.intersection(p.replicas):
+            return "unclean ON: nobody is up" if brief else "unclean ON, but none of its replicas is up."
+        key, release = self.key("elect-unclean"), self.session.cluster.release
+        if on_zookeeper(self.situation()):
+            return "unclean ON" if brief else "unclean ON: the controller acts at once."
+        wait = self.view.unclean_check_us
+        if wait < 0 or not release.elects_unclean_later:
+            return (
+                f"unclean ON: {key} does it"
+                if brief
+                else f"unclean ON: the controller acts when a broker comes or goes; {key} does it now."
+            )
+        at = format_duration(wait // 1_000_000 * 1_000_000)
+        return f"unclean ON: in {at}; {key} now" if brief else f"unclean ON: the controller looks again in {at}; {key} does it now."
 
     def _everything_in_full(self, situation: Situation, width: int) -> tuple[str, list[Strip], str]:
         """Where there is room: partition, broker and event below each other; without a selected event the last notable one."""
@@ -53,7 +81,7 @@ class Looking(MainScreen):
             lines.extend([blank(width), rule(title, note, width, paint.title, paint.faint, paint.muted), *content])
 
         if situation.partition is not None:
-            lines += paint_partition(situation.partition, view, paint, width)
+            lines += self._partition_in_full(situation.partition, width)
         if situation.broker is not None:
             section(f"Broker b{situation.broker.id}", paint_broker(situation.broker, view, paint, width))
         ring = self.session.rings.of(NOTABLE)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from textual.screen import Screen
 
 from core.ids import TopicPartition
-from core.view import ClusterView
+from core.view import ClusterView, PartitionView
 from tui import dialogs
 from tui.display import Display
+from tui.isr_reasons import IsrReasons
 from tui.layout import Layout
 from tui.palette import Palette
 from tui.panels.brokers import Brokers
@@ -61,6 +62,7 @@ class MainScreen(Screen[None]):
     _which: str
     _words: str
     _stepped_from: int
+    isr_reasons: IsrReasons
     _layout_now: Layout | None
     _before_full: float
     _note: Note | None
@@ -135,6 +137,10 @@ class MainScreen(Screen[None]):
 
     def go_to_event(self, seq: int) -> None:
         """Go to the moment of an event."""
+        raise NotImplementedError
+
+    def unclean_words(self, p: PartitionView, *, brief: bool = False) -> str:
+        """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise."""
         raise NotImplementedError
 
     def _look_for(self, words: str) -> None:

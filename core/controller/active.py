@@ -55,7 +55,7 @@ class ActiveController:
         self._deferred: list[tuple[int, str, object]] = []
         self._fetches = 0
         self._check_due = -1
-        self._scheduled: dict[str, None] = {}
+        self.scheduled: dict[str, int] = {}
         self._begin_sessions()  # what a former leader wrote is perhaps committed, and carried out, before this one claims
 
     def claim(self) -> None:
@@ -89,12 +89,12 @@ class ActiveController:
             self.voter.append(PeriodicWrite(task))
 
     def _schedule(self, task: str, delay: int) -> None:
-        self._scheduled[task] = None
+        self.scheduled[task] = self.journal.now + delay
         self.set_task(delay, task)
 
     def periodic_done(self, task: str, *, more: bool) -> None:
         """A periodic task is carried out; `more`: it hit its limit."""
-        self._scheduled.pop(task, None)
+        self.scheduled.pop(task, None)
         if more:
             self._schedule(task, AGAIN)
 
@@ -182,7 +182,7 @@ class ActiveController:
                 self._answer_fetch(broker)
         if self.claimed:
             for task, interval in self.quorum.controller.periodic_tasks():
-                if task not in self._scheduled:
+                if task not in self.scheduled:
                     self._schedule(task, interval)
 
     def _answer_fetch(self, broker: int) -> None:

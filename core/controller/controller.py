@@ -85,7 +85,7 @@ class Controller(Node):
         self.next_producer_id = 0
         self._parked: dict[int, int] = {}
         self._check_due = -1
-        self._scheduled: dict[str, None] = {}
+        self.scheduled: dict[str, int] = {}
         self.handlers |= {
             RegistrationRequest: self._register,
             HeartbeatRequest: self._heartbeat,
@@ -111,7 +111,7 @@ class Controller(Node):
                 self.reply(broker_address(broker), MetadataFetchResponse(end))
         if not self.by_hand and (self.replication.unbalanced or self.replication.leaderless):
             for task, interval in self.periodic_tasks():
-                if task not in self._scheduled:
+                if task not in self.scheduled:
                     self._schedule(task, interval)
 
     # --- the start -------------------------------------------------------------------------------------------------
@@ -301,13 +301,13 @@ class Controller(Node):
         return self.settings.flag("auto.leader.rebalance.enable") and self.replication.balance_leaders()
 
     def _schedule(self, task: str, delay: int) -> None:
-        self._scheduled[task] = None
+        self.scheduled[task] = self.journal.now + delay
         self.journal.stirred = True
         self.timer(delay, "periodic", task)
 
     def _periodic_due(self, task: object) -> None:
         assert isinstance(task, str)
-        del self._scheduled[task]
+        del self.scheduled[task]
         if self.do_periodic(task):
             self._schedule(task, AGAIN)
 

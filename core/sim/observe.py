@@ -10,6 +10,7 @@ from core.broker.broker import Broker
 from core.broker.partition import Partition
 from core.clients.consumer import Consumer
 from core.clients.producer import Producer
+from core.controller.controller import UNCLEAN, Controller
 from core.controller.registration import PartitionRegistration
 from core.ids import NO_LEADER, TopicPartition
 from core.settings import render_value
@@ -20,6 +21,7 @@ from core.view import (
     BrokerView,
     ClusterView,
     ConsumerView,
+    LinkView,
     PartitionView,
     ProducerView,
     ReplicaView,
@@ -28,6 +30,7 @@ from core.view import (
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
+    from core.sim.network import Network
 
 
 def broker_view(cluster: Cluster, broker: Broker) -> BrokerView:
@@ -49,6 +52,7 @@ def broker_view(cluster: Cluster, broker: Broker) -> BrokerView:
         silent_us=cluster.now - controller.last_contact.get(broker.id, 0),
         log_dirs=len(broker.disk.dirs),
         failed_dirs=broker.disk.failed_dirs,
+        disk_delay_us=broker.directories.slow,
     )
 
 
@@ -255,8 +259,38 @@ def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
         active_controllers=cluster.controller.active_count if quorum is None else quorum.active_count(),
         majority=quorum is None or quorum.has_majority(list(cluster.paused)),
         voters=() if quorum is None else quorum.views(),
+        changed_links=_changed_links(network),
+        loss_ppm=network.loss_ppm,
+        unclean_check_us=_unclean_check_us(cluster),
         state=seen.state,
     )
+
+
+def _changed_links(network: Network) -> tuple[LinkView, ...]:
+    """The links that differ from the others in what they do to messages."""
+    return tuple(
+        LinkView(
+            *direction,
+            link.latency if link.latency > network.latency else 0,
+            link.jitter if link.jitter > network.jitter else 0,
+            link.loss_ppm,
+            link.duplicate_ppm,
+            link.reorder_ppm,
+        )
+        for direction, link in sorted(network.links.items())
+        if (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm)
+        != (network.latency, network.jitter, network.loss_ppm, network.duplicate_ppm, network.reorder_ppm)
+    )
+
+
+def _unclean_check_us(cluster: Cluster) -> int:
+    """How long until the active KRaft controller's periodic task looks for leaders outside the ISR; -1 when that is not planned."""
+    controller = cluster.controller
+    due = controller.scheduled.get(UNCLEAN, -1) if isinstance(controller, Controller) else -1
+    if cluster.quorum is not None:
+        active = cluster.quorum.active()
+        due = -1 if active is None or active.active is None else active.active.scheduled.get(UNCLEAN, -1)
+    return max(0, due - cluster.now) if due >= 0 else -1
 
 
 def _controller_epoch(cluster: Cluster) -> int:

@@ -80,7 +80,7 @@ def test_cut_links_stand_at_both_their_ends() -> None:
     lines = text(paint_brokers(fake.view(), COLOUR, (120, 4), selected=None, focused=False, cards=True))
     assert "cut ↔ controller" in lines
     assert "cut ↔ b1" in lines
-    assert "2 links cut" in lines
+    assert "links: 2 cut" in lines
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 12, 100])
@@ -233,7 +233,7 @@ def test_a_broker_in_full() -> None:
     fake = cluster()
     fake.do(acts.Cut(("b2", "b3")))
     lines = text(paint_broker(fake.view().broker(2), fake.view(), COLOUR, 80))
-    assert "links cut: ↔ b3" in lines
+    assert "faults: cut ↔ b3" in lines
     assert "leads orders-1" in lines
 
 

@@ -42,12 +42,14 @@ class Item(SpelledOut):
 
 def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Everything the account says, most important first."""
-    offline, under_min, under_replicated = lasting(view, "tally", lambda: _tally(view))
+    offline, unserved, stalled, under_min, under_replicated = lasting(view, "tally", lambda: _tally(view))
     acked, of = short_number(view.acked), short_number(view.accepted)
     items = [
         Item([("acked ", paint.muted), (acked, paint.number), (" of ", paint.muted), (of, paint.number)]),
         Item([(f" LOST {lost_words(view)} ", paint.alarm)], wrong=True) if view.lost else _alarm("lost", 0, paint),
         _alarm("offline", offline, paint),
+        *([_alarm("unserved", unserved, paint)] if unserved else []),
+        *([_alarm("stalled", stalled, paint)] if stalled else []),
         _alarm("under min ISR", under_min, paint),
         _alarm("under-replicated", under_replicated, paint),
         _alarm("unclean elections", view.unclean_elections, paint),
@@ -61,12 +63,14 @@ def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     return items
 
 
-def _tally(view: ClusterView) -> tuple[int, int, int]:
-    """How many partitions are offline, under min ISR, under-replicated."""
+def _tally(view: ClusterView) -> tuple[int, int, int, int, int]:
+    """How many partitions are offline, led by nobody who serves, stalled for acks=all, under min ISR, under-replicated."""
     offline = sum(1 for p in view.partitions if p.status is PartitionStatus.OFFLINE)
+    unserved = sum(1 for p in view.partitions if p.status is PartitionStatus.LEADER_UNAVAILABLE)
+    stalled = sum(1 for p in view.partitions if p.status is PartitionStatus.STALLED)
     under_min = sum(1 for p in view.partitions if p.offline or len(p.isr) < p.min_isr)
     under_replicated = sum(1 for p in view.partitions if len(p.isr) < len(p.replicas))
-    return offline, under_min, under_replicated
+    return offline, unserved, stalled, under_min, under_replicated
 
 
 def client_items(view: ClusterView, paint: Palette) -> list[Item]:

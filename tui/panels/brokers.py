@@ -14,6 +14,7 @@ from textual.strip import Strip
 from core.ids import CONTROLLER, broker_address
 from core.units import format_duration
 from core.view import BrokerState, BrokerView, ClusterView
+from tui.faults import faults_at
 from tui.palette import Palette
 from tui.panels.lines import RIGHT, Lines
 from tui.panels.states import DOWN, OUT, broker_state, broker_words, registration, short_state
@@ -46,14 +47,8 @@ def height_for(brokers: int, width: int, cards: bool) -> int:
 
 
 def links_of(view: ClusterView, node: str) -> list[str]:
-    """The cut and held links of a node, in words: `⇄ b2` both ways, `→ b2` only towards, `← b2` only from it."""
-    words = []
-    for links, mark in ((set(view.cut_links), ""), (set(view.held_links), "held ")):
-        others = sorted({dst if src == node else src for src, dst in links if node in (src, dst)})
-        for other in others:
-            out, back = (node, other) in links, (other, node) in links
-            words.append(f"{mark}{'↔' if out and back else '→' if out else '←'} {other}")
-    return words
+    """What is wrong with a node's links, disk and directories, in words: `cut ↔ b2`, `held → b3`, `slow ← b1 +200ms`."""
+    return [fault.at_the_node for fault in faults_at(view, node)]
 
 
 def controller_words(view: ClusterView, paint: Palette) -> tuple[str, str, str, Style]:
@@ -169,10 +164,10 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
         behind = newest - broker.metadata_offset
         stale = behind > 0 and broker.state is not BrokerState.STOPPED
         silent = heartbeats and broker.silent_us > _LATE and not (broker.state is BrokerState.STOPPED and broker.fenced)
-        cut = links_of(view, broker_address(broker.id))
+        faults = links_of(view, broker_address(broker.id))
         third: list[tuple[str, Style]]
-        if cut:
-            third = [("cut " + " ".join(cut), paint.warn)]
+        if faults:
+            third = [(_that_fit(faults, each - 3), paint.warn)]
         elif silent:
             third = [(f"silent for {format_duration(broker.silent_us // 100_000 * 100_000)}", paint.warn)]
         elif stale:
@@ -191,14 +186,13 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
             for segment in card.strip(each - 1, under):
                 row.add(segment.text, segment.style or paint.text)
             row.add(" ", paint.text)
-    faults = len(view.cut_links) + len(view.held_links)
     cut = links_of(view, view.controller)
     name, glyph, word, style = controller_words(view, paint)
     does = " ".join(voter_words(view)) if view.voters else "elects leaders, keeps ISRs"
     texts = [
         [(name + " ", paint.broker), (glyph + " ", style), (word, style)],
-        [("cut " + " ".join(cut), paint.warn) if cut else (does, paint.muted)],
-        [(f"{len(view.cut_links)} links cut, {len(view.held_links)} held", paint.warn) if faults else ("all links work", paint.muted)],
+        [(_that_fit(cut, each - 3), paint.warn) if cut else (does, paint.muted)],
+        [_links_in_all(view, paint)],
     ]
     for row, parts in zip(rows, texts, strict=True):
         row.add("▌ ", paint.faint)
@@ -207,14 +201,39 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
     return [row.strip(width) for row in rows]
 
 
-def _chip(broker: BrokerView, paint: Palette, chosen: bool, each: int, cut: bool) -> Row:
+def _that_fit(faults: Sequence[str], room: int) -> str:
+    """As many of a node's faults as there is room for, and how many more there are."""
+    for shown in range(len(faults), 0, -1):
+        words = ", ".join(faults[:shown]) + (f" +{len(faults) - shown}" if shown < len(faults) else "")
+        if len(words) <= room:
+            return words
+    return faults[0]
+
+
+def _in_a_word(faults: Sequence[str]) -> str:
+    """A node's faults where there is hardly any room: `cut`, `cut+2`."""
+    return "" if not faults else faults[0] + (f"+{len(faults) - 1}" if len(faults) > 1 else "")
+
+
+def _links_in_all(view: ClusterView, paint: Palette) -> tuple[str, Style]:
+    """How many directed links are not as they should be."""
+    counts = ((len(view.cut_links), "cut"), (len(view.held_links), "held"), (len(view.changed_links), "slow/lossy"))
+    words = ", ".join(f"{count} {word}" for count, word in counts if count)
+    if words:
+        return f"links: {words}", paint.warn
+    return (f"every link loses {view.loss_ppm / 10_000:g}%", paint.warn) if view.loss_ppm else ("all links work", paint.muted)
+
+
+def _chip(broker: BrokerView, paint: Palette, chosen: bool, each: int, fault: str) -> Row:
     glyph, _, style = broker_state(broker, paint)
     row = Row().add("►" if chosen else " ", paint.key).add(glyph + " ", style)
     row.add(f"b{broker.id}", paint.strong if chosen else paint.broker)
     row.add(f" {short_state(broker)}", style)
-    row.add(f" {broker.leaders}/{broker.replicas}", paint.muted)
-    if cut:
-        row.add(" cut", paint.warn)
+    counts = f" {broker.leaders}/{broker.replicas}"
+    if not fault or row.width + len(counts) + len(fault) + 2 <= each:
+        row.add(counts, paint.muted)
+    if fault:
+        row.add(" ", paint.text).add(clip(fault, max(1, each - row.width - 1)), paint.warn)
     return row
 
 
@@ -234,9 +253,11 @@ def _chips(
     per_line, first, end = _chips_shown([b.id for b in order], width, height, selected)
     each = width // per_line
     lines = []
-    cut_nodes = {node for link in view.cut_links for node in link}
+    faulty = {}
+    if view.cut_links or view.held_links or view.changed_links or any(b.disk_delay_us or b.failed_dirs for b in view.brokers):
+        faulty = {b.id: _in_a_word([fault.word for fault in faults_at(view, broker_address(b.id))]) for b in order[first:end]}
     cells: list[tuple[Row, bool]] = [
-        (_chip(b, paint, b.id == selected, each, broker_address(b.id) in cut_nodes), b.id == selected) for b in order[first:end]
+        (_chip(b, paint, b.id == selected, each, faulty.get(b.id, "")), b.id == selected) for b in order[first:end]
     ]
     if end > len(view.brokers):
         cut = len(view.cut_links)
@@ -258,10 +279,11 @@ def _shown(view: ClusterView) -> tuple[object, ...]:
     """All that the panel shows of a view: heartbeats matter once they are late."""
     return (
         [
-            (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0)
+            (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0,
+             b.disk_delay_us, b.failed_dirs)
             for b in view.brokers
         ],
-        view.cut_links, view.held_links, view.controller, view.controller_epoch, view.majority, view.voters,
+        view.cut_links, view.held_links, view.changed_links, view.loss_ppm, view.controller, view.controller_epoch, view.majority, view.voters,
     )  # fmt: skip
 
 

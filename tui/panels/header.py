@@ -43,6 +43,8 @@ class Clock(SpelledOut):
     """It goes by steps that take no virtual time."""
     coarse: bool = False
     """Virtual time in whole tenths of a second, as a slow link has it."""
+    faults: tuple[str, ...] = ()
+    """The faults in force, in fewer and fewer words."""
     play_key: str = "Space"
     end_key: str = "]"
 
@@ -97,6 +99,10 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add(f"  {words} before the end", paint.warn).add(f" {clock.end_key}", paint.key)
     if clock.branch:
         row.add(f"  ⑂ {clock.branch}", paint.strong)
+    room = width - row.width - 4 - len(f"  Kafka {clock.release} ")
+    faults = next((words for words in clock.faults if len(words) <= room), "")
+    if faults:
+        row.add("  ", paint.text).add(f"! {faults}", paint.warn)
     segments, length = _right(clock.title, clock.release, clock.seed, width - row.width, paint)
     return row.pad(max(row.width, width - length)).put(segments, length).strip(width)
 
@@ -113,6 +119,8 @@ def _right(title: str, release: str, seed: int, room: int, paint: Palette) -> Pa
     if room >= 24:
         right.add(f"{title}  " if title else "", paint.text)
         right.add(f"Kafka {release}", paint.text).add(f"{tail} ", paint.muted)
+    elif room >= len(f"  Kafka {release} "):
+        right.add(f"Kafka {release} ", paint.text)
     return right.part
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from textual.strip import Strip
 
 from core.ids import broker_address
 from core.journal.events import KINDS, EventTuple
 from core.units import format_clock, format_duration
-from core.view import BrokerState, BrokerView, ClusterView, PartitionView, ReplicaView
+from core.view import BrokerState, BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
 from scenarios.releases import release_named
 from tui.lasting import lasting
 from tui.layout import COMPACT
@@ -22,10 +23,39 @@ from tui.panels.states import broker_state, partition_status, registration, repl
 from tui.ring import sentence
 from tui.rows import Row, blank, headline, rule, wrap
 
+_NOBODY: Final[Mapping[int, str]] = {}
+
 
 def ids(members: tuple[int, ...]) -> str:
     """`[1,2,3]`."""
     return "[" + ",".join(map(str, members)) + "]"
+
+
+def not_served(p: PartitionView, view: ClusterView) -> str:
+    """Why clients cannot reach a leader that the controller names, in a sentence."""
+    leads = next((broker for broker in view.brokers if broker.id == p.leader), None)
+    name, copy = f"b{p.leader}", p.copy_on(p.leader)
+    if leads is None or not copy.alive:
+        return f"{name} leads on paper only: its process is gone, and the controller has not replaced it yet."
+    if leads.state is BrokerState.PAUSED:
+        return f"{name} leads on paper only: its process stands still, and the controller has not replaced it yet."
+    if copy.role != "leader":
+        return f"{name} is elected, and does not serve yet: it has not heard of it, or its log directory has failed."
+    return f"{name} leads, but a client of the topic is cut off from it."
+
+
+def all_committed(p: PartitionView) -> str:
+    """What to say of a partition whose leader's high watermark has reached the end of its log."""
+    if p.lost:
+        whole = f"b{p.leader} has committed all that its log holds, but {lost_words(p)} of what it should hold is lost."
+    else:
+        whole = "Everything is committed." if p.copy_on(p.leader).leo else "It is empty."
+    if p.status is PartitionStatus.UNDER_MIN_ISR:
+        return f"{whole} Writes with acks=all are refused: ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}."
+    if p.stuck:
+        names = " and ".join(f"b{broker}" for broker in p.stuck)
+        return f"{whole} The next write with acks=all waits: {names}, in the ISR, cannot fetch."
+    return whole
 
 
 def held_back(p: PartitionView, view: ClusterView) -> str:
@@ -33,10 +63,10 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
     if p.offline:
         return f"Nobody leads: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
     leader = p.copy_on(p.leader)
-    if not leader.alive:
-        return f"b{p.leader} leads on paper only: its process is gone, the controller has not noticed yet."
+    if p.status is PartitionStatus.LEADER_UNAVAILABLE or not leader.alive:
+        return not_served(p, view)
     if leader.leo == leader.hw:
-        return "Everything is committed." if leader.leo else "It is empty."
+        return all_committed(p)
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if len(p.isr) < p.min_isr and release_named(view.release).strict_min_isr:
@@ -50,8 +80,24 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
     return f"HW held at {leader.hw} by b{p.held_by}{seen}: {records}."
 
 
-def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: int, rows: int = 0) -> list[Strip]:
-    """A partition: where it stands, why its HW is where it is, and every replica; these are left out where `rows` lines cannot hold all."""
+def paint_partition(
+    p: PartitionView,
+    view: ClusterView,
+    paint: Palette,
+    width: int,
+    rows: int = 0,
+    *,
+    left: Mapping[int, str] = _NOBODY,
+    unclean: str = "",
+) -> list[Strip]:
+    """A partition: where it stands, why its HW is where it is, and every replica.
+
+    Args:
+        p, view, paint, width: the partition, the cluster, the styles, cells.
+        rows: lines that will be shown, 0 for all; where they cannot hold all, replicas are left out.
+        left: by replica outside the ISR, when and why it left.
+        unclean: what comes of it that unclean election is allowed.
+    """
     glyph, word, style = partition_status(p, paint)
     lines = [
         Row()
@@ -62,7 +108,13 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
         .add(f"  leader epoch {p.leader_epoch}, partition epoch {p.partition_epoch}", paint.muted)
         .strip(width),
     ]
-    for line in wrap(held_back(p, view), width - 2):
+    gone = [f"b{broker} {why}." for broker, why in left.items() if why]
+    said = " ".join(filter(None, (held_back(p, view), unclean)))
+    if rows == 1 and unclean:
+        said = f"Nobody leads. {unclean}"
+    elif rows == 1 and gone and p.status.served:
+        said = " ".join(gone)  # all is well but for who is missing: that is what has room
+    for line in wrap(said, width - 2):
         lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
     before = len(lines)
     digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
@@ -80,6 +132,10 @@ def paint_partition(p: PartitionView, view: ClusterView, paint: Palette, width: 
     if p.recovering:
         second.add("  RECOVERING", paint.warn)
     lines.append(second.strip(width))
+    for why in gone:
+        lines += [
+            Row().add(" ", paint.text).join(coloured(line, paint, paint.muted)).strip(width) for line in wrap("out: " + why, width - 2)
+        ]
     third = Row().add(" ", paint.text)
     for label, number, alarm in (
         ("accepted", p.accepted, False),
@@ -165,9 +221,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
     for line in wrap(text, width - 2):
         lines.append(Row().add(" " + line, paint.muted).strip(width))
     cut = links_of(view, broker_address(b.id))
-    lines.append(
-        Row().add(" links cut: " + ", ".join(cut) if cut else " all its links work", paint.warn if cut else paint.muted).strip(width)
-    )
+    lines.append(Row().add(" faults: " + ", ".join(cut) if cut else " all its links work", paint.warn if cut else paint.muted).strip(width))
     for label, which in (("leads", led), ("not in sync for", out)):
         if which:
             for line in wrap(f"{label} " + " ".join(map(str, which[:60])), width - 2):

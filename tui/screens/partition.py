@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from rich.style import Style
 from textual.strip import Strip
 
 from core.detail import FollowerState, PartitionDetail
 from core.units import format_clock, format_duration
-from core.view import BrokerState, ClusterView, ReplicaView
+from core.view import BrokerState, ClusterView, PartitionStatus, ReplicaView
 from tui.palette import Palette
 from tui.panels.account import lost_words
 from tui.panels.events import coloured
 from tui.panels.grid import in_order
-from tui.panels.inspector import ids
+from tui.panels.inspector import all_committed, ids, not_served
 from tui.panels.states import partition_status, replica_marks
 from tui.rows import Row, rule, wrap
 from tui.screens.log_runs import paint_logs
 from tui.screens.page import Page
 from tui.tables import Cell, Column, paint_table
+
+_NOBODY: Final[Mapping[int, str]] = {}
 
 MOST_WRITES: int = 6
 """Waiting writes that are listed."""
@@ -47,17 +50,23 @@ def size_word(count: int) -> str:
 # --- why the high watermark is where it is -------------------------------------------------------------------------
 
 
-def why_here(detail: PartitionDetail, view: ClusterView) -> list[str]:
-    """Why the high watermark of a partition is where it is, and what will move it: a sentence for each thing to know."""
+def why_here(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str] = _NOBODY, unclean: str = "") -> list[str]:
+    """Why the high watermark of a partition is where it is, and what will move it: a sentence for each thing to know.
+
+    Args:
+        detail, view: the partition and the cluster.
+        left: by replica outside the ISR, when and why it left.
+        unclean: what comes of it that unclean election is allowed.
+    """
     p, leads = detail.view, detail.leads
     if p.offline:
         words = f"Nobody leads {p.tp}: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
-        return [words, _who_could(detail)]
-    if leads is None:
-        return [f"b{p.leader} leads on paper only: its process is gone or serves it no more; the controller has not noticed yet."]
+        return [words, _who_could(detail), *([unclean] if unclean else []), *_gone(detail, left)]
+    if p.status is PartitionStatus.LEADER_UNAVAILABLE or leads is None:
+        return [not_served(p, view), *_gone(detail, left)]
     leader = p.copy_on(p.leader)
     if leader.leo == leader.hw:
-        return [f"Everything is committed: HW = LEO = {leader.leo:,}." if leader.leo else "It is empty: HW = LEO = 0.", *_outsiders(detail)]
+        return [f"{all_committed(p)} HW = LEO = {leader.leo:,}.", *_outsiders(detail, left)]
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     said = []
@@ -73,7 +82,7 @@ def why_here(detail: PartitionDetail, view: ClusterView) -> list[str]:
         said.append(held + _holder(detail, view, follower))
     if not said:
         said.append(f"HW {leader.hw:,} of {leader.leo:,}: every replica that counts has all; it moves with the next fetch.")
-    return [*said, *_outsiders(detail)]
+    return [*said, *_outsiders(detail, left)]
 
 
 def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState) -> str:
@@ -115,8 +124,13 @@ def _span(first: int, last: int) -> str:
     return f"{first / 1_000_000:.1f}–{last / 1_000_000:.1f} s"
 
 
-def _outsiders(detail: PartitionDetail) -> list[str]:
-    """What those outside the ISR lack before they may join it."""
+def _gone(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
+    """When and why replicas left the ISR, where nobody leads."""
+    return [f"b{copy.broker} {left[copy.broker]}." for copy in detail.view.copies if left.get(copy.broker)]
+
+
+def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
+    """Why those outside the ISR are there, and what they lack before they may join it."""
     p, leads = detail.view, detail.leads
     assert leads is not None
     leader = p.copy_on(p.leader)
@@ -126,14 +140,15 @@ def _outsiders(detail: PartitionDetail) -> list[str]:
             continue
         follower = leads.follower(copy.broker)
         goal = max(leader.hw, leads.epoch_start)
+        why = f"; it {left[copy.broker]}" if left.get(copy.broker) else ""
         if not copy.alive:
-            said.append(f"b{copy.broker} is out of the ISR and has no process.")
+            said.append(f"b{copy.broker} is out of the ISR and has no process{why}.")
         elif follower is None or follower.leo < 0:
-            said.append(f"b{copy.broker} is out of the ISR and has not fetched from this leader yet.")
+            said.append(f"b{copy.broker} is out of the ISR and has not fetched from this leader yet{why}.")
         elif follower.leo < goal:
-            said.append(f"b{copy.broker} is out of the ISR: {goal - follower.leo:,} records to go until its LEO reaches {goal:,}.")
+            said.append(f"b{copy.broker} is out of the ISR: {goal - follower.leo:,} records to go until its LEO reaches {goal:,}{why}.")
         else:
-            said.append(f"b{copy.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch may bring it back.")
+            said.append(f"b{copy.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch may bring it back{why}.")
     return said
 
 
@@ -149,8 +164,16 @@ def _who_could(detail: PartitionDetail) -> str:
 # --- the page ------------------------------------------------------------------------------------------------------
 
 
-def paint_partition_page(detail: PartitionDetail, view: ClusterView, paint: Palette, width: int, broker: int | None) -> list[Strip]:
-    """All lines of the page; `broker` is the selected one."""
+def paint_partition_page(
+    detail: PartitionDetail,
+    view: ClusterView,
+    paint: Palette,
+    width: int,
+    broker: int | None,
+    left: Mapping[int, str] = _NOBODY,
+    unclean: str = "",
+) -> list[Strip]:
+    """All lines of the page; `broker` is the selected one, `left` and `unclean` are as in `why_here`."""
     p = detail.view
     glyph, word, style = partition_status(p, paint)
     head = Row().add(f" {p.tp}  ", paint.partition).add(f"{glyph} {word}", style).add("  leader ", paint.muted)
@@ -159,7 +182,7 @@ def paint_partition_page(detail: PartitionDetail, view: ClusterView, paint: Pale
     if p.recovering:
         head.add("  RECOVERING", paint.warn)
     lines = [head.strip(width)]
-    for sentence in why_here(detail, view):
+    for sentence in why_here(detail, view, left, unclean):
         for number, line in enumerate(wrap(sentence, width - 4)):
             lines.append(Row().add(" → " if number == 0 else "   ", paint.key).join(coloured(line, paint, paint.text)).strip(width))
     lines += _replicas(detail, paint, width, broker)
@@ -352,7 +375,8 @@ class PartitionPage(Page):
         if tp is None:
             return [Row().add(" There is no partition.", self.paint.muted).strip(width)]
         detail = board.session.cluster.partition_detail(tp)
-        return self.window(paint_partition_page(detail, board.view, self.paint, width, board.chosen_broker), height)
+        left, unclean = board.isr_reasons.of(detail.view, board.session.rings), board.unclean_words(detail.view)
+        return self.window(paint_partition_page(detail, board.view, self.paint, width, board.chosen_broker, left, unclean), height)
 
     def move(self, key: str) -> bool:
         """Another partition, or another part of this one."""

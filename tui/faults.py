@@ -1,0 +1,141 @@
+"""The faults in force: what somebody, or a script, has done to links, disks and processes and not taken back. One list for cards and header."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import attrs
+
+from core.ids import broker_address
+from core.spelled_out import SpelledOut
+from core.units import format_duration
+from core.view import BrokerState, BrokerView, ClusterView, LinkView
+
+_BOTH, _OUT, _BACK = "↔", "→", "←"
+_ORDER: Final = ("paused", "dir", "cut", "held", "slow", "loss", "repeats", "reorders", "disk")
+
+
+@attrs.frozen(repr=False)
+class Fault(SpelledOut):
+    """A fault at a node, towards another or by itself.
+
+    Attributes:
+        node: whose it is, by its address.
+        other: the other end of the link; empty for what is the node's own.
+        way: `↔`, `→` from the node, `←` to it.
+        word: what it is, in one word.
+        much: how much of it, where there is a measure.
+    """
+
+    node: str
+    other: str
+    way: str
+    word: str
+    much: str = ""
+
+    @property
+    def at_the_node(self) -> str:
+        """As it stands on the node's card: `cut ↔ b2`, `disk +200ms a write`."""
+        if not self.other:
+            return f"{self.word} {self.much}".strip()
+        return f"{self.word} {self.way} {self.other}" + (f" {self.much}" if self.much else "")
+
+    @property
+    def in_a_list(self) -> str:
+        """As it stands among those of other nodes: `b1↔b2 cut`."""
+        if not self.other:
+            return f"{self.node} {self.word} {self.much}".strip()
+        return f"{self.node}{self.way}{self.other} {self.word}" + (f" {self.much}" if self.much else "")
+
+
+def faults_at(view: ClusterView, node: str) -> list[Fault]:
+    """The faults of a node, the worst first, but for whether its process runs, which its state tells."""
+    found = [*_links(view, node)]
+    for broker in view.brokers:
+        if broker_address(broker.id) == node:
+            found += _own(broker)
+    return sorted(found, key=lambda fault: _ORDER.index(fault.word))
+
+
+def all_faults(view: ClusterView) -> list[Fault]:
+    """Every fault, each link once, the worst first."""
+    nodes = [broker_address(broker.id) for broker in view.brokers]
+    ends = {end for link in (*view.cut_links, *view.held_links) for end in link} | {
+        end for link in view.changed_links for end in (link.src, link.dst)
+    }
+    found: list[Fault] = []
+    for broker in view.brokers:
+        if broker.state is BrokerState.PAUSED:
+            found.append(Fault(broker_address(broker.id), "", "", "paused"))
+        found += _own(broker)
+    if not ends:
+        return sorted(found, key=lambda fault: _ORDER.index(fault.word))
+    seen: set[tuple[str, str, str]] = set()
+    for node in (*(node for node in nodes if node in ends), *sorted(ends - set(nodes))):
+        for fault in _links(view, node):
+            if (fault.other, node, fault.word) not in seen:
+                seen.add((node, fault.other, fault.word))
+                found.append(fault)
+    return sorted(found, key=lambda fault: _ORDER.index(fault.word))
+
+
+def _own(broker: BrokerView) -> Iterable[Fault]:
+    node = broker_address(broker.id)
+    for number in broker.failed_dirs:
+        yield Fault(node, "", "", "dir", f"{number} of {broker.log_dirs} failed")
+    if broker.disk_delay_us:
+        yield Fault(node, "", "", "disk", f"+{format_duration(broker.disk_delay_us)} a write")
+
+
+def _links(view: ClusterView, node: str) -> Iterable[Fault]:
+    for word, links in (("cut", view.cut_links), ("held", view.held_links)):
+        yield from _both_ways(node, word, dict.fromkeys(links, ""))
+    yield from _both_ways(node, "slow", _measured(view.changed_links, _slowness))
+    yield from _both_ways(node, "loss", _measured(view.changed_links, lambda link: _share(link.loss_ppm - view.loss_ppm)))
+    yield from _both_ways(node, "repeats", _measured(view.changed_links, lambda link: _share(link.duplicate_ppm)))
+    yield from _both_ways(node, "reorders", _measured(view.changed_links, lambda link: _share(link.reorder_ppm)))
+
+
+def _measured(links: Iterable[LinkView], measure: Callable[[LinkView], str]) -> dict[tuple[str, str], str]:
+    return {(link.src, link.dst): much for link in links if (much := measure(link))}
+
+
+def _slowness(link: LinkView) -> str:
+    if link.latency_us <= 0 and link.jitter_us <= 0:
+        return ""
+    jitter = f" ±{format_duration(link.jitter_us)}" if link.jitter_us > 0 else ""
+    return f"{format_duration(max(0, link.latency_us))}{jitter}"
+
+
+def _share(ppm: int) -> str:
+    return f"{ppm / 10_000:g}%" if ppm > 0 else ""
+
+
+def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Iterable[Fault]:
+    """The links of a node, one that is so in both directions once."""
+    for other in sorted({dst if src == node else src for src, dst in links if node in (src, dst)}):
+        out, back = links.get((node, other)), links.get((other, node))
+        if out is not None and back is not None and out == back:
+            yield Fault(node, other, _BOTH, word, out)
+            continue
+        if out is not None:
+            yield Fault(node, other, _OUT, word, out)
+        if back is not None:
+            yield Fault(node, other, _BACK, word, back)
+
+
+def in_words(view: ClusterView) -> tuple[str, ...]:
+    """All faults, in fewer and fewer words: each by name, some of them, how many; empty when there are none."""
+    named = [fault.in_a_list for fault in all_faults(view)]
+    if view.loss_ppm:
+        named.append(f"loss {_share(view.loss_ppm)} on all links")
+    if not named:
+        return ()
+    count = f"{len(named)} faults" if len(named) > 1 else "1 fault"
+    some = [
+        ", ".join(named[:most]) + (" …" if most < len(named) else "")
+        for most in sorted({len(named), 3, 2, 1}, reverse=True)
+        if most <= len(named)
+    ]
+    return (*(f"{count}: {said}" for said in some), count)

@@ -1,0 +1,109 @@
+"""Why a replica is out of the ISR: the rule that took it out, with its numbers and its setting, from the events that are still in memory."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.journal.events import KINDS, NORMAL, EventTuple
+from core.units import format_clock, format_duration
+from core.view import PartitionView
+from tui.ring import Ring, Rings
+
+_CHANGED: Final = "partition-changed"
+_PROPOSED: Final = ("isr-shrink-proposed", "isr-shrink-by-count")
+_MOST_REMEMBERED: Final = 512
+_MOST_CAUSES: Final = 4
+_AT: Final = {
+    kind: {name: 4 + at for at, name in enumerate(KINDS[kind].columns)}
+    for kind in (_CHANGED, *_PROPOSED, "broker-fenced", "session-expired")
+}
+
+
+def _column(event: EventTuple, name: str) -> object:
+    """A column of an event by its name."""
+    return event[_AT[event[3]][name]]
+
+
+class IsrReasons:
+    """Finds reasons and remembers them: the events are looked through once for every change of an ISR."""
+
+    def __init__(self) -> None:
+        self._ring: Ring | None = None
+        self._known: dict[tuple[object, ...], str] = {}
+
+    def of(self, p: PartitionView, rings: Rings) -> dict[int, str]:
+        """For each replica outside the ISR when and why it left: `left 00:11.633: no heartbeat for 9s (broker.session.timeout.ms 9s)`."""
+        ring = rings.of(NORMAL)
+        if ring is not self._ring or len(self._known) > _MOST_REMEMBERED:
+            self._ring, self._known = ring, {}
+        found: dict[int, str] = {}
+        for broker in p.replicas:
+            if broker in p.isr:
+                continue
+            key = (p.tp, broker, p.partition_epoch, p.leader_epoch)
+            known = self._known.get(key)
+            if known is None:
+                known = self._known[key] = _reason(p, broker, rings)
+            found[broker] = known
+        return found
+
+
+def _reason(p: PartitionView, broker: int, rings: Rings) -> str:
+    ring = rings.of(NORMAL)
+    topic, number = p.tp
+    left: EventTuple | None = None
+    for index in range(ring.total - 1, ring.first - 1, -1):
+        event = ring.at(index)
+        if event[3] == _CHANGED and event[4] == topic and event[5] == number:
+            if broker in event[_AT[_CHANGED]["isr"]]:
+                break
+            left = event
+        elif (
+            left is not None
+            and event[3] in _PROPOSED
+            and event[5] == topic
+            and event[6] == number
+            and broker in event[_AT[event[3]]["out"]]
+        ):
+            return f"left {format_clock(left[1])}: {_proposal(event)}"
+    else:
+        if left is None or ring.first:
+            return "left before the oldest event in memory" if ring.first else "was outside from the start"
+        if broker in p.adding:
+            return "is being added, and joins once it has caught up"
+    if left is None:
+        return ""
+    return f"left {format_clock(left[1])}: {_by_the_controller(left, broker, rings)}"
+
+
+def _proposal(event: EventTuple) -> str:
+    """The leader's rule."""
+    if event[3] == "isr-shrink-by-count":
+        missing, limit = _column(event, "missing"), _column(event, "limit_records")
+        return f"{missing:,} records behind (replica.lag.max.messages {limit:,})"
+    lag, limit = int(str(_column(event, "lag_us"))), int(str(_column(event, "limit_us")))
+    return f"not caught up for {_rounded(lag)} (replica.lag.time.max.ms {format_duration(limit)})"
+
+
+def _by_the_controller(left: EventTuple, broker: int, rings: Rings) -> str:
+    """The controller's rule: from what caused the change, or in the change's own words."""
+    cause = left[2]
+    for _ in range(_MOST_CAUSES):
+        event = rings.find(cause) if cause else None
+        if event is None:
+            break
+        if event[3] in ("broker-fenced", "session-expired") and event[4] == broker:
+            silent, limit = int(str(_column(event, "silent_us"))), int(str(_column(event, "limit_us")))
+            setting = "broker.session.timeout.ms" if event[3] == "broker-fenced" else "zookeeper.session.timeout.ms"
+            if 0 < limit <= silent:
+                return f"no heartbeat for {_rounded(silent)} ({setting} {format_duration(limit)})"
+            if event[3] == "session-expired":
+                return "its ZooKeeper session ended"
+        if (event[3] == "shutdown-begun" and event[4] == broker) or (event[3] == "act" and event[4] == "shutdown"):
+            return "controlled shutdown"
+        cause = event[2]
+    return str(_column(left, "reason"))
+
+
+def _rounded(us: int) -> str:
+    return format_duration(us // 100_000 * 100_000)
