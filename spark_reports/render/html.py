@@ -184,6 +184,10 @@ def _charts(report: Report, sessions: Result) -> str:
         of = {name: [row for row in rows if row["session"] == session] for name, rows in drawn.items()}
         if sessions.count > 1:
             parts.append(f"<h3>{escape(visible(session))}</h3>")
+        if short := svg.joined(of["timeline"]):
+            parts.append(
+                f'<p class="notes">{short:,} short bars, the harmless ones first, are left out: those before them take their place.</p>'
+            )
         parts.append(f"<figure>{svg.timeline(of['timeline'], of.get('unavailability', []), end)}</figure>")
         parts.append(_curves(of.get("curves", []), end))
     parts.append("</section>\n")

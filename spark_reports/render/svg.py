@@ -88,6 +88,20 @@ def patterns() -> str:
     return f'<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>{made}</defs></svg>'
 
 
+def joined(states: Sequence[Row]) -> int:
+    """How many short bars `timeline` leaves out for want of room, and has their neighbours take their place."""
+    of: dict[tuple[str, int], list[Row]] = {}
+    for row in states:
+        of.setdefault((row["topic"], row["partition"]), []).append(row)
+    room = _room(len(of))
+    return sum(len(bars) - len(_thinned(bars, room)) for rows in of.values() for bars in (_leaders(rows), _isr(rows)))
+
+
+def _room(lanes: int) -> int:
+    """How many bars a stripe has room for."""
+    return max(12, SEGMENTS // (3 * max(1, lanes)))
+
+
 def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     """The chart of a session's partitions: rows of the tables `timeline` and `unavailability`, and when the session ended."""
     of: dict[tuple[str, int], list[Row]] = {}
@@ -97,7 +111,7 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     for row in windows:
         closed.setdefault((row["topic"], row["partition"]), []).append(row)
     end = max(end_us, 1)
-    room = max(12, SEGMENTS // (3 * max(1, len(of))))
+    room = _room(len(of))
     marks = _marks(end)
     grid = "".join(_line(at, end) for at in marks)
     parts = ['<div class="timeline" role="img" aria-label="Leader, ISR and availability of each partition over time">']

@@ -33,7 +33,7 @@ def report(*paths: Path, environ: Mapping[str, str] | None = None, cwd: Path = R
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
 

@@ -50,12 +50,14 @@ def add_commands(commands: Any) -> None:
         help="event logs, directories or patterns of them, what 'log convert' wrote, or hdfs:, s3a: … addresses",
     )
     report.add_argument("-o", "--output", metavar="DIR", help="write each table there, as Parquet if nothing else is said")
-    report.add_argument("--csv", action="store_true", help="with -o: as CSV, a file for each table")
+    report.add_argument(
+        "--csv", action="store_true", help="with -o: as CSV, a file for each table (NAME.csv, NAME-2.csv … beyond 200,000 rows)"
+    )
     report.add_argument("--parquet", action="store_true", help="with -o: as Parquet, also beside --csv")
     report.add_argument("--compare", action="store_true", help="sessions side by side, and no other table on the terminal")
     report.add_argument("--html", metavar="FILE", help="write one HTML file with charts and tables, instead of tables on the terminal")
     add_spark_options(report)
-    report.add_argument("--json", action="store_true", help="print the tables as one JSON document")
+    report.add_argument("--json", action="store_true", help="print the tables as one JSON document, of each at most the 10,000 worst rows")
     report.add_argument("-q", "--quiet", action="store_true", help="no progress")
     report.set_defaults(command=_report)
 
