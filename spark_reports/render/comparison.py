@@ -30,7 +30,7 @@ def _upright(table: Result) -> Result:
     return attrs.evolve(
         table,
         title="The session in figures",
-        columns=("figure", str(row[0])),
+        columns=("figure", "value"),
         rows=list(zip(table.columns[1:], row[1:], strict=True)),
         by_row=True,
     )

@@ -117,7 +117,9 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     parts = ['<div class="timeline" role="img" aria-label="Leader, ISR and availability of each partition over time">']
     for where, rows in of.items():
         name = escape(visible(f"{where[0]}-{where[1]}"))
-        parts.append(f'<div class="lane"><span title="{name}">{name}</span><svg width="100%" height="{LANE}">{grid}')
+        parts.append(
+            f'<div class="lane"><span title="{name}">{escape(_shortened(visible(f"{where[0]}-{where[1]}")))}</span><svg width="100%" height="{LANE}">{grid}'
+        )
         parts.append(_stripe(_thinned(_leaders(rows), room), end, 1, 14))
         parts.append(_stripe(_thinned(_isr(rows), room), end, 16, 12))
         parts.append(_stripe(_thinned(_closed(closed.get(where, ())), room), end, 29, 12))
@@ -251,6 +253,11 @@ def _label(number: int, at: int, end: int) -> str:
     anchor = "start" if not at else "end" if at > 0.97 * end else "middle"
     look = "quiet" if number % 3 == 0 else "quiet minor"
     return f'<text class="{look}" x="{_p(100 * at / end)}" y="13" text-anchor="{anchor}">{format_duration(at)}</text>'
+
+
+def _shortened(name: str) -> str:
+    """A name that fits beside the chart; its end, with the partition's number, stays."""
+    return name if len(name) <= 28 else f"{name[:17]}…{name[-10:]}"
 
 
 def _p(percent: float) -> str:

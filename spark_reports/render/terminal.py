@@ -20,6 +20,12 @@ PIPE_WIDTH: Final = 10_000
 ALARMS: Final = frozenset(
     {
         "unclean",
+        "records_lost",
+        "records_lost_acknowledged",
+        "records_lost_read",
+        "records_diverged",
+        "longest_no_reads_us",
+        "longest_no_writes_us",
         "lost",
         "lost_acknowledged",
         "lost_read",
