@@ -1,9 +1,8 @@
 """Files that a command writes: each appears under its name whole, or not at all, and never over what the command reads.
 
 Until it is complete a file has another name beside its own (`.isrlab-….part`; only a process that is killed leaves it there); so
-whatever goes wrong, what stood there stays. A file that exists is
-replaced, with its permissions; a symbolic link stays one, and the file that it leads to is replaced. What is no regular file
-(a pipe, a device, `/dev/stdout`) is written as it comes.
+whatever goes wrong, what stood there stays. A file that exists is replaced, with its permissions; a symbolic link stays one, and the
+file that it leads to is replaced. What is no regular file (a pipe, a device, `/dev/stdout`) is written as it comes.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ import io
 import itertools
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Protocol
@@ -94,6 +91,8 @@ class OutputFile:
             if not replaces or wrong.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
                 raise
         # The file may be written, its directory not.
+        import tempfile
+
         self._part = os.path.join(tempfile.gettempdir(), name)
         return os.open(self._part, flags, 0o600)
 
@@ -125,6 +124,8 @@ class OutputFile:
         except OSError:
             self._forget_before()
             # It is on another file system, or a mount of its own, as files in containers are.
+            import shutil  # With what it brings it is a good part of what `isrlab run` loads.
+
             with open(self._part, "rb") as part:
                 whole = io.FileIO(self._target, "r+b")
                 whole.truncate()
@@ -264,6 +265,8 @@ def whole_entries(directory: str | Path) -> Iterator[Path]:
     Raises:
         InputError: it cannot be made, or nothing be put there; what goes wrong in the block is raised as it is.
     """
+    import shutil
+
     root = Path(directory)
     missing = [each for each in (root, *root.parents) if not each.exists()]
     part = root / f".isrlab-{os.getpid()}-{next(_numbers)}.part"
