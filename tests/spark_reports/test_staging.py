@@ -126,3 +126,17 @@ def test_a_dataset_that_is_none_is_left_alone(tmp_path: Path, content: bytes | N
 def test_names_of_sessions_come_back(name: str) -> None:
     assert unquote(escaped(name)) == name
     assert not set(escaped(name)) & set('/:=*" ')
+
+
+def test_a_log_of_an_earlier_isrlab_lacks_columns_and_is_staged_all_the_same(tmp_path: Path) -> None:
+    lost = event(7, "records-lost", topic="ö", partition=0, broker=2, from_offset=3, to_offset=7)
+    old = {name: value for name, value in lost.items() if not name.startswith("lost_")}
+    path = tmp_path / "one.jsonl"
+    path.write_text(log_text([old], 30))
+    columns = ("from_offset", "to_offset", "lost_acknowledged")
+    staged = stage([open_log(path)], [], tmp_path / "staged", ("records-lost",), columns)
+    (row,) = parquet.read_table(staged.events / "session=one" / "events.parquet", partitioning=None).to_pylist()
+    assert {name: row[name] for name in columns} == {"from_offset": 3, "to_offset": 7, "lost_acknowledged": None}
+    damaged = {name: value for name, value in old.items() if name != "to_offset"}
+    path.write_text(log_text([old, damaged], 30))
+    assert stage([open_log(path)], [], tmp_path / "again", ("records-lost",), columns).logs == [], "what every log has must be there"
