@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from core.acts import Act
+from core.acts import Act, CreateTopic, SetPace
 from core.errors import ActRefused, KafkaError
+from core.ids import TopicPartition
 from core.journal.events import DETAIL, EventTuple
+from core.spec import Pace
 from tui import dialogs
 from tui.actions import BY_ID
 from tui.motion import AS_FAST_AS_IT_CAN
@@ -15,7 +17,7 @@ from tui.panels.header import speed_word
 from tui.refusals import READ_ONLY
 from tui.ring import LEVEL, sentence
 from tui.screen import MainScreen
-from tui.situation import Option, Question
+from tui.situation import Line, Option, Question
 
 MOST_OF_A_STEP: Final = 2_000
 """Events of one step that are looked at."""
@@ -51,27 +53,47 @@ class Acting(MainScreen):
         elif action.build is not None:
             self._carry_out(action.build(situation))
 
-    def put(self, question: Question) -> None:
+    def put(self, question: Question | Line) -> None:
         """Ask something, and do what the answer says."""
+        if isinstance(question, Line):
+            self._put_line(question)
+            return
 
         def answered(option: Option | None) -> None:
             if option is None:
                 return
             if option.refused is not None:
                 self.say(f"{option.label}: {option.refused}", refused=True)
+            elif option.line is not None:
+                self._put_line(option.line)
             else:
                 self._carry_out(option.acts)
 
         self.app.push_screen(dialogs.Ask(question, self.paint), answered)
+
+    def _put_line(self, line: Line) -> None:
+        def wrong(text: str) -> str | None:
+            try:
+                line.acts(text)
+            except ValueError as refusal:
+                return str(refusal)
+            return None
+
+        def written(text: str) -> None:
+            self.written[line.name] = text
+            self._carry_out(line.acts(text))
+
+        self.write(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
 
     def _carry_out(self, wanted: tuple[Act, ...]) -> None:
         if self.stage.read_only:
             self.say(READ_ONLY, refused=True)
             return
         said, branch = "", self.session.branch
-        for act in wanted:
+        for number, act in enumerate(wanted):
             try:
-                seq = self.session.do(act)
+                seq = self.session.do(act, joined=number > 0)
+                self._acted(act)
             except (ActRefused, KafkaError, ValueError) as refusal:
                 self.refresh_view()
                 self.say(str(refusal), refused=True)
@@ -81,6 +103,17 @@ class Acting(MainScreen):
             said = f"{said}; you are on {self.session.branch.name} now, {branch.name} keeps the old future ({self.key('jump')})"
         self.refresh_view()
         self.say(said)
+
+    def _acted(self, act: Act) -> None:
+        """What follows of an act on the screen."""
+        self.unsaved += 1
+        if isinstance(act, CreateTopic):
+            self.choose(partition=TopicPartition(act.topic, 0))
+        elif isinstance(act, SetPace):
+            if act.pace == Pace.BY_HAND:
+                self.session.pause()
+            else:
+                self.session.play()
 
     def _toggle_play(self) -> None:
         if self.session.moving:

@@ -14,7 +14,7 @@ import attrs
 from core.acts import Act
 from core.spelled_out import SpelledOut
 from tui.refusals import READ_ONLY, always
-from tui.situation import Question, Situation
+from tui.situation import Line, Question, Situation
 
 Refusal = Callable[[Situation], str | None]
 
@@ -34,7 +34,7 @@ class Action(SpelledOut):
         group: heading in the help screen.
         check: why it is impossible now, or None.
         build: makes the acts.
-        ask: makes the question whose answers are acts.
+        ask: makes the question, or the line to be written, whose answers are acts.
         call: a method of the main screen.
         page: the screen it opens.
         effect: what it would do now, with the numbers of this moment; asked only when it is possible.
@@ -49,7 +49,7 @@ class Action(SpelledOut):
     group: str
     check: Refusal = always
     build: Callable[[Situation], tuple[Act, ...]] | None = None
-    ask: Callable[[Situation], Question] | None = None
+    ask: Callable[[Situation], Question | Line] | None = None
     call: str | None = None
     page: str = ""
     effect: Callable[[Situation], str] | None = None

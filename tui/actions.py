@@ -10,12 +10,13 @@ from typing import Final
 from core import acts
 from core.acts import Act
 from core.view import BrokerState
-from tui import drills, effects, questions, refusals
+from tui import by_hand, drills, effects, questions, refusals
 from tui.action import Action
 from tui.questions import MIN_ISR, UNCLEAN
 from tui.situation import Situation
 
-TIME, BROKER, NETWORK, CLUSTER, CLIENTS, SCREENS, SCREEN = "Time", "Selected broker", "Network", "Cluster", "Clients", "Screens", "Screen"
+TIME, BROKER, NETWORK, CLUSTER, CLIENTS, HAND = "Time", "Selected broker", "Network", "Cluster", "Clients", "By hand"
+SCREENS, SCREEN = "Screens", "Screen"
 
 
 def _broker(situation: Situation) -> int:
@@ -56,7 +57,7 @@ def _elect_preferred(situation: Situation) -> tuple[Act, ...]:
 
 
 ACTIONS: Final[tuple[Action, ...]] = (
-    Action("play", ("space",), "play/pause", "Let virtual time run, or hold it.", TIME, call="toggle_play", footer=1),
+    Action("play", ("space",), "play/pause", "Let virtual time run, or hold it.", TIME, refusals.time_stands, call="toggle_play", footer=1),
     Action("step", ("n", "full_stop"), "step", "Go on to the next event of any kind, and pause there.", TIME, call="step", footer=2),
     Action(
         "step-notable", ("N", "greater_than_sign"), "next notable",
@@ -76,6 +77,14 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "go-to", ("g",), "go to", "Go to a virtual time (12s, 1m30s) or to an event by its number (#120).", TIME, call="go_to", footer=33,
+    ),
+    Action(
+        "undo", ("left_curly_bracket",), "undo", "Back to just before what was done last. Acting there begins a branch; the old future is kept.",
+        TIME, refusals.nothing_done, call="undo", shown="{", footer=32,
+    ),
+    Action(
+        "redo", ("right_curly_bracket",), "redo", "Forward to just after what was done next on this branch.", TIME, refusals.nothing_undone,
+        call="redo", shown="}", footer=33,
     ),
     Action("jump", ("j",), "jump", "Go to a bookmark, to the start, or to the end of another branch.", TIME, call="jump", footer=34),
     Action("bookmark", ("B",), "bookmark", "Mark this moment with a note.", TIME, call="bookmark", footer=35),
@@ -187,7 +196,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action("acks", ("a",), "acks", "Change a producer's acks: 0, 1 or all.", CLIENTS, refusals.no_producer, ask=questions.acks, footer=13),
     Action(
-        "produce", ("p",), "produce", "Produce a burst of records to the selected partition.", CLIENTS, refusals.needs_partition,
+        "produce", ("p",), "produce", "Produce a burst of any number of records to the selected partition.", CLIENTS, refusals.needs_partition,
         ask=questions.produce, footer=14,
     ),
     Action(
@@ -200,8 +209,18 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "by-hand", ("b",), "by hand",
-        "A single fetch, answer, fencing or check of the selected broker, in a cluster that is moved by hand.", CLUSTER, refusals.not_by_hand,
-        ask=questions.by_hand, footer=25,
+        "Move the cluster by hand, or let it run by itself again. By hand virtual time stands still, and followers fetch and clients produce only "
+        "when you say so.", HAND, by_hand.cannot_toggle, build=by_hand.toggle, effect=by_hand.toggled, footer=25,
+    ),
+    Action(
+        "by-hand-round", ("v",), "fetch round",
+        "By hand: the fetches of the selected partition's followers arrive at its leader, then each is answered with as many records as you write.",
+        HAND, by_hand.no_round, ask=by_hand.fetch_round, footer=26,
+    ),
+    Action(
+        "by-hand-step", ("E",), "single step",
+        "By hand: a single fetch, arrival, answer, lost answer, fencing, restart, checkpoint or ISR check of the selected broker.", HAND,
+        by_hand.no_step, ask=by_hand.step, footer=27,
     ),
     Action("screen-overview", ("1",), "overview", "Brokers, partitions, events.", SCREENS, call="leave_page_now"),
     Action(

@@ -85,9 +85,10 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         session = self.session = stage.session
         self.stage = stage
         self.left = []
+        self.written = {}
+        self.unsaved = 0
         self.paint = paint
         self.display_as = display
-        self.pace = stage.pace
         self._title = stage.title
         self._seed = stage.seed
         self._notes = stage.notes
@@ -337,6 +338,8 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
                 past=session.end.time - view.now if session.in_the_past else -1,
                 events_past=session.end.seq - view.seq,
                 by_steps=session.course.stepwise,
+                by_hand=session.by_hand,
+                hand_key=self.key("by-hand"),
                 coarse=self.display_as.slow_link,
                 faults=in_words(view),
                 play_key=self.key("play"),
@@ -435,9 +438,17 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             key=self.key,
             page="" if self.page is None else self.page.name,
             read_only=self.stage.read_only,
+            built_by_hand=self.stage.pace is Pace.BY_HAND,
+            done=self.session.last_done() is not None,
+            undone=self.session.next_done() is not None,
             setting=lambda name, topic: settings.get(name, topic=topic),
             overridden=lambda name, topic: any(name == own for t in view.topics if t.name == topic for own, _ in t.config),
         )
+
+    @property
+    def pace(self) -> Pace:
+        """Whether the cluster moves by itself now."""
+        return Pace.BY_HAND if self.session.by_hand else self.stage.pace
 
     def _partition_view(self) -> PartitionView | None:
         """The selected partition."""

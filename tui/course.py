@@ -158,12 +158,13 @@ class Position(SpelledOut):
 
 @attrs.frozen(repr=False)
 class Played(SpelledOut):
-    """An act that somebody did: after how many steps, at which virtual time, which seq its event has."""
+    """An act that somebody did: after how many steps, at which virtual time, which seq its event has; `joined`: with the one before it."""
 
     steps: int
     time: int
     seq: int
     act: Act
+    joined: bool = False
 
 
 class Tape:
@@ -206,6 +207,16 @@ class Tape:
         if self.done < len(self.acts) and self.acts[self.done].steps <= self.steps:
             return self.acts[self.done]
         return None
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a cluster that ran by itself was turned to by hand."""
+        return isinstance(self.cluster, Cluster) and self.cluster.turned_by_hand
+
+    @property
+    def stands(self) -> bool:
+        """Whether nothing goes on by itself: it is by hand, and neither a recorded act nor a script's step is to come."""
+        return self.by_hand and self._coming() is None and (self.course.finished or isinstance(self.course, FreeCourse))
 
     def next_due(self) -> int | None:
         """Virtual time of the next thing that happens, a recorded act included."""
@@ -281,8 +292,10 @@ class Tape:
         if self._coming() is None:
             self.move_clock(target)
 
-    def do(self, act: Act) -> int:
+    def do(self, act: Act, *, joined: bool = False) -> int:
         """Do an act now and record it; what was recorded to come is dropped. Returns the seq of its event.
+
+        `joined`: it belongs to the act before it.
 
         Raises:
             ActRefused: impossible in the present state; nothing is recorded.
@@ -295,7 +308,7 @@ class Tape:
         except BaseException:
             self.acts = kept
             raise
-        self.acts.append(Played(steps, time, seq, act))
+        self.acts.append(Played(steps, time, seq, act, joined))
         return seq
 
     def repeats(self, act: Act) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
@@ -10,7 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
-from textual.command import CommandList, CommandPalette
+from textual.command import CommandPalette
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
@@ -84,6 +85,8 @@ class TypedAhead(AnsweredOnce[Given]):
 
     def pressed_ahead(self, event: events.Key) -> bool:
         """A key came by another way; whether there is a use for it here."""
+        if self._stands and self.is_abandoned:
+            return False
         if self._stands:
             return self.take_key(event)
         self._early = (*self._early, event)
@@ -123,7 +126,7 @@ class Finder(TypedAhead[None], CommandPalette):
     """Textual's command palette: letters typed while it came up are in its line."""
 
     def _action_command_list(self, command: str) -> None:
-        if self.query_one(CommandList).option_count:  # Textual's list fails at a page of nothing
+        with contextlib.suppress(LookupError):  # Textual's list fails at a page of what is not laid out yet
             super()._action_command_list(command)
 
     def take_key(self, event: events.Key) -> bool:
@@ -138,7 +141,7 @@ class Answers(OptionList):
     """The answers to a question; there may be none."""
 
     def _move_page(self, direction: int) -> None:
-        if self.option_count:  # Textual's list fails at a page of nothing
+        with contextlib.suppress(LookupError):  # Textual's list fails at a page of what is not laid out yet, or of nothing
             super()._move_page(direction)  # type: ignore[arg-type]
 
 

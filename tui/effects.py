@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.ids import CONTROLLER
 from core.view import BrokerState, PartitionView
 from tui.questions import UNCLEAN
 from tui.situation import Situation
@@ -22,18 +21,13 @@ def _without(situation: Situation, broker: int) -> tuple[list[PartitionView], in
     return led, alone, under
 
 
-def on_zookeeper(situation: Situation) -> bool:
-    """Whether brokers are registered in ZooKeeper, and not with a controller of KRaft's."""
-    return situation.view.controller != CONTROLLER and not situation.view.voters
-
-
 def gone(situation: Situation) -> str:
     """What follows when the selected broker's process is gone without a word."""
     broker = situation.broker
     assert broker is not None
     led, alone, under = _without(situation, broker.id)
     timeout = (
-        int(situation.setting("zookeeper.session.timeout.ms" if on_zookeeper(situation) else "broker.session.timeout.ms", None)) / 1_000
+        int(situation.setting("zookeeper.session.timeout.ms" if situation.on_zookeeper else "broker.session.timeout.ms", None)) / 1_000
     )
     until = f"until its session expires (up to {timeout:g} s)"
     if led:

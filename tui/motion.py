@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core.journal.events import NOTABLE
+from core.sim.cluster import Cluster
 from core.units import SECOND, format_clock
 from tui.course import ClusterLike, Tape
 from tui.replay import Goal
@@ -111,6 +112,9 @@ class Motion:
     def _play(self, wall: float) -> None:
         start = self.cluster.now
         planned = not self.course.finished
+        if self.course.stands:
+            self.pause()
+            return
         if self.course.stepwise:
             self._play_steps(wall)
             self._kept, self.reached = [0.0, 0.0], None
@@ -139,12 +143,13 @@ class Motion:
         end = time.perf_counter() + self._budget
         count = 0
         planned = not course.finished
+        network = cluster.network if isinstance(cluster, Cluster) else None
         if self.limit is not None:
             target = self.limit if target is None else min(target, self.limit)
         while (due := course.next_due()) is not None and (target is None or due <= target):
             course.step()
             count += 1
-            if planned and course.finished:
+            if (planned and course.finished) or (network is not None and network.at_once and course.stands):
                 return
             if count % _LOOK_AT_THE_CLOCK == 0:
                 self._on_the_way()

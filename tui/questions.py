@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from core import acts
+from core.acts import Act
 from core.ids import CONTROLLER, broker_address
-from core.view import BrokerState, PartitionView
-from tui.situation import Option, Question, Situation
+from core.view import PartitionView
+from tui.situation import Line, Option, Question, Situation
+from tui.writing_numbers import count_of
 
 UNCLEAN: Final = "unclean.leader.election.enable"
 MIN_ISR: Final = "min.insync.replicas"
 
 MOST_NODES: Final = 40
 """Nodes a question about links lists at most; those that share partitions with the broker come first."""
-
-BURSTS: Final = (1, 10, 100, 1_000, 10_000, 100_000)
-"""Records a burst may have; the key is the number of its digits."""
 
 RATES: Final = (10, 50, 200, 1_000, 5_000, 20_000)
 """Records per second of a steady load."""
@@ -98,18 +97,17 @@ def acks(situation: Situation) -> Question:
     return Question("acks", "What the producer waits for from now on.", tuple(options))
 
 
-def produce(situation: Situation) -> Question:
+def produce(situation: Situation) -> Line:
     """How many records to produce at once to the selected partition."""
     partition = _partition(situation).tp
     acks_of = next(("all" if p.acks < 0 else str(p.acks) for p in situation.view.producers if p.name == "producer"), "all")
-    options = tuple(
-        Option(
-            str(len(str(number))), f"{number:,} {'record' if number == 1 else 'records'}",
-            (acts.Produce(partition.topic, number, partition=partition.partition, acks=acks_of),),
-        )
-        for number in BURSTS
-    )  # fmt: skip
-    return Question(f"Produce to {partition}", f"One burst, acks={acks_of}.", options)
+
+    def wanted(text: str) -> tuple[Act, ...]:
+        return (acts.Produce(partition.topic, count_of(text), partition=partition.partition, acks=acks_of),)
+
+    return Line(
+        "produce", f"Produce to {partition}", f"How many records in one burst, for example 10 or 5k; acks={acks_of}.", "100", wanted
+    )
 
 
 def load(situation: Situation) -> Question:
@@ -127,22 +125,3 @@ def load(situation: Situation) -> Question:
         start = acts.Load(topic, rate, acks=acks_of, producer=name)
         options.append(Option(str(number), f"{rate:,} records/s", (*stop, start), "", "is so now" if now else None))
     return Question(f"Steady load on {topic}", f"Producer {name}, acks={acks_of}.", tuple(options))
-
-
-def by_hand(situation: Situation) -> Question:
-    """One step of the selected broker in a cluster that is moved by hand."""
-    broker = situation.broker
-    assert broker is not None
-    dead = "its process does not run" if broker.state is BrokerState.STOPPED else None
-    one = broker.id
-    options = (
-        Option("f", f"b{one} fetches", (acts.Fetch(one),), "asked and answered at once", dead),
-        Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "and waits at the leader", dead),
-        Option("a", f"b{one}'s fetch is answered", (acts.Answer(one),), "log and HW as they are now", dead),
-        Option("l", f"the answer to b{one} is lost", (acts.Answer(one, lost=True),), "the leader knows, the follower does not", dead),
-        Option("x", f"the controller fences b{one}", (acts.Fence(one),), "its session has expired"),
-        Option("b", f"b{one} restarts at once", (acts.Bounce(one),), "the controller does not notice", dead),
-        Option("w", f"b{one} writes its checkpoint", (acts.Checkpoint(one),), "high watermarks to disk", dead),
-        Option("i", f"b{one} checks its ISRs", (acts.CheckIsr(one),), "drops who has not caught up", dead),
-    )
-    return Question(f"b{one} by hand", "One step, carried out at once.", options)

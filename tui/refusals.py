@@ -6,7 +6,6 @@ from typing import Final
 
 from core.spec import Pace
 from core.view import BrokerState
-from tui import effects
 from tui.lasting import lasting
 from tui.motion import SPEEDS
 from tui.situation import Situation
@@ -58,7 +57,7 @@ def cannot_unregister(situation: Situation) -> str | None:
     broker = situation.broker
     if broker is None:
         return needs_broker(situation)
-    if effects.on_zookeeper(situation):
+    if situation.on_zookeeper:
         return "with ZooKeeper a broker's registration goes with its session; there is nothing to unregister"
     return f"b{broker.id} is not registered" if broker.broker_epoch < 0 else None
 
@@ -104,11 +103,21 @@ def no_producer(situation: Situation) -> str | None:
     )
 
 
-def not_by_hand(situation: Situation) -> str | None:
-    """Single fetches are for a cluster that is moved by hand."""
-    if situation.pace is not Pace.BY_HAND:
-        return "this cluster moves by itself; single fetches are for scenarios with pace by-hand"
-    return needs_broker(situation)
+def time_stands(situation: Situation) -> str | None:
+    """By hand nothing goes by itself."""
+    if situation.pace is Pace.BY_HAND and not situation.built_by_hand and not situation.in_the_past:
+        return f"by hand virtual time stands still; {situation.key('by-hand')} lets it run, {situation.key('step')} goes to the next event"
+    return None
+
+
+def nothing_done(situation: Situation) -> str | None:
+    """Something has to have been done before this moment."""
+    return None if situation.done else "nothing that could be undone was done before this moment"
+
+
+def nothing_undone(situation: Situation) -> str | None:
+    """Something has to be to come that was done."""
+    return None if situation.undone else "nothing to come was done on this branch"
 
 
 def fastest(situation: Situation) -> str | None:

@@ -21,7 +21,7 @@ from tui.panels.grid import Grid
 from tui.panels.scenario import ScenarioState
 from tui.replay import Goal
 from tui.session import Session
-from tui.situation import Question, Situation
+from tui.situation import Line, Question, Situation
 from tui.target import Stage
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ class Paintable(Protocol):
 
 
 class MainScreen(Screen[None]):
-    """Base of the main screen. `view` is the moment shown; `left` are moments that were left, as (words, view), newest last."""
+    """Base of the main screen. `view` is the moment shown; `left` are moments that were left, as (words, view), newest last.
+
+    `written` is what was last written for what, `unsaved` counts acts since the session was last saved.
+    """
 
     session: Session
     stage: Stage
@@ -51,6 +54,8 @@ class MainScreen(Screen[None]):
     view: ClusterView
     events: EventLog
     left: list[tuple[str, ClusterView]]
+    written: dict[str, str]
+    unsaved: int
     brokers: Brokers
     grid: Grid
     timeline: Timeline
@@ -127,7 +132,7 @@ class MainScreen(Screen[None]):
         """Take a new view now and show it."""
         raise NotImplementedError
 
-    def put(self, question: Question) -> None:
+    def put(self, question: Question | Line) -> None:
         """Ask something, and do what the answer says."""
         raise NotImplementedError
 

@@ -20,7 +20,7 @@ from core.sim.glance import Glance
 from core.sim.observe import lags
 from core.view import ClusterView
 from tui.branches import FIRST_NAME, Bookmark, Branch, Keeper
-from tui.course import Outlet, Position, Start, Tape
+from tui.course import Outlet, Played, Position, Start, Tape
 from tui.motion import FRAME_BUDGET, MAX_FRAME, Motion
 from tui.opening import Opening
 from tui.replay import Goal, Known, Replay
@@ -68,6 +68,7 @@ class Session(Motion):
         self.branches = [self.branch]
         self.bookmarks: list[Bookmark] = []
         self._lived = Position(0, 0, 0)
+        self._given: list[Played] = []
         self._replay: Replay | Opening | Rewriting | None = None
         self._arrived: Callable[[Any], None] | None = None
         self._eye: Glance | None = None
@@ -248,6 +249,7 @@ class Session(Motion):
             self.course.outlet.to = self._take
             self._lived = self.course.position
             self.branch.acts, self.branch.end = list(self.course.acts), self._lived
+            self.given()
             if read_only:
                 self.limit = self._lived.time
             if opening.differs:
@@ -313,6 +315,48 @@ class Session(Motion):
         self.go_to(Goal("the event before", seq=self.course.end_before(last)), then=then)
         return True
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether a cluster that ran by itself is moved by hand now."""
+        return self.course.by_hand
+
+    def last_done(self) -> Played | None:
+        """The first of the acts that were done together last before this moment; None if people have done none."""
+        tape = self.course
+        given, at = len(self._given), tape.done - 1
+        if at < given and tape.acts[: tape.done] == self._given[: tape.done]:
+            return None
+        while at > 0 and tape.acts[at].joined:
+            at -= 1
+        return tape.acts[at] if at >= 0 else None
+
+    def next_done(self) -> Played | None:
+        """The act that comes next on this branch; None if there is none."""
+        tape = self.course
+        return tape.acts[tape.done] if self.in_the_past and tape.done < len(tape.acts) else None
+
+    def undo(self, then: Callable[[Replay], None] | None = None) -> None:
+        """Go back to just before what was done last."""
+        undone = self.last_done()
+        if undone is not None:
+            count = self.course.acts.index(undone)
+            self.go_to(Goal("the moment before the act", position=Position(undone.steps, count, undone.time)), then=then)
+
+    def redo(self) -> None:
+        """Go forward to just after what was done next."""
+        tape = self.course
+        if self.next_done() is None:
+            return
+        last = tape.done
+        while last + 1 < len(tape.acts) and tape.acts[last + 1].joined:
+            last += 1
+        act = tape.acts[last]
+        self.go_forward(Goal("the moment after the act", position=Position(act.steps, last + 1, act.time, act.seq)))
+
+    def given(self) -> None:
+        """What was done so far is the start of the session, and not to be undone."""
+        self._given = list(self.course.acts)
+
     def step_back_notable(self, then: Callable[[Replay], None] | None = None) -> bool:
         """Go back to the last notable event before the present one; False when there is none in memory."""
         before = self.course.end_before(self.course.outlet.seq)
@@ -334,8 +378,8 @@ class Session(Motion):
 
     # --- acting and looking ------------------------------------------------------------------------------------
 
-    def do(self, act: Act) -> int:
-        """Carry out an act now; returns the seq of its event. In the past it begins a new branch.
+    def do(self, act: Act, *, joined: bool = False) -> int:
+        """Carry out an act now; returns the seq of its event. In the past it begins a new branch. `joined`: together with the one before it.
 
         Raises:
             ActRefused: impossible in the present state.
@@ -344,7 +388,7 @@ class Session(Motion):
         self._stop_seeking()
         tape.close_moment()
         if not self.in_the_past:
-            return tape.do(act)
+            return tape.do(act, joined=joined)
         if (again := tape.repeats(act)) is not None:
             return again
         self.branch.acts, self.branch.end = list(tape.acts), self._lived
@@ -352,7 +396,7 @@ class Session(Motion):
         held: list[EventTuple] = []
         self._held = held
         try:
-            seq = tape.do(act)
+            seq = tape.do(act, joined=joined)
         finally:
             self._held = None
         self.branch = self.branch.fork(f"branch {len(self.branches) + 1}", here)

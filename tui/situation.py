@@ -7,6 +7,7 @@ from collections.abc import Callable
 import attrs
 
 from core.acts import Act
+from core.ids import CONTROLLER
 from core.journal.events import EventTuple
 from core.settings import Value
 from core.spec import Pace
@@ -31,6 +32,8 @@ class Situation(SpelledOut):
         key: the key of an action, by its id, as people read it.
         page: the screen that is open beside the overview; empty: the overview.
         read_only: whether nobody may act.
+        done, undone: whether there are acts to undo, and acts that were undone.
+        built_by_hand: whether the cluster was built to be moved by hand, and never moves by itself.
     """
 
     view: ClusterView
@@ -47,17 +50,44 @@ class Situation(SpelledOut):
     key: Callable[[str], str] = str
     page: str = ""
     read_only: bool = False
+    built_by_hand: bool = False
+    done: bool = False
+    undone: bool = False
+
+    @property
+    def on_zookeeper(self) -> bool:
+        """Whether brokers are registered in ZooKeeper, and not with a controller of KRaft's."""
+        return self.view.controller != CONTROLLER and not self.view.voters
+
+
+@attrs.frozen(repr=False)
+class Line(SpelledOut):
+    """Something that is written before acting, such as a number.
+
+    Attributes:
+        name: under it what was written last stands there the next time.
+        title, about: what is wanted.
+        text: what stands there the first time.
+        acts: what a text leads to; ValueError says what is wrong with it.
+    """
+
+    name: str
+    title: str
+    about: str
+    text: str
+    acts: Callable[[str], tuple[Act, ...]]
 
 
 @attrs.frozen(repr=False)
 class Option(SpelledOut):
-    """One answer to a question: the key that chooses it, its words, the acts it leads to, why it is impossible now."""
+    """One answer to a question: the key that chooses it, its words, the acts it leads to or the line to be written, why it is impossible now."""
 
     key: str
     label: str
     acts: tuple[Act, ...]
     note: str = ""
     refused: str | None = None
+    line: Line | None = None
 
 
 @attrs.frozen(repr=False)

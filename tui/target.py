@@ -145,6 +145,7 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
         if free:
             for act in DEFAULT_ACTS:
                 session.do(act)
+            session.given()
         if chosen.old is not None:
             session.open_old(chosen.old, read_only=chosen.read_only, at=chosen.at)
         if writer is not None:

@@ -56,6 +56,20 @@ class Travel(MainScreen):
         self.session.step_back(self._has_arrived)
         self.refresh_view()
 
+    def _undo(self) -> None:
+        undone = self.session.last_done()
+        if undone is not None:
+            self._leave_moment()
+            words = self.session.tell(undone.seq) or undone.act.word
+            self.session.undo(self._has_arrived)
+            self.refresh_view()
+            self.say(f"undone: {words}; {self.key('redo')} does it again")
+
+    def _redo(self) -> None:
+        self._leave_moment()
+        self.session.redo()
+        self.refresh_view()
+
     def _step_back_notable(self) -> None:
         self._leave_moment()
         if not self.session.step_back_notable(self._has_arrived):
@@ -177,7 +191,7 @@ class Travel(MainScreen):
     def _show_timeline(self) -> None:
         session = self.session
         branch = session.branch
-        by_events = self.stage.pace is Pace.BY_HAND  # its steps take no time
+        by_events = self.situation().pace is Pace.BY_HAND  # its steps take no time
         here = [mark for mark in session.bookmarks if mark.branch == branch.name]
         marks = [(mark.position.seq if by_events else mark.position.time, mark.note) for mark in here]
         now, end = (self.view.seq, session.end.seq) if by_events else (self.view.now, session.end.time)

@@ -45,7 +45,10 @@ class Clock(SpelledOut):
     """Virtual time in whole tenths of a second, as a slow link has it."""
     faults: tuple[str, ...] = ()
     """The faults in force, in fewer and fewer words."""
+    by_hand: bool = False
+    """It was turned to by hand: time stands still."""
     play_key: str = "Space"
+    hand_key: str = "b"
     end_key: str = "]"
 
 
@@ -81,6 +84,8 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         if clock.progress is not None:
             row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
         row.add(f"  {clock.play_key} gives up", paint.muted)
+    elif clock.by_hand and not clock.playing:
+        row.add("by hand", paint.warn).add(f"  {clock.hand_key} ends it", paint.muted)
     elif not clock.playing:
         row.add("paused", paint.warn).add(f"  {_pace(clock)}", paint.muted)
     else:

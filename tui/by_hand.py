@@ -1,0 +1,126 @@
+"""Single steps of the protocol, in a cluster that is moved by hand: what they ask for, and when they are impossible."""
+
+from __future__ import annotations
+
+import re
+
+from core import acts
+from core.acts import Act
+from core.spec import Pace
+from core.view import BrokerState, PartitionView
+from tui.refusals import needs_broker, needs_partition
+from tui.situation import Line, Option, Question, Situation
+from tui.writing_numbers import count_of
+
+
+def toggle(situation: Situation) -> tuple[Act, ...]:
+    """By hand, or by itself again."""
+    return (acts.SetPace(str(Pace.TIMELINE if situation.pace is Pace.BY_HAND else Pace.BY_HAND)),)
+
+
+def toggled(situation: Situation) -> str:
+    """What the toggle would do now."""
+    if situation.pace is Pace.BY_HAND:
+        return "virtual time goes on; fetchers and loads run again."
+    return "virtual time stands still; followers fetch and clients produce only when you say so."
+
+
+def cannot_toggle(situation: Situation) -> str | None:
+    """Only a running cluster with one KRaft controller is turned."""
+    if situation.built_by_hand:
+        return "this scenario is by hand from its start to its end"
+    if situation.view.voters:
+        return "a cluster with a quorum of controllers cannot be moved by hand"
+    if situation.on_zookeeper:
+        return "a running cluster with ZooKeeper cannot be turned to by hand; choose release 3.3 or later, or a scenario that is by hand, as e1-data-loss"
+    return None
+
+
+def needs_by_hand(situation: Situation) -> str | None:
+    """Single fetches are for a cluster that is moved by hand."""
+    if situation.pace is not Pace.BY_HAND:
+        return f"the cluster runs by itself; {situation.key('by-hand')} turns it to by hand"
+    return None
+
+
+def no_step(situation: Situation) -> str | None:
+    """A step is the selected broker's."""
+    return needs_by_hand(situation) or needs_broker(situation)
+
+
+def no_round(situation: Situation) -> str | None:
+    """A round needs a leader, and a follower that lives."""
+    reason = needs_by_hand(situation) or needs_partition(situation)
+    if reason is not None:
+        return reason
+    partition = situation.partition
+    assert partition is not None
+    if partition.offline:
+        return f"nobody leads {partition.tp}"
+    return None if followers(partition) else f"no follower of {partition.tp} lives"
+
+
+def followers(partition: PartitionView) -> list[int]:
+    """The followers that live, in the order of the replicas."""
+    return [broker for broker in partition.replicas if broker != partition.leader and partition.copy_on(broker).alive]
+
+
+def fetch_round(situation: Situation) -> Line:
+    """Every follower's fetch arrives at the leader, then each is answered with so many records."""
+    partition = situation.partition
+    assert partition is not None
+    leader, all_of_them = partition.leader, followers(partition)
+    names = [f"b{broker}" for broker in all_of_them]
+    who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    each = "that many records" if len(names) == 1 else "as many records as you write for each"
+    example = " ".join("45678"[: len(names)])
+
+    def wanted(text: str) -> tuple[Act, ...]:
+        words = re.split(r"[\s,;]+", text) if text else ["all"] * len(names)
+        if len(words) != len(names):
+            raise ValueError(
+                f"{who}: write {len(names)} number{'' if len(names) == 1 else 's'}, for example {example}; nothing: all records"
+            )
+        counts = {broker: None if word == "all" else count_of(word) for broker, word in zip(all_of_them, words, strict=True) if word != "-"}
+        if not counts:
+            raise ValueError("nobody would fetch")
+        arrive = [acts.Arrive(broker, leader) for broker in counts]
+        return (*arrive, *(acts.Answer(broker, leader, count) for broker, count in counts.items()))
+
+    return Line(
+        "round",
+        f"{who} fetch from b{leader}",
+        f"Their requests arrive, then they are answered with {each}, for example {example}. "
+        "Nothing: all there is; - leaves a follower out. Other partitions of the same fetch get at most as many.",
+        "",
+        wanted,
+    )
+
+
+def step(situation: Situation) -> Question:
+    """One step of the selected broker."""
+    broker = situation.broker
+    assert broker is not None
+    dead = "its process does not run" if broker.state is BrokerState.STOPPED else None
+    one = broker.id
+
+    def counted(name: str, title: str, act: type[acts.Fetch] | type[acts.Answer]) -> Line:
+        def wanted(text: str) -> tuple[Act, ...]:
+            return (act(one, records=count_of(text) if text else None),)
+
+        return Line(name, title, "At most so many records of a partition; nothing: all there is.", "", wanted)
+
+    options = (
+        Option("f", f"b{one} fetches …", (), "asked and answered at once, with as many records as you say", dead, counted("fetch", f"b{one} fetches", acts.Fetch)),
+        Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "and waits at the leader", dead),
+        Option(
+            "a", f"b{one}'s fetch is answered …", (), "log and HW as they are now", dead,
+            counted("answer", f"b{one}'s fetch is answered", acts.Answer),
+        ),
+        Option("l", f"the answer to b{one} is lost", (acts.Answer(one, lost=True),), "the leader knows, the follower does not", dead),
+        Option("x", f"the controller fences b{one}", (acts.Fence(one),), "its session has expired"),
+        Option("b", f"b{one} restarts at once", (acts.Bounce(one),), "the controller does not notice", dead),
+        Option("w", f"b{one} writes its checkpoint", (acts.Checkpoint(one),), "high watermarks to disk", dead),
+        Option("i", f"b{one} checks its ISRs", (acts.CheckIsr(one),), "drops who has not caught up", dead),
+    )  # fmt: skip
+    return Question(f"b{one} by hand", "One step, carried out at once.", options)

@@ -1,0 +1,24 @@
+"""Numbers of records as people write them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MOST_RECORDS: Final = 10_000_000
+"""Records that can be asked for at once."""
+
+_UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def count_of(text: str) -> int:
+    """How many records a text says: `10`, `1,000`, `10k`.
+
+    Raises:
+        ValueError: it says none, or too many; the message says what would be right.
+    """
+    found = re.fullmatch(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12}) ?([kKmM]?)", text.strip(), re.ASCII)
+    count = int(found[1].replace(",", "")) * _UNITS[found[2].lower()] if found is not None else 0
+    if not 1 <= count <= MOST_RECORDS:
+        raise ValueError(f"write a number of records from 1 to {MOST_RECORDS:,}, for example 10 or 5k")
+    return count
