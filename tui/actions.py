@@ -271,7 +271,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action("filter", ("f",), "filter", "Events: notable ones, all without fetches, every one.", SCREEN, call="filter", footer=15),
     Action("follow", ("G", "end"), "follow", "Follow the newest event again.", SCREEN, call="follow", footer=27),
-    Action("order", ("o",), "order", "Partitions by name, or the worst first as operators sort them.", SCREEN, call="order", footer=28),
+    Action("order", ("o",), "order", "Partitions by name, or the worst first as operators sort them; goes to the top.", SCREEN, call="order", footer=28),
     Action(
         "only", ("t",), "kafka-topics filter",
         "Partitions: only unavailable, under-min-isr, at-min-isr or under-replicated ones, as kafka-topics tells them; then all.", SCREEN,
@@ -306,7 +306,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         call="picture",
     ),
     Action(
-        "quit", ("q", "ctrl+c"), "quit", "Leave; the event log, if one is written, is closed properly.", SCREEN, call="leave", footer=50,
+        "quit", ("q", "ctrl+c"), "quit", "Leave; asks if acts are not saved. The event log, if one is written, is closed properly.", SCREEN, call="leave", footer=50,
     ),
 )  # fmt: skip
 """Every action, in the order of the help screen."""
@@ -320,6 +320,7 @@ MOVES: Final = (
     ("Tab", "go from panel to panel: brokers, partitions, events, timeline"),
     ("← → Enter", "on the timeline: choose a mark, go there"),
     ("PgUp PgDn Home", "go further"),
+    ("Ctrl+Z", "suspend the playground; fg in the shell comes back to it"),
     ("right click", "what can be done to a broker, or to a partition"),
 )
 """Keys that only move about, for the help screen."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from rich.console import Console
 from textual import events
 from textual.app import App, SystemCommand
+from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor
@@ -85,6 +86,7 @@ class Playground(App[int]):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar = {ActionProvider, NameProvider}
     DEFAULT_MODE = "session"
+    BINDINGS: ClassVar = [Binding("ctrl+z", "suspend_process", show=False, priority=True)]
 
     def __init__(self, stage: Stage, display: Display = Display(), *, driver: type[Driver] | None = None) -> None:  # noqa: B008 (frozen)
         """Make the application.
@@ -193,6 +195,15 @@ class Playground(App[int]):
         self.stage.session.close()
         if self.stage.record is not None:
             self.stage.save(self.stage.record)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A pasted text that no line took is no keys."""
+        event.stop()
+        screen = self.screen
+        if isinstance(screen, TypedAhead) and screen.paste_ahead(event.text):
+            return
+        count = len(event.text)
+        self.board.say(f"pasted {count:,} character{'' if count == 1 else 's'}: only a line to write in takes a pasted text", refused=True)
 
     async def on_event(self, event: events.Event) -> None:
         """Keys and clicks that come with the one that leaves are nobody's: the screens may be gone."""

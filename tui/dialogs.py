@@ -73,6 +73,9 @@ class AnsweredOnce(AScreen[Given]):
 class TypedAhead(AnsweredOnce[Given]):
     """A screen that comes up and is meant by keys pressed meanwhile. They come by another way, from what had the keys before."""
 
+    writes: ClassVar[bool] = False
+    """Whether it has a line to write in."""
+
     _early: tuple[events.Key, ...] = ()
     _stands = False
     _written = 0
@@ -90,6 +93,14 @@ class TypedAhead(AnsweredOnce[Given]):
         if self._stands:
             return self.take_key(event)
         self._early = (*self._early, event)
+        return True
+
+    def paste_ahead(self, text: str) -> bool:
+        """A text was pasted before a line had the keys; whether this screen has one, which then takes the text's first line."""
+        if not self.writes:
+            return False
+        for character in text.splitlines()[0] if text else "":
+            self.pressed_ahead(events.Key(character, character))
         return True
 
     def take_key(self, event: events.Key) -> bool:
@@ -124,6 +135,8 @@ class Answered(TypedAhead[Given], Dialog[Given]):
 
 class Finder(TypedAhead[None], CommandPalette):
     """Textual's command palette: letters typed while it came up are in its line."""
+
+    writes: ClassVar[bool] = True
 
     def _action_command_list(self, command: str) -> None:
         with contextlib.suppress(LookupError):  # Textual's list fails at a page of what is not laid out yet
@@ -210,6 +223,8 @@ class Ask(Answered[Option | None]):
 
 class Write(Answered[str | None]):
     """Asks for a line of text; what is wrong with it is said below while one types. Escape writes nothing."""
+
+    writes: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         Binding("escape", "dismiss(None)", "never mind", show=False),

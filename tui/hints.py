@@ -12,6 +12,7 @@ from tui.panels.footer import Hint
 from tui.situation import Situation
 
 _SHORTER: Final = {"step-notable": "notable", "unclean": "unclean", "cut": "cut"}
+_BY_HAND: Final = ("by-hand-round", "produce", "by-hand-step", "undo", "by-hand")
 _FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("help", "quit")), key=lambda a: a.footer))
 
 
@@ -24,9 +25,10 @@ def hints(situation: Situation, *, moving: bool) -> tuple[Hint, ...]:
         wanted.insert(0, BY_ID["back"])
         wanted.sort(key=lambda a: a.id not in ("back", "play", "step", "step-notable", "cause"))
     by_hand = situation.pace is Pace.BY_HAND
-    chosen = [a for a in wanted if a.id != "by-hand" or by_hand]
+    chosen = [a for a in wanted if by_hand or a.id not in ("by-hand-round", "by-hand-step")]
     if by_hand:
-        chosen.sort(key=lambda a: a.id != "by-hand")
+        first = [*_BY_HAND, "step", "step-back"] if not situation.built_by_hand else ["play", "step", *_BY_HAND]
+        chosen.sort(key=lambda a: first.index(a.id) if a.id in first else len(first))
     found = [_hint(a, situation, moving) for a in (*chosen, BY_ID["help"], BY_ID["quit"])]
     return tuple(hint for hint in found if hint is not None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -23,12 +24,16 @@ class Keeping(MainScreen):
     """The part of the main screen that saves and copies."""
 
     def _save(self) -> None:
+        self.save_then(lambda: None)
+
+    def save_then(self, then: Callable[[], object]) -> None:
+        """Ask for a name, save, and when that is done do what comes then."""
         default = self.stage.record or Path("session.yaml")
         about = (
             "NAME.yaml: a scenario script, isrlab run replays it to the same events. NAME.jsonl or, packed, NAME.jsonl.zst: "
             "the event log, isrlab replay checks it, isrlab play opens it."
         )
-        self.write("Save the session", about, str(default), self._no_file, self._save_as)
+        self.write("Save the session", about, str(default), self._no_file, lambda name: self._save_as(name, then))
 
     def _no_file(self, text: str) -> str | None:
         own = self.stage.log
@@ -36,11 +41,11 @@ class Keeping(MainScreen):
             return f"{text} is this session's own log; it is complete when the session ends"
         return no_file(text)
 
-    def _save_as(self, name: str) -> None:
+    def _save_as(self, name: str, then: Callable[[], object]) -> None:
         path = Path(name)
         save = self._save_log if is_log_name(name) else self._save_script
         if not path.exists():
-            save(path)
+            save(path, then)
             return
         options = (
             Option("o", "overwrite it", (), f"{path.stat().st_size:,} bytes stand there"),
@@ -49,16 +54,19 @@ class Keeping(MainScreen):
 
         def chosen(option: Option | None) -> None:
             if option is options[0]:
-                save(path)
+                save(path, then)
             elif option is options[1]:
-                self._save()
+                self.save_then(then)
 
         self.app.push_screen(dialogs.Ask(Question(f"{path} exists", "Nothing is overwritten unasked.", options), self.paint), chosen)
 
-    def _save_log(self, path: Path) -> None:
+    def _save_log(self, path: Path, then: Callable[[], object]) -> None:
         def written(failed: str) -> None:
             told = f"saved as {path}: {self.session.end.seq:,} events; isrlab replay {path} checks it"
             self.say(failed or told, refused=bool(failed))
+            if not failed:
+                self.unsaved = 0
+                then()
 
         try:
             self.session.write_log(path, self.stage.header(), written)
@@ -66,7 +74,7 @@ class Keeping(MainScreen):
             self.say(str(wrong), refused=True)
         self.refresh_view()
 
-    def _save_script(self, path: Path) -> None:
+    def _save_script(self, path: Path, then: Callable[[], object]) -> None:
         try:
             self.stage.save(path)
         except InputError as wrong:
@@ -74,6 +82,8 @@ class Keeping(MainScreen):
         else:
             count = len(self.session.branch.deeds)
             self.say(f"saved as {path}: {count} acts; isrlab run {path} replays them")
+            self.unsaved = 0
+            then()
 
     def _copy(self) -> None:
         situation = self.situation()

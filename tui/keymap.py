@@ -28,13 +28,14 @@ RESERVED: Final = {
     "up": "moves the selection", "down": "moves the selection", "left": "chooses a broker", "right": "chooses a broker",
     "pageup": "moves the selection", "pagedown": "moves the selection", "home": "moves the selection", "tab": "goes from panel to panel",
     "shift+tab": "goes from panel to panel", "escape": "closes what came up", "ctrl+p": "opens the palette", "ctrl+c": "leaves",
+    "ctrl+z": "suspends the playground",
 }  # fmt: skip
 """Keys that are no action's, and what they do."""
 
 EATEN: Final = {
     "ctrl+b": "tmux", "ctrl+a": "screen", "ctrl+g": "zellij", "ctrl+o": "zellij", "ctrl+t": "zellij", "ctrl+n": "zellij",
     "ctrl+h": "zellij", "ctrl+p": "zellij", "ctrl+s": "the terminal's flow control", "ctrl+q": "the terminal's flow control",
-    "ctrl+z": "the shell", "ctrl+w": "browsers", "ctrl+j": "terminals (it is Enter)", "ctrl+m": "terminals (it is Enter)",
+    "ctrl+w": "browsers", "ctrl+j": "terminals (it is Enter)", "ctrl+m": "terminals (it is Enter)",
     "ctrl+i": "terminals (it is Tab)", "f1": "terminals (their help)", "f10": "terminals (their menu)", "f11": "terminals (full screen)",
     "alt+n": "zellij", "alt+h": "zellij", "alt+j": "zellij", "alt+k": "zellij", "alt+l": "zellij", "alt+f": "zellij",
     "backspace": "some terminals (as Ctrl+H)",

@@ -110,18 +110,23 @@ class Looking(MainScreen):
         self.show_now()
 
     def _order(self) -> None:
+        """By name or the worst first, and to the top of it; an order that nobody sees is none."""
         self._worst_first = not self._worst_first
-        self.show_now()
+        first = next((p.tp for p in in_order(self.view, self._worst_first, self._which, self._words)), None)
+        if first is not None:
+            self.choose(partition=first)
+        self.say("partitions: the worst first" if self._worst_first else "partitions: by name")
 
     def _only(self) -> None:
         """The next of kafka-topics' filters, then all again."""
         names = ["", *FILTERS]
         self._which = names[(names.index(self._which) + 1) % len(names)]
-        first = next((p.tp for p in in_order(self.view, self._worst_first, self._which)), None)
+        first = next((p.tp for p in in_order(self.view, self._worst_first, self._which, self._words)), None)
         if first is not None and self._which:
             self.choose(partition=first)
         count = sum(FILTERS[self._which](p) for p in self.view.partitions) if self._which else len(self.view.partitions)
-        self.say(f"partitions: {self._which or 'all'}, {count}" + (f" (kafka-topics --{self._which}-partitions)" if self._which else ""))
+        said = f"partitions: {self._which or 'all'}, {count}" if count or not self._which else f"no partition is {self._which}"
+        self.say(said + (f" (kafka-topics --{self._which}-partitions)" if self._which else ""))
 
     def _zoom(self) -> None:
         if self.page is not None:
@@ -195,4 +200,22 @@ class Looking(MainScreen):
             self.app.push_screen(dialogs.Finder(id="--command-palette"))
 
     def _leave(self) -> None:
-        self.app.exit(0)
+        """Leave; what was done and is not saved anywhere is not thrown away unasked."""
+        if not self.unsaved or self.stage.log is not None or self.stage.record is not None:
+            self.app.exit(0)
+            return
+        acts = "1 act is" if self.unsaved == 1 else f"{self.unsaved} acts are"
+        options = (
+            Option("s", "save and quit", (), "as a script that replays, or as an event log"),
+            Option("q", "quit", (), f"{acts} not saved"),
+            Option("n", "stay", ()),
+        )
+
+        def chosen(option: Option | None) -> None:
+            if option is options[0]:
+                self.save_then(lambda: self.app.exit(0))
+            elif option is options[1]:
+                self.app.exit(0)
+
+        question = Question("Quit", f"{acts[0].upper()}{acts[1:]} not saved.", options)
+        self.app.push_screen(dialogs.Ask(question, self.paint), chosen)

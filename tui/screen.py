@@ -136,6 +136,10 @@ class MainScreen(Screen[None]):
         """Ask something, and do what the answer says."""
         raise NotImplementedError
 
+    def save_then(self, then: Callable[[], object]) -> None:
+        """Ask for a name, save, and when that is done do what comes then."""
+        raise NotImplementedError
+
     def start_over(self, target: PlayTarget) -> None:
         """End this session and open another."""
         raise NotImplementedError

@@ -31,11 +31,14 @@ BEFORE: dict[str, tuple[str, ...]] = {
     "back": ("2",),
     "search": ("6",),
     "cause": ("k", "N", "tab", "up"),
+    "undo": ("k",),
+    "redo": ("k", "left_curly_bracket"),
+    "by-hand-round": ("b",),
+    "by-hand-step": ("b",),
 }
 """The keys that lead to where an action is possible, for those that are not possible at once."""
 
 ELSEWHERE = {
-    "by-hand": ("e1-data-loss", "0.10.2"),
     "controllers": ("d9-dedicated-controllers", "4.1"),
     "move-replica": ("d4-move-replica", "4.1"),
 }

@@ -158,3 +158,40 @@ def test_continued_without_having_been_told_to_stop_it_reads_keys_once(opened: l
     assert owned.process.wait(60) == 0
     drain.join()
     ended_well(log)
+
+
+def stopped(pid: int) -> bool:
+    """Whether a process stands still (SIGSTOP)."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks into /proc")
+@pytest.mark.parametrize("over", [b"", b"g"], ids=["overview", "line"])
+def test_ctrl_z_suspends_and_fg_comes_back_to_the_screen(opened: list[Owned], tmp_path: Path, over: bytes) -> None:
+    log = tmp_path / "session.jsonl"
+    owned = Owned(log)
+    opened.append(owned)
+    owned.read_until(b"Partitions")
+    before = termios.tcgetattr(owned.master)[3]
+    if over:
+        os.write(owned.master, over)
+        owned.read_until(b"Go to")
+    os.write(owned.master, b"\x1a")
+    owned.read_until(b"\x1b[?1049l")
+    end = time.monotonic() + 60
+    while not stopped(owned.process.pid):
+        assert time.monotonic() < end, "it does not stop"
+        time.sleep(0.05)
+    assert termios.tcgetattr(owned.master)[3] & termios.ICANON, "the shell has the terminal as it was"
+    assert not before & termios.ICANON
+    owned.process.send_signal(signal.SIGCONT)
+    owned.read_until(b"\x1b[?1049h")
+    owned.read_until(b"Partitions")
+    os.write(owned.master, b"\x1b" if over else b"")
+    time.sleep(0.5)
+    os.write(owned.master, b"q")
+    drain = threading.Thread(target=owned.read_until, args=(b"\x1b[?1049l",))
+    drain.start()
+    assert owned.process.wait(60) == 0
+    drain.join()
+    ended_well(log)
