@@ -3,7 +3,7 @@
 The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (`~/.config/isrlab`), or another that `--keys` names:
 
     [keys]
-    kill = "K"
+    kill = "J"
     step = ["n", "f8"]
 
 Left is an action's id (`isrlab keys` lists them all), right its key or keys; what is not named stays as it is.
@@ -107,7 +107,7 @@ def load_keymap(path: Path | None = None) -> Keymap:
     except (tomllib.TOMLDecodeError, ValueError) as wrong:
         raise InputError(f"{path}: this is no TOML: {' '.join(str(wrong).split())[:200]}") from None
     except RecursionError:
-        raise InputError(f'{path}: this is no keymap: it is nested too deep; write [keys], and below it for example kill = "K"') from None
+        raise InputError(f'{path}: this is no keymap: it is nested too deep; write [keys], and below it for example kill = "J"') from None
     return keymap_of(data, str(path))
 
 
@@ -124,14 +124,14 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
             )
     wanted = data.get("keys", {})
     if not isinstance(wanted, dict):
-        raise InputError(f'{source}: keys is a section; write [keys], and below it for example kill = "K"')
+        raise InputError(f'{source}: keys is a section; write [keys], and below it for example kill = "J"')
     changed: dict[str, tuple[str, ...]] = {}
     for action, value in wanted.items():
         if action not in BY_ID:
             raise InputError(f"{source}: [keys] {action[:40]}: there is no such action; {did_you_mean(action, BY_ID, 'see isrlab keys')}")
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(one, str) and one for one in values):
-            raise InputError(f'{source}: [keys] {action}: write a key or a list of keys, for example "K" or ["n", "f8"]')
+            raise InputError(f'{source}: [keys] {action}: write a key or a list of keys, for example "J" or ["n", "f8"]')
         names = [_name(one, f"{source}: [keys] {action}") for one in values]
         changed[action] = tuple(dict.fromkeys([*names, *_ALWAYS.get(action, ())]))
     _refuse_clashes(changed, source)

@@ -12,7 +12,6 @@ from core.units import format_duration
 from core.view import PartitionView
 from tui import dialogs
 from tui.actions import ACTIONS
-from tui.effects import on_zookeeper
 from tui.glossary import paint_glossary
 from tui.layout import SizeClass, size_class
 from tui.palette import ABOUT, PALETTES
@@ -172,7 +171,7 @@ class Looking(MainScreen):
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
         """The glossary, true under the release that runs."""
-        return paint_glossary(self.session.cluster.release, self.paint, width, zookeeper=on_zookeeper(self.situation()), first=first)
+        return paint_glossary(self.session.cluster.release, self.paint, width, zookeeper=self.situation().on_zookeeper, first=first)
 
     def _colours(self) -> None:
         """Another palette, or other glyphs; at once, for this session."""

@@ -11,7 +11,6 @@ from textual.markup import escape
 
 from scenarios.visible import visible
 from tui.actions import ACTIONS
-from tui.effects import on_zookeeper
 from tui.glossary import states_of_partitions, words
 from tui.panels.brokers import is_up
 from tui.panels.states import STATUS_LOOKS, short_state
@@ -63,7 +62,7 @@ def _partitions(board: Board, query: str) -> Iterator[Named]:
 
 
 def _words(board: Board, query: str) -> Iterator[Named]:
-    terms = words(board.session.cluster.release, zookeeper=on_zookeeper(board.situation()))
+    terms = words(board.session.cluster.release, zookeeper=board.situation().on_zookeeper)
     for term in terms:
         fits = [fit for fit in (_fit(query, term.term), _fit(query, term.name)) if fit >= 0]
         if fits:

@@ -229,21 +229,21 @@ def test_no_key_has_two_actions() -> None:
 
 def test_the_printed_keymap_is_the_keymap() -> None:
     assert keymap_of(tomllib.loads("\n".join(as_toml(Keymap()))), "printed") == Keymap()
-    other = keymap_of({"keys": {"kill": ["K", "f8"], "quit": '"', "step": "\\"}}, "a file")
+    other = keymap_of({"keys": {"kill": ["J", "f8"], "quit": '"', "step": "\\"}}, "a file")
     assert keymap_of(tomllib.loads("\n".join(as_toml(other))), "printed") == other
-    assert other.keys("kill") == ("K", "f8")
+    assert other.keys("kill") == ("J", "f8")
     assert other.keys("quit") == ("quotation_mark", "ctrl+c")
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('[keys]\nkil = "K"', "[keys] kil: there is no such action; did you mean 'kill'?"),
-        ('[key]\nkill = "K"', "'key' is not known here; write the section [keys], and below it for example kill = \"K\""),
-        ('keys = "K"', 'keys is a section; write [keys], and below it for example kill = "K"'),
-        ("[keys]\nkill = 3", '[keys] kill: write a key or a list of keys, for example "K" or ["n", "f8"]'),
-        ("[keys]\nkill = []", '[keys] kill: write a key or a list of keys, for example "K" or ["n", "f8"]'),
-        ('[keys]\nkill = ["K", ""]', '[keys] kill: write a key or a list of keys, for example "K" or ["n", "f8"]'),
+        ('[keys]\nkil = "J"', "[keys] kil: there is no such action; did you mean 'kill'?"),
+        ('[key]\nkill = "J"', "'key' is not known here; write the section [keys], and below it for example kill = \"J\""),
+        ('keys = "J"', 'keys is a section; write [keys], and below it for example kill = "J"'),
+        ("[keys]\nkill = 3", '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
+        ("[keys]\nkill = []", '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
+        ('[keys]\nkill = ["J", ""]', '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
         ('[keys]\nkill = "kk"', "[keys] kill: 'kk' is no key; write for example K, +, f5, ctrl+k, alt+k, space"),
         ('[keys]\nkill = "spcae"', "[keys] kill: 'spcae' is no key; did you mean 'space'?"),
         ('[keys]\nkill = "up"', "[keys] kill: ↑ moves the selection; choose another key"),
@@ -267,10 +267,10 @@ def test_the_file_at_the_usual_place_is_read(tmp_path: Path, monkeypatch: pytest
     assert default_path() == tmp_path / "isrlab" / "keys.toml"
     assert load_keymap() == Keymap()
     default_path().parent.mkdir()
-    default_path().write_text('[keys]\nkill = "K"\n', encoding="utf-8")
-    assert load_keymap().keys("kill") == ("K",)
+    default_path().write_text('[keys]\nkill = "J"\n', encoding="utf-8")
+    assert load_keymap().keys("kill") == ("J",)
     assert main(["keys"]) == 0
-    assert 'kill = "K"  #' in capsys.readouterr().out
+    assert 'kill = "J"  #' in capsys.readouterr().out
     default_path().write_bytes(b"\xe9")
     assert main(["keys"]) == 2
     assert "not UTF-8" in capsys.readouterr().err
@@ -300,8 +300,8 @@ async def test_keys_of_ones_own_act_and_are_shown() -> None:
 
 
 def test_keys_are_written_as_people_read_them() -> None:
-    assert [written(key) for key in ("plus", "K", "ctrl+k", "alt+left_square_bracket", "f8", "space", "enter", "down")] == [
-        "+", "K", "Ctrl+K", "Alt+[", "F8", "Space", "⏎", "↓",
+    assert [written(key) for key in ("plus", "J", "ctrl+k", "alt+left_square_bracket", "f8", "space", "enter", "down")] == [
+        "+", "J", "Ctrl+K", "Alt+[", "F8", "Space", "⏎", "↓",
     ]  # fmt: skip
     assert Keymap().key("step-back") == BY_ID["step-back"].key == ","
 
