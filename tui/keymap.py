@@ -120,7 +120,7 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
     for section in data:
         if section != "keys":
             raise InputError(
-                f"{source}: '{section[:40]}' is not known here; write the section [keys], and below it for example kill = \"K\""
+                f"{source}: '{section[:40]}' is not known here; write the section [keys], and below it for example kill = \"J\""
             )
     wanted = data.get("keys", {})
     if not isinstance(wanted, dict):
