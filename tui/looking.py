@@ -59,7 +59,7 @@ class Looking(MainScreen):
         if not up.intersection(p.replicas):
             return "unclean ON: nobody is up" if brief else "unclean ON, but none of its replicas is up."
         key, release = self.key("elect-unclean"), self.session.cluster.release
-        if on_zookeeper(self.situation()):
+        if self.situation().on_zookeeper:
             return "unclean ON" if brief else "unclean ON: the controller acts at once."
         wait = self.view.unclean_check_us
         if wait < 0 or not release.elects_unclean_later:
