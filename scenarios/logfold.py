@@ -6,14 +6,15 @@ overrides, broker events who is fenced.
 
 from __future__ import annotations
 
-import json
-
 import attrs
 
+from core.acts import CreateTopic
 from core.journal.events import decode
+from core.recorded_acts import recorded_act
 from core.release import Release
 from core.settings import TOPIC_SETTINGS
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
+from scenarios.errors import LogError
 from scenarios.eventlog import LogReader
 
 
@@ -54,7 +55,9 @@ def fold_log(reader: LogReader, until_us: int | None = None) -> Described:
         kind = event[3]
         if kind == "partition-changed":
             change = decode(event)
-            topic = topics[change.topic]  # type: ignore[attr-defined]
+            topic = topics.get(change.topic)  # type: ignore[attr-defined]
+            if topic is None:
+                raise LogError(reader.source, event[0] + 1, f"a partition of topic '{change.topic[:40]}', which no line above creates")  # type: ignore[attr-defined]
             row = DescribedPartition(
                 **{
                     name: getattr(change, name) for name in ("topic", "partition", "leader", "replicas", "isr", "elr", "adding", "removing")
@@ -67,8 +70,12 @@ def fold_log(reader: LogReader, until_us: int | None = None) -> Described:
             name, topic_id, partitions, factor = event[4:]
             topics[name] = _Topic(topic_id, partitions, factor, configs.get(name, {}), {})
         elif kind == "act" and event[4] == "create-topic":
-            args = json.loads(event[5])
-            configs[args["topic"]] = {str(one): str(value) for one, value in args.get("config", ())}
+            try:
+                created = recorded_act(*event[4:6])
+            except ValueError as wrong:
+                raise LogError(reader.source, event[0] + 1, str(wrong)) from None
+            assert isinstance(created, CreateTopic)
+            configs[created.topic] = dict(created.config)
         elif kind == "setting-changed" and event[4] in TOPIC_SETTINGS and event[5] in topics:
             topics[event[5]].config[event[4]] = event[7]
         elif kind in ("broker-fenced", "broker-registered", "broker-unregistered", "broker-left"):

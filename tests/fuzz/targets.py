@@ -1,0 +1,310 @@
+"""What is fuzzed: for each kind of input where its cases come from, and what is done with one."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from core.errors import ActRefused, KafkaError
+from core.journal.events import explain
+from core.release import CURRENT
+from core.sim.cluster import Cluster
+from core.spec import ClusterSpec
+from core.units import SECOND
+from scenarios import catalogue
+from scenarios.describe.parse import parse_describe
+from scenarios.describe.render import render_describe
+from scenarios.describe.spec import to_cluster_spec
+from scenarios.eventlog import LogReader, LogWriter, make_header
+from scenarios.language.script import Scenario, read_script
+from scenarios.logcheck import check_log
+from scenarios.logfold import fold_log
+from scenarios.releases import release_named
+from scenarios.runner import Run
+from scenarios.textfile import decode
+from spark_reports.sweep.reading import read_grid
+from spark_reports.sweep.sweep import GRIDS
+from tests.fuzz.mutations import NASTY, mutated
+from tests.fuzz.watch import command
+from tui.keymap import DEFAULT, as_toml, load_keymap
+
+DESCRIBED: Final = Path(__file__).parents[1] / "scenarios" / "describe" / "data"
+"""Describe texts of real clusters; their README says where they come from."""
+
+MOST_EVENTS: Final = 3_000
+"""Steps of a cluster's life that a case waits for: what a longer life costs is no matter of its input."""
+
+SMALL: Final = (12, 200)
+"""Brokers and partitions up to which a cluster that a case describes is built and run."""
+
+_DIRECTORY: Final = tempfile.TemporaryDirectory(prefix="isrlab-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+HERE: Final = Path(_DIRECTORY.name)
+"""Where cases that must be files are, and where those of the command line run."""
+
+
+@attrs.frozen
+class Target:
+    """One kind of input.
+
+    Attributes:
+        name: of it.
+        corpus: right ones, made when first needed.
+        attempt: does what the laboratory does with such an input; what it raises is judged by `watch.failure_of`.
+        share: of all cases.
+    """
+
+    name: str
+    corpus: Callable[[], Sequence[bytes]]
+    attempt: Callable[[bytes, random.Random], object]
+    share: float
+
+    def case(self, draw: random.Random) -> bytes:
+        """The next case."""
+        corpus = self.corpus()
+        return mutated(draw, draw.choice(corpus), corpus)
+
+
+# --- scripts -------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _scripts() -> Sequence[bytes]:
+    whole = [path.read_bytes() for path in sorted(catalogue.FOLDER.glob("*.yaml"))]
+    short = [
+        b"cluster: {brokers: 3, topics: {orders: {partitions: 2}}}\ntimeline:\n  - at: 1s\n    kill: 2\nexpect: lost == 0\n",
+        b"cluster:\n  brokers: [1, {id: 2, rack: a, up: false}]\n  topics: {t: {replicas: [[1, 2], [2, 1]], config: {min.insync.replicas: 2}}}\n",
+        b"cluster: {brokers: 2, topics: {t: {partitions: [{replicas: [1, 2], isr: [1], leader: 1}]}}, pace: by-hand}\nsteps:\n  - produce: {topic: t, records: 5}\n  - fetch: 2\n",
+        b"cluster: {brokers: 3, network: {latency: 1ms, jitter: 1ms, loss: 1%}, controllers: 3}\ntimeline:\n  - isolate: c1\n  - until: happened controller-elected\n    within: 9s\n",
+        b"cluster: {brokers: 3, topics: {t: {partitions: 3}}}\ntimeline:\n  - load: {topic: t, rate: 50, every: 100ms}\n  - link: {between: [1, 2], loss: 20%}\n  - wait: 500ms\n  - set: {topic: t, min.insync.replicas: 2}\n  - create-topic: {topic: u, partitions: 2}\n",
+    ]
+    return [text for text in whole if len(text) < 1_500][:20] + short * 12
+
+
+def _read_script(case: bytes, draw: random.Random) -> None:
+    scenario = read_script(decode(case, "fuzz.yaml"), "fuzz.yaml")
+    if draw.random() < 0.1 and _is_small(scenario.spec):
+        _live(scenario, draw)
+
+
+def _live(scenario: Scenario, draw: random.Random) -> None:
+    """Run a scenario for a while, under one of its releases."""
+    try:
+        run = Run(scenario, release_named(draw.choice(scenario.releases)))
+        for time in range(0, 20 * SECOND, SECOND // 4):
+            run.advance_to(time)
+            if run.finished or run.cluster.scheduler.order > MOST_EVENTS:
+                break
+        run.result()
+    except (KafkaError, ActRefused):
+        pass
+
+
+def _is_small(spec: ClusterSpec) -> bool:
+    return len(spec.brokers) <= SMALL[0] and sum(topic.replicas for topic in spec.topics) <= SMALL[1] * 3
+
+
+# --- logs ----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _logs() -> Sequence[bytes]:
+    """The first lines of what scenarios wrote, with and without an end."""
+    found: list[bytes] = []
+    for name in catalogue.names()[::6]:
+        scenario = catalogue.load(name)
+        release = release_named(scenario.releases[-1])
+        path = HERE / "corpus.jsonl"
+        with LogWriter(path, make_header(scenario.spec, release, scenario.seed, name)) as writer:
+            run = Run(scenario, release, sink=writer)
+            run.advance_to(3 * SECOND)
+            writer.close(run.cluster.now)
+        lines = path.read_bytes().split(b"\n")
+        found.append(b"\n".join(lines[:12]) + b"\n")
+        found.append(b"\n".join(lines[:6]) + b'\n{"end":true,"t":99999999,"events":5}\n')
+    return found
+
+
+def _read_log(case: bytes, draw: random.Random) -> None:
+    path = HERE / "case.jsonl"
+    path.write_bytes(case)
+    checked = check_log(path)
+    reader = LogReader(path)
+    events = list(reader)
+    for event in events:
+        explain(event)
+    reader.problem()
+    if checked.count and not events:
+        return
+    fold_log(LogReader(path))
+    if draw.random() < 0.05:
+        command([draw.choice(("describe", "metrics")), str(path)])
+
+
+# --- describe texts ------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _described() -> Sequence[bytes]:
+    texts = [path.read_bytes() for path in sorted(DESCRIBED.glob("*.txt"))]
+    head = b"Topic: t\tTopicId: fhp4CXTzTzihEt9mhspQ_Q\tPartitionCount: 3\tReplicationFactor: 2\tConfigs: min.insync.replicas=2,cleanup.policy=compact,delete\n"
+    row = b"\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
+    return [
+        *texts,
+        head + row + row.replace(b"n: 0", b"n: 2"),
+        row + row.replace(b"n: 0", b"n: 1"),
+        head + row.replace(b"\tTopic: t", b""),
+        head.replace(b": 2", b": 4") + row.replace(b"1,2\n", b"1,2\tOffline: \tObservers: 3,4\n").replace(b"s: 1,2", b"s: 1,2,3,4"),
+        head + row.replace(b"s: 1,2\tIsr: 1,2", b"s: 3,1,2\tIsr: 1,2\tAdding Replicas: 3\tRemoving Replicas: 2\tElr: \tLastKnownElr: N/A"),
+        b"$ kafka-topics.sh --describe \\\n  --topic t\n> " + head + b"> " + row + b"```\n",
+        (head + row).decode().encode("utf-16"),
+    ]
+
+
+def _read_described(case: bytes, draw: random.Random) -> None:
+    imported = parse_describe(decode(case, "fuzz.txt"), "fuzz.txt")
+    with contextlib.suppress(ValueError):
+        render_describe(imported.topics, CURRENT, under_replicated=draw.random() < 0.3, under_min_isr=draw.random() < 0.3)
+    spec, _notes = to_cluster_spec(imported)
+    if draw.random() < 0.02 and _is_small(spec):
+        with contextlib.suppress(KafkaError, ValueError):
+            Cluster(spec, CURRENT).run_until(SECOND)
+
+
+# --- grids, keymaps ------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _grids() -> Sequence[bytes]:
+    small = b"sweep: s\ncluster: {brokers: 2, topics: {orders: {partitions: 1, replication-factor: 2}}}\nworkload: [{topic: orders, rate: 10, acks: all}]\nfaults: {crash: {every: 2h, lasts: {from: 20s, to: 2m}}}\nhorizon: 10h\naround: {before: 5s, after: 20s}\nvary:\n  acks: [1, all]\n"
+    return [
+        small,
+        small,
+        small.replace(b"vary:\n  acks: [1, all]\n", b"cells: [{name: a, racks: 2}, {name: b, release: '2.4'}]\n"),
+        *(path.read_bytes() for path in sorted(GRIDS.glob("*.yaml"))[:1]),
+    ]
+
+
+def _read_grid(case: bytes, _draw: random.Random) -> None:
+    read_grid(decode(case, "fuzz.yaml"), "fuzz.yaml")
+
+
+@functools.cache
+def _keymaps() -> Sequence[bytes]:
+    whole = "\n".join(as_toml(DEFAULT)).encode()
+    return [
+        b'[keys]\nkill = "K"\nstep = ["n", "f8"]\n',
+        b"[keys]\nkill = 'ctrl+k'\nundo = ['alt+u', '+']\n",
+        b"\n".join(whole.split(b"\n")[:12]) + b"\n",
+    ] * 5 + [whole]
+
+
+def _read_keymap(case: bytes, _draw: random.Random) -> None:
+    path = HERE / "keys.toml"
+    path.write_bytes(case)
+    load_keymap(path)
+
+
+# --- the command line ----------------------------------------------------------------------------------------------
+
+SEPARATOR: Final = b"\0"
+"""Between the arguments of a case."""
+
+
+@functools.cache
+def _lines() -> Sequence[bytes]:
+    """Command lines that end soon and change nothing outside `HERE`."""
+    plan = HERE / "plan.json"
+    plan.write_text('{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[2,1]}]}')
+    (HERE / "topics.json").write_text('{"version":1,"topics":[{"topic":"orders"}]}')
+    script, log, text = HERE / "s.yaml", HERE / "s.jsonl", HERE / "d.txt"
+    script.write_bytes(_scripts()[-1])
+    log.write_bytes(_logs()[0])
+    text.write_bytes(_described()[0])
+    grid = HERE / "g.yaml"
+    grid.write_bytes(_grids()[0])
+    sources = [str(script), str(log), str(text), "b2-high-watermark"]
+    lines = [
+        ["--version"], ["--help"], ["keys"], ["scenarios", "list"], ["scenarios", "show", "e1-data-loss"], ["run", str(script)],
+        ["run", str(script), "--json"], ["run", str(script), "--release", "2.4", "--release", "4.1", "--seed", "7"],
+        ["run", str(script), "--log", "out.jsonl"], ["run", "b2-high-watermark", "--junit", "out.xml"], ["import", str(text)],
+        ["import", str(text), "-o", "out.yaml"], ["log", "check", str(log)], ["replay", str(log)], ["play", "--fps", "x", "b2-high-watermark"],
+        ["play", "--keys", str(plan)], ["serve", "--port", "x"], ["sweep", str(script)], ["report", "/nowhere.jsonl"],
+    ]  # fmt: skip
+    for source in sources:
+        lines += [
+            ["describe", source, "--at", "1s"], ["describe", source, "--under-replicated-partitions"], ["describe", source, "--topic", "orders"],
+            ["metrics", source, "--broker", "1"], ["metrics", source, "--name", "*Leader*"], ["reassign", source, "--list"],
+            ["reassign", source, "--execute", "--reassignment-json-file", str(plan), "--throttle", "1000"],
+            ["reassign", source, "--generate", "--topics-to-move-json-file", str(HERE / "topics.json"), "--broker-list", "1,2"],
+            ["leader-election", source, "--election-type", "preferred", "--all-topic-partitions"],
+            ["leader-election", source, "--election-type", "unclean", "--topic", "orders", "--partition", "0"],
+            ["checkpoints", source, "--check", str(HERE)],
+        ]  # fmt: skip
+    return [SEPARATOR.join(part.encode() for part in line) for line in lines]
+
+
+LASTING: Final = frozenset({"play", "serve", "sweep", "report", "convert", "export"})
+"""Commands that show, serve, compute or convert for long; they stay as the corpus has them, with something wrong in it."""
+
+
+def _command_line(draw: random.Random) -> bytes:
+    parts = draw.choice(_lines()).split(SEPARATOR)
+    if parts[0].decode() in LASTING:
+        return SEPARATOR.join(parts)
+    for _ in range(draw.randrange(1, 4)):
+        at = draw.randrange(len(parts)) if parts else 0
+        sort = draw.random()
+        other = draw.choice(_lines()).split(SEPARATOR)
+        if sort < 0.35 and parts:
+            parts[at] = draw.choice(NASTY).replace(SEPARATOR, b"")
+        elif sort < 0.55:
+            parts.insert(at + 1, draw.choice(other[1:] or [b"-"]))
+        elif sort < 0.7 and len(parts) > 1:
+            del parts[draw.randrange(1, len(parts))]
+        elif parts:
+            parts[at] = mutated(draw, parts[at], [b" ".join(other)]).replace(SEPARATOR, b"")
+    return SEPARATOR.join(parts)
+
+
+def _run_line(case: bytes, draw: random.Random) -> None:
+    argv = [os.fsdecode(part) for part in case.split(SEPARATOR)]
+    if not argv or (argv[0] in LASTING and case not in _lines()) or any(part in ("/", "-") for part in argv):
+        return
+    if any("/" in part and not part.startswith((str(HERE), "/nowhere")) for part in argv[1:]):
+        return  # files outside are nobody's case
+    if argv[0] == "run" and (len(argv) < 2 or argv[1].startswith("-")):
+        return  # that is the whole library
+    before = os.getcwd()
+    os.chdir(HERE)
+    try:
+        command(argv, stdin=draw.choice(_described()) if draw.random() < 0.2 else b"")
+    finally:
+        os.chdir(before)
+
+
+@attrs.frozen
+class _Lines(Target):
+    def case(self, draw: random.Random) -> bytes:
+        return _command_line(draw)
+
+
+TARGETS: Final = {
+    target.name: target
+    for target in (
+        Target("scripts", _scripts, _read_script, 0.10),
+        Target("logs", _logs, _read_log, 0.07),
+        Target("describe", _described, _read_described, 0.44),
+        Target("grids", _grids, _read_grid, 0.01),
+        Target("keys", _keymaps, _read_keymap, 0.365),
+        _Lines("arguments", _lines, _run_line, 0.015),
+    )
+}
+"""All but the key bursts of the playground, which have a runner of their own (`key_bursts`)."""

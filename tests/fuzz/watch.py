@@ -1,0 +1,140 @@
+"""What must hold for every case: it ends soon, in bounded memory, by an exit code or a refusal, and nothing raw reaches a stream."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import resource
+import signal
+import sys
+import traceback
+import unicodedata
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Final
+
+import attrs
+
+from core.errors import Standstill
+from scenarios.errors import InputError
+from scenarios.visible import visible_line
+from tui.cli import main
+
+TOO_LONG: Final = 10.0
+"""Seconds of processor time that a case may take. (Other load on the machine does not count.)"""
+
+TOO_MUCH: Final = 1024
+"""MB that a case may add to the largest the process has been."""
+
+CODES: Final = frozenset({0, 1, 2, 74, 141})
+"""Exit codes that are declared: held, failed, bad input; and a stdout that is full or closed."""
+
+
+class Hang(BaseException):
+    """A case took too long. (No `Exception`, so that nothing in between takes it for one of its own.)"""
+
+
+class Broken(Exception):
+    """A case ended as none may; the text says how."""
+
+
+@attrs.frozen
+class Failure:
+    """How a case failed, and where: two failures of one sort are the same."""
+
+    sort: str
+    told: str
+
+
+def largest() -> int:
+    """The most memory that this process has held, MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Raises `Hang` inside when `TOO_LONG` of processor time has gone by."""
+
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        raise Hang
+
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, TOO_LONG)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def failure_of(case: Callable[[], object]) -> Failure | None:
+    """Run a case; None if all that must hold does. `InputError` is a refusal, which is well."""
+    before = largest()
+    try:
+        with limited():
+            case()
+    except InputError as refused:
+        wrong = [line for line in refused.lines if _raw(visible_line(line))]
+        return Failure("raw", repr(wrong[0])) if wrong or not refused.lines else None
+    except Standstill:
+        return None
+    except Hang:
+        return Failure("hang", f"took longer than {TOO_LONG:g} s\n{traceback.format_exc(limit=-6)}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as wrong:
+        frames = traceback.extract_tb(wrong.__traceback__)
+        own = [frame for frame in frames if "site-packages" not in frame.filename] or frames
+        return Failure(f"{type(wrong).__name__} {own[-1].filename.rpartition('/')[2]}:{own[-1].lineno}", traceback.format_exc())
+    grown = largest() - before
+    return Failure("memory", f"the process grew by {grown} MB") if grown > TOO_MUCH else None
+
+
+class _Kept(io.BytesIO):
+    """What was written; it stays when the stream on it is closed."""
+
+    def close(self) -> None:
+        pass
+
+
+def command(argv: list[str], stdin: bytes = b"") -> tuple[int, str, str]:
+    """Run the command line; returns exit code, stdout and stderr.
+
+    Raises:
+        Broken: another exit code, or a control character on a stream.
+    """
+    out, err = _Kept(), _Kept()
+    streams = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+    sys.stdout, sys.stderr = io.TextIOWrapper(out, "utf-8"), io.TextIOWrapper(err, "utf-8")
+    try:
+        try:
+            code = main(argv)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+        for stream in (sys.stdout, sys.stderr):
+            if not stream.closed:
+                stream.flush()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams
+    texts = out.getvalue().decode("utf-8", "surrogateescape"), err.getvalue().decode("utf-8", "surrogateescape")
+    if code not in CODES:
+        raise Broken(f"exit code {code}")
+    if code == 2 and not texts[1]:
+        raise Broken("exit code 2 without a message")
+    for name, text in zip(("stdout", "stderr"), texts, strict=True):
+        if raw := _raw(text):
+            raise Broken(f"a raw {raw} on {name}")
+        if "Traceback (most recent call last)" in text:
+            raise Broken(f"a traceback on {name}")
+    return code, *texts
+
+
+def _raw(text: str) -> str:
+    """The first control character of a text that no stream may see; '' if there is none."""
+    if text.isprintable():
+        return ""
+    for char in text:
+        if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp"):
+            return repr(char)
+    return ""
