@@ -8,6 +8,7 @@ refused with its line number. The columns are those of `core.journal.events`; EV
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -463,6 +464,7 @@ class LineDecoder:
                 raise UnknownKind(f"unknown {column} '{word[:40]}'; {did_you_mean(word, known)}")
 
 
+@functools.cache
 def _decoder(kind: str) -> Callable[[bytes], msgspec.Struct]:
     event = KINDS.get(kind)
     if event is None:

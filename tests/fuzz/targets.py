@@ -203,7 +203,7 @@ def _keymaps() -> Sequence[bytes]:
         b'[keys]\nkill = "K"\nstep = ["n", "f8"]\n',
         b"[keys]\nkill = 'ctrl+k'\nundo = ['alt+u', '+']\n",
         b"\n".join(whole.split(b"\n")[:12]) + b"\n",
-    ] * 5 + [whole]
+    ] * 10 + [whole]
 
 
 def _read_keymap(case: bytes, _draw: random.Random) -> None:

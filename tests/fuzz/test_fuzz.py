@@ -58,6 +58,7 @@ def test_failures_are_seen() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tests.fuzz.watch.TOO_LONG", 0.2)
         patch.setattr("tests.fuzz.watch.TOO_MUCH", 50)
+        patch.setattr("tests.fuzz.watch.MEASURED", 1)
         ended = failure_of(spin)
         assert ended is not None
         assert ended.sort == "hang"

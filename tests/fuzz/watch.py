@@ -26,6 +26,9 @@ TOO_LONG: Final = 10.0
 TOO_MUCH: Final = 1024
 """MB that a case may add to the largest the process has been."""
 
+MEASURED: Final = 50
+"""Memory is looked at after so many cases. One that takes all at once is ended by the process's limit."""
+
 CODES: Final = frozenset({0, 1, 2, 74, 141})
 """Exit codes that are declared: held, failed, bad input; and a stdout that is full or closed."""
 
@@ -69,7 +72,6 @@ def limited() -> Iterator[None]:
 
 def failure_of(case: Callable[[], object]) -> Failure | None:
     """Run a case; None if all that must hold does. `InputError` is a refusal, which is well."""
-    before = largest()
     try:
         with limited():
             case()
@@ -86,8 +88,26 @@ def failure_of(case: Callable[[], object]) -> Failure | None:
         frames = traceback.extract_tb(wrong.__traceback__)
         own = [frame for frame in frames if "site-packages" not in frame.filename] or frames
         return Failure(f"{type(wrong).__name__} {own[-1].filename.rpartition('/')[2]}:{own[-1].lineno}", traceback.format_exc())
-    grown = largest() - before
-    return Failure("memory", f"the process grew by {grown} MB") if grown > TOO_MUCH else None
+    return _memory.look()
+
+
+class _Memory:
+    """How much the process has grown, looked at now and then: to ask costs as much as many a case."""
+
+    def __init__(self) -> None:
+        self.cases = 0
+        self.before = 0
+
+    def look(self) -> Failure | None:
+        self.cases += 1
+        if self.before and self.cases % MEASURED:
+            return None
+        now = largest()
+        grown, self.before = now - (self.before or now), now
+        return Failure("memory", f"the process grew by {grown} MB within {MEASURED} cases") if grown > TOO_MUCH else None
+
+
+_memory: Final = _Memory()
 
 
 class _Kept(io.BytesIO):
