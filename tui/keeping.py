@@ -97,7 +97,7 @@ class Keeping(MainScreen):
         if not text:
             self.say("nothing is selected", refused=True)
             return
-        self.app.copy_to_clipboard(visible(text))
+        self.app.copy_to_clipboard("\t".join(map(visible, text.split("\t"))))  # describe separates columns by tabs
         self.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:

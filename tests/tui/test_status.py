@@ -85,7 +85,7 @@ async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
         await pilot.pause()
         assert "LOST 1" in words(app)
         assert "Everything is committed" not in words(app)
-        assert "of what it should hold is lost" in words(app)
+        assert "whole log is committed, but it lacks lost records: 1" in words(app)
         await pilot.press("2")
         await pilot.pause()
         assert "Everything is committed" not in words(app)

@@ -47,7 +47,7 @@ def not_served(p: PartitionView, view: ClusterView) -> str:
 def all_committed(p: PartitionView) -> str:
     """What to say of a partition whose leader's high watermark has reached the end of its log."""
     if p.lost:
-        whole = f"b{p.leader} has committed all that its log holds, but {lost_words(p)} of what it should hold is lost."
+        whole = f"b{p.leader}'s whole log is committed, but it lacks lost records: {lost_words(p)}."
     else:
         whole = "Everything is committed." if p.copy_on(p.leader).leo else "It is empty."
     if p.status is PartitionStatus.UNDER_MIN_ISR:
