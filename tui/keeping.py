@@ -9,7 +9,7 @@ from typing import Final
 from core.units import format_clock
 from scenarios.errors import InputError
 from scenarios.output_files import same_file, write_whole
-from scenarios.visible import visible
+from scenarios.visible import visible_line
 from tui import dialogs
 from tui.rewriting import LOG_NAMES, is_log_name
 from tui.ring import sentence
@@ -97,7 +97,7 @@ class Keeping(MainScreen):
         if not text:
             self.say("nothing is selected", refused=True)
             return
-        self.app.copy_to_clipboard("\t".join(map(visible, text.split("\t"))))  # describe separates columns by tabs
+        self.app.copy_to_clipboard(visible_line(text))
         self.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:
