@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from core.release import CURRENT
 from scenarios.eventlog import read_events
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -198,7 +199,9 @@ def test_scenario_log_is_the_same_as_headless(terminals: list[Terminal], tmp_pat
     terminal.press("q")
     assert terminal.wait() == 0
     subprocess.run(
-        [sys.executable, "-c", PLAY, "run", "c1-paused-follower", "--release", "4.1", "--log", str(run)], check=True, capture_output=True
+        [sys.executable, "-c", PLAY, "run", "c1-paused-follower", "--release", CURRENT.name, "--log", str(run)],
+        check=True,
+        capture_output=True,
     )
     on_screen, headless = played.read_text().splitlines()[:-1], run.read_text().splitlines()[:-1]
     assert any('"isr-expanded"' in line for line in on_screen), "it was played to its end"
