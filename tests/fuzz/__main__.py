@@ -1,12 +1,13 @@
 """Fuzzes the laboratory: `make fuzz ARGS="--seconds 60 --seed 1 --target logs"`, or `--hours 8`; without, a minute of all targets.
 
-Prints a table of cases by target at the end, and exits with 1 if any failed. Each failure is made small and saved in
+Prints a table of cases by target at the end, or when interrupted, and exits with 1 if any failed. Each failure is made small and saved in
 `tests/fuzz/found` as TARGET-NUMBER.case; a case in `tests/fuzz/regressions` is tried at every run of the tests.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import resource
 import sys
@@ -42,7 +43,8 @@ def main() -> int:
     bursts = seconds * (1.0 if wanted == [KEYS] else 0.2) if KEYS in wanted else 0.0
     failed = 0
     if campaign.targets:
-        campaign.run(seconds - bursts, arguments.cases, say=lambda line: print(line, flush=True))
+        with contextlib.suppress(KeyboardInterrupt):
+            campaign.run(seconds - bursts, arguments.cases, say=lambda line: print(line, flush=True))
     for number, (target, case, failure, draw_seed) in enumerate(campaign.failures, start=1):
         FOUND.mkdir(exist_ok=True)
         path = FOUND / f"{target.name}-{seed}-{number}.case"

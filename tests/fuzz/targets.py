@@ -299,12 +299,12 @@ class _Lines(Target):
 TARGETS: Final = {
     target.name: target
     for target in (
-        Target("scripts", _scripts, _read_script, 0.10),
-        Target("logs", _logs, _read_log, 0.07),
-        Target("describe", _described, _read_described, 0.44),
+        Target("scripts", _scripts, _read_script, 0.06),
+        Target("logs", _logs, _read_log, 0.04),
+        Target("describe", _described, _read_described, 0.45),
         Target("grids", _grids, _read_grid, 0.01),
-        Target("keys", _keymaps, _read_keymap, 0.365),
-        _Lines("arguments", _lines, _run_line, 0.015),
+        Target("keys", _keymaps, _read_keymap, 0.436),
+        _Lines("arguments", _lines, _run_line, 0.004),
     )
 }
 """All but the key bursts of the playground, which have a runner of their own (`key_bursts`)."""
