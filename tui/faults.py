@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -14,6 +14,10 @@ from core.view import BrokerState, BrokerView, ClusterView, LinkView
 
 _BOTH, _OUT, _BACK = "↔", "→", "←"
 _ORDER: Final = ("paused", "dir", "cut", "held", "slow", "loss", "repeats", "reorders", "disk")
+
+
+_said: list[Any] = [None, ()]
+"""What the faults follow from, and the words for them, of the last time: from frame to frame they are the same."""
 
 
 @attrs.frozen(repr=False)
@@ -127,6 +131,15 @@ def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Itera
 
 def in_words(view: ClusterView) -> tuple[str, ...]:
     """All faults, in fewer and fewer words: each by name, some of them, how many; empty when there are none."""
+    own = tuple([(b.id, b.state is BrokerState.PAUSED, b.failed_dirs, b.disk_delay_us) for b in view.brokers])
+    key = (view.cut_links, view.held_links, view.changed_links, view.loss_ppm, own)
+    if _said[0] != key:
+        _said[:] = [key, _in_words(view)]
+    words: tuple[str, ...] = _said[1]
+    return words
+
+
+def _in_words(view: ClusterView) -> tuple[str, ...]:
     named = [fault.in_a_list for fault in all_faults(view)]
     if view.loss_ppm:
         named.append(f"loss {_share(view.loss_ppm)} on all links")
