@@ -132,7 +132,7 @@ class _Splitter:
         """All describe lines."""
         self._drop_lone()
         for above, (first, topic, count) in self.nameless.items():
-            more = f" (so are {count - 1} more rows)" if count > 1 else ""
+            more = "" if count == 1 else " (so is 1 more row)" if count == 2 else f" (so are {count - 1} more rows)"
             self.note(first, f"the row names no topic; read as one of topic {shown(topic)}, described at line {above}{more}")
         return self.found
 

@@ -121,7 +121,10 @@ def as_loss(node: Node) -> int:
     ppm = as_ppm(node)
     if ppm > MAX_LOSS_PPM:
         most = write_ppm(MAX_LOSS_PPM)
-        raise node.error(f"{node.what()} leaves too little", f"at most {most}, as TCP repeats until it arrives; what loses all is 'cut'")
+        raise node.error(
+            f"{node.what()} is too much",
+            f"write at most {most}: TCP repeats a message until it arrives; use 'cut' for a link that loses all",
+        )
     return ppm
 
 

@@ -28,6 +28,7 @@ from scenarios.language.script import Scenario, read_script
 from scenarios.logcheck import check_log
 from scenarios.logfold import fold_log
 from scenarios.releases import release_named
+from scenarios.replay import replay
 from scenarios.runner import Run
 from scenarios.textfile import decode
 from spark_reports.sweep.reading import read_grid
@@ -144,6 +145,9 @@ def _read_log(case: bytes, draw: random.Random) -> None:
     if checked.count and not events:
         return
     fold_log(LogReader(path))
+    ends = max(events[-1][1] if events else 0, 0 if reader.end is None else reader.end.t)
+    if draw.random() < 0.1 and _is_small(reader.spec) and ends <= 200 * SECOND:
+        replay(path)
     if draw.random() < 0.05:
         command([draw.choice(("describe", "metrics")), str(path)])
 

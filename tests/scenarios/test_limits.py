@@ -28,11 +28,11 @@ STEPS = CLUSTER + "timeline:\n"
 UNBOUNDED = {
     "everything lost": (
         "cluster: {brokers: 3, network: {loss: 100%}}\n",
-        "1:39: cluster.network.loss: '100%' leaves too little; at most 99%",
+        "1:39: cluster.network.loss: '100%' is too much; write at most 99%",
     ),
     "a link that loses everything": (
         STEPS + "  - link: {between: [1, 2], loss: 99.5%}\n",
-        "3:35: timeline[1].link.loss: '99.5%' leaves too little; at most 99%",
+        "3:35: timeline[1].link.loss: '99.5%' is too much; write at most 99%",
     ),
     "a list where one act needs more": (
         STEPS + "  - slow-disk: [1, 2]\n",

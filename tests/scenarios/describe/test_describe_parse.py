@@ -225,7 +225,7 @@ def test_a_row_without_topic_belongs_to_the_topic_above(between: str, mark: str)
     assert (topic.headed, topic.partitions, topic.config) == (True, 2, (("a.b", "1"),))
     assert [(row.partition, row.leader, row.isr) for row in topic.rows] == [(0, 1, (1,)), (1, 2, (2, 1))]
     first = 2 + between.count("\n")
-    assert imported.notes == (f"f:{first}: the row names no topic; read as one of topic 't', described at line 1 (so are 1 more rows)",)
+    assert imported.notes == (f"f:{first}: the row names no topic; read as one of topic 't', described at line 1 (so is 1 more row)",)
 
 
 def test_rows_without_topic_of_two_topics() -> None:
