@@ -225,6 +225,7 @@ def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
 
 def inputs_of(frames: Frames, sessions: DataFrame) -> Inputs:
     """What summaries are computed from; what several of them need is kept in memory."""
+    # Of the stalls only the rows are kept: how they came about is a plan that each table made from them would go through again.
     states = Once(lambda: partition_states(frames.rare, sessions).cache())
     down = Once(lambda: down_times(frames.rare, sessions))
     cuts = Once(lambda: cut_times(frames.rare, sessions).cache())
@@ -237,7 +238,9 @@ def inputs_of(frames: Frames, sessions: DataFrame) -> Inputs:
         down_once=down,
         cuts_once=cuts,
         clients_once=used_by,
-        stalled_once=Once(lambda: stalled(states(), down(), cuts(), used_by(), ended(standing_still(frames.events), sessions)).cache()),
+        stalled_once=Once(
+            lambda: stalled(states(), down(), cuts(), used_by(), ended(standing_still(frames.events), sessions)).localCheckpoint()
+        ),
         counted_once=Once(lambda: counted(frames.events).cache()),
         behind_once=Once(lambda: behind(frames.events)),
     )
@@ -278,7 +281,7 @@ def gathered_inputs(frames: Frames, quick: SparkSession, sessions: DataFrame, fe
         down_once=down,
         cuts_once=cuts,
         clients_once=used_by,
-        stalled_once=Once(lambda: stalled(states(), down(), cuts(), used_by(), ended(still(), sessions)).coalesce(1).cache()),
+        stalled_once=Once(lambda: stalled(states(), down(), cuts(), used_by(), ended(still(), sessions)).coalesce(1).localCheckpoint()),
         counted_once=Once(lambda: gathered(counted, "counted")),
         behind_once=Once(lambda: gathered(behind, "behind")),
         gathered=True,

@@ -107,6 +107,7 @@ def _cards(report: Report) -> str:
         count("records_diverged", "offsets at which replicas differ", "records"),
         time("under_min_us", "under_min_us", "under min.insync.replicas, over all partitions", "min_isr"),
         count("batches_given_up", "batches given up by producers", "errors"),
+        count("batches_unanswered", "batches without an answer at the end", "produce_latency"),
         count("records_duplicated", "records duplicated", "records"),
     ]
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]

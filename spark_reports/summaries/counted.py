@@ -11,6 +11,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from core.health import STALL_BOUND
 from core.metrics.meter import TICK
 
 REQUESTS: Final = ("append", "append-refused", "consumed", "fetch-failed", "follower-append", "follower-fetched")
@@ -28,7 +29,10 @@ LOST: Final = ("lost_acknowledged", "lost_read")
 SUMS: Final = ("records", "span", "bytes", *LOST)
 """What is added up."""
 
-_KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "acks", "latency_us", "attempt", "retry")
+_KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "late", "sent_us", "acks", "latency_us", "attempt", "retry")
+
+_LATE: Final = f"kind = 'produce-acked' AND latency_us > {STALL_BOUND}"
+"""It took so long that the log may say that the batch waited (`produce-waiting`)."""
 
 
 def _in(kinds: tuple[str, ...]) -> str:
@@ -38,8 +42,8 @@ def _in(kinds: tuple[str, ...]) -> str:
 def counted(events: DataFrame) -> DataFrame:
     """How many events of `REQUESTS`, `PRODUCED` and `HARMED` there are, and what they add up to.
 
-    Rows `session, topic, partition, kind`; of requests the `broker` asked and the `step` (of `meter.TICK`) they came in; `acks`,
-    `latency_us`, `attempt` and `retry` of those that have them; then `events`, and the sums of `records`, `span` (offsets),
+    Rows `session, topic, partition, kind`; of requests the `broker` asked and the `step` (of `meter.TICK`) they came in; of batches that
+    were acknowledged after more than `STALL_BOUND` the producer (`late`) and when each was first sent (`sent_us`); `acks`, `latency_us`, `attempt` and `retry` of those that have them; then `events`, and the sums of `records`, `span` (offsets),
     `bytes`, `lost_acknowledged` and `lost_read`; of the last two null where an earlier isrlab did not write them to the log.
     """
     request = _in(REQUESTS)
@@ -49,7 +53,9 @@ def counted(events: DataFrame) -> DataFrame:
             *_KEYS[:4],
             f"CASE WHEN kind IN ('follower-append', 'fetch-failed') THEN leader WHEN {request} THEN broker END AS broker",
             f"CASE WHEN {request} THEN t div {TICK} END AS step",
-            *_KEYS[6:],
+            f"CASE WHEN {_LATE} THEN producer END AS late",
+            f"CASE WHEN {_LATE} THEN t - latency_us END AS sent_us",
+            *_KEYS[8:],
             "records",
             "to_offset - from_offset AS span",
             "bytes",

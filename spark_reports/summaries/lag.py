@@ -1,7 +1,7 @@
 """How far high watermarks and followers were behind the leader's log end, in records, in exact percentiles by topic.
 
-Percentiles are nearest ranks, as in `produce_latency`. A sample is taken at each event that tells one: an append (records
-appended and not committed, those just appended among them), and a follower's fetch (records it does not have yet).
+Percentiles are nearest ranks, as in `produce_latency`. Samples are taken at each append, of the high watermark and of every replica that
+is assigned then, those just appended among them: one that is dead or never fetches lacks more with every append.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from spark_reports.summaries.summary import Inputs, Summary, table
 
 _OF_TOPIC: Final = "xxhash64(session, topic)"
 
-KINDS: Final = ("append", "became-leader", "high-watermark", "follower-fetched")
+KINDS: Final = (
+    "append", "became-leader", "high-watermark", "partition-changed",
+    "became-follower", "follower-append", "log-restarted", "truncated", "unflushed-lost",
+)  # fmt: skip
 """Event kinds that `behind` looks at."""
+
+_OWN_END: Final = (
+    "CASE WHEN kind IN ('append', 'follower-append') THEN to_offset WHEN kind IN ('truncated', 'unflushed-lost') THEN from_offset "
+    "WHEN kind = 'log-restarted' THEN new_offset ELSE offset END"
+)
+"""Where the log of an event's broker ends after it."""
 
 
 def behind(events: DataFrame) -> DataFrame:
@@ -26,21 +35,43 @@ def behind(events: DataFrame) -> DataFrame:
     Half of all events have to be sorted for that. So they go without names: topics are told apart by `of_topic`, a hash of session and
     topic, and partitions by another. Of 10^5 partitions two share one once in 3·10^9 sessions.
     """
-    # With a new leader its own log end and high watermark count.
     known = events.where(F.col("kind").isin(*KINDS)).selectExpr(
-        "xxhash64(session, topic, partition) AS of_partition",
-        "seq",
-        f"{_OF_TOPIC} AS of_topic",
-        "CASE kind WHEN 'append' THEN -1 WHEN 'follower-fetched' THEN follower END AS follower",
-        "CASE kind WHEN 'follower-fetched' THEN new_offset END AS fetched",
-        "CASE kind WHEN 'append' THEN to_offset WHEN 'became-leader' THEN offset END AS log_end",
-        "CASE kind WHEN 'high-watermark' THEN new_offset WHEN 'became-leader' THEN high_watermark END AS committed",
-    )
+        "xxhash64(session, topic, partition) AS of_partition", f"{_OF_TOPIC} AS of_topic",
+        "seq", "kind", "broker", "from_offset", "to_offset", "offset", "new_offset", "high_watermark", "replicas",
+    )  # fmt: skip
     history = Window.partitionBy("of_partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    appends = (
+        known.where("kind IN ('append', 'became-leader', 'high-watermark', 'partition-changed')")
+        .selectExpr(
+            "of_partition",
+            "of_topic",
+            "seq",
+            "kind",
+            "broker",
+            "to_offset",
+            "replicas",
+            "CASE kind WHEN 'high-watermark' THEN new_offset WHEN 'became-leader' THEN high_watermark END AS committed",
+        )
+        .withColumns({name: F.last(name, ignorenulls=True).over(history) for name in ("committed", "replicas")})
+        .where("kind = 'append'")
+        .selectExpr(
+            "of_partition",
+            "of_topic",
+            "seq",
+            "to_offset AS log_end",
+            "committed",
+            "explode(concat(array(-1), array_distinct(array_remove(coalesce(replicas, array()), CAST(broker AS INT))))) AS follower",
+        )
+    )
+    own = known.where("kind NOT IN ('high-watermark', 'partition-changed')").selectExpr(
+        "of_partition", "seq", "CAST(broker AS INT) AS follower", f"{_OWN_END} AS own_end"
+    )
+    of_replica = Window.partitionBy("of_partition", "follower").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return (
-        known.withColumns({name: F.last(name, ignorenulls=True).over(history) for name in ("log_end", "committed")})
-        .where("follower IS NOT NULL")
-        .selectExpr("of_topic", "follower", "log_end - if(follower < 0, committed, fetched) AS behind")
+        appends.unionByName(own, allowMissingColumns=True)
+        .withColumn("reached", F.last("own_end", ignorenulls=True).over(of_replica))
+        .where("log_end IS NOT NULL")
+        .selectExpr("of_topic", "follower", "greatest(log_end - if(follower < 0, committed, reached), 0) AS behind")
         .where("behind IS NOT NULL")
         .groupBy("of_topic", "follower", "behind")
         .agg(F.count(F.lit(1)).alias("samples"))
@@ -64,12 +95,12 @@ LAG: Final = Summary(
     name="lag",
     title="High watermark and follower lag by topic, in records",
     notes=(
-        "Behind the leader's log end as last seen. `high watermark`: at each append, records appended and not committed, those just appended "
-        "among them. A follower: at each fetch that told the leader something new, records it did not have. Percentiles are nearest ranks over "
-        "these samples; samples before the first append or election in the log are left out."
+        "At each append, those just appended among them: `high watermark`, records that are not committed; a follower, every replica assigned then but "
+        "the leader, records by which its log is shorter than the leader's, whether it fetches, is dead or was never heard of. Percentiles are nearest "
+        "ranks over these samples. A log that is longer than its leader's is 0 behind; without appends there are no samples."
     ),
     kinds=KINDS,
-    columns=("topic", "partition", "to_offset", "offset", "new_offset", "high_watermark", "follower"),
+    columns=("topic", "partition", "broker", "from_offset", "to_offset", "offset", "new_offset", "high_watermark", "replicas"),
     schema=table(names=("session", "topic", "of"), numbers=("samples", "p50", "p95", "p99", "max")),
     keys=("session", "topic", "of"),
     compute=_compute,

@@ -63,6 +63,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "produce_p50_us": Measure("produce_latency", "p50_us", worst=True),
     "produce_p99_us": Measure("produce_latency", "p99_us", worst=True),
     "batches_given_up": Measure("errors", "given_up"),
+    "batches_unanswered": Measure("produce_latency", "unanswered"),
 }
 """The figures, in the order in which they are shown."""
 
@@ -73,7 +74,7 @@ NAME: Final = "overview"
 
 WORST: Final = (
     "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "longest_stalled_us", "unclean",
-    "under_min_us", "batches_given_up", "times_exposed", "under_replicated_us", "isr_left",
+    "under_min_us", "batches_given_up", "batches_unanswered", "times_exposed", "under_replicated_us", "isr_left",
 )  # fmt: skip
 """What makes a session worse than another, the first one first (`severity`)."""
 
@@ -82,7 +83,7 @@ TITLE: Final = "Sessions, the worst first"
 NOTES: Final = (
     "Sums over all partitions, brokers and topics of a session; `longest_…` is the longest window of one partition. `stalled_us`: writes with acks=all waited, which is not "
     "part of `no_writes_us`. Percentiles of produce "
-    "latency are those of the slowest topic and acks. `records_lost` counts records once that were acknowledged or read; "
+    "latency are those of the slowest topic and acks, and count what was never answered with its wait. `records_lost` counts records once that were acknowledged or read; "
     "`records_lost_acknowledged` and `records_lost_read` are empty for a log of an earlier isrlab, which did not tell them apart."
 )
 

@@ -30,32 +30,69 @@ def percentiles(value: str, suffix: str = "") -> list[Column]:
     return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]
 
 
+def _unanswered(inputs: Inputs) -> DataFrame:
+    """Rows `session, topic, acks, wait_us, batches, sent_us`: batches that had waited long (`produce-waiting`) and have no answer to the end."""
+    batch = ("session", "topic", "partition", "producer", "acks", "sent_us")
+    rare = inputs.of(("produce-waiting", "produce-given-up"))
+    told = rare.selectExpr(*batch[:5], "t - waited_us AS sent_us", "if(kind = 'produce-waiting', 1, -1) AS waiting")
+    late = inputs.counted.where("late IS NOT NULL").selectExpr(*batch[:3], "late AS producer", *batch[4:], "-events AS waiting")
+    left = told.unionByName(late).groupBy(*batch).agg(F.sum("waiting").alias("batches"))
+    return (
+        left.where("batches > 0")
+        .join(F.broadcast(inputs.sessions.select("session", "end_us")), "session")
+        .selectExpr("session", "topic", "acks", "greatest(end_us - sent_us, 0) AS wait_us", "batches", "sent_us")
+    )
+
+
 def _compute(inputs: Inputs) -> DataFrame:
     group = ("session", "topic", "acks")
-    acked = inputs.counted.where(F.col("kind") == "produce-acked")
-    distinct = acked.groupBy(*group, "latency_us").agg(F.sum("events").alias("batches"), F.sum("records").alias("records"))
-    return (
-        ranked(distinct, group, "latency_us", "batches")
+    acked = inputs.counted.where(F.col("kind") == "produce-acked").selectExpr(
+        *group, "latency_us AS wait_us", "events AS acknowledged", "events AS batches", "records"
+    )
+    given_up = inputs.of(("produce-given-up",)).selectExpr(
+        *group, "waited_us AS wait_us", "1 AS given_up", "1 AS batches", "waited_us AS unknown_us"
+    )
+    open_end = _unanswered(inputs).selectExpr(*group, "wait_us", "batches AS unanswered", "batches", "wait_us AS unknown_us", "sent_us")
+    every = acked.unionByName(given_up, allowMissingColumns=True).unionByName(open_end, allowMissingColumns=True)
+    sums = ("batches", "acknowledged", "records", "given_up", "unanswered")
+    distinct = every.groupBy(*group, "wait_us").agg(
+        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in sums),
+        F.min("unknown_us").alias("unknown_us"),
+        F.min("sent_us").alias("sent_us"),
+    )
+    found = (
+        ranked(distinct, group, "wait_us", "batches")
         .groupBy(*group)
         .agg(
-            F.sum("batches").alias("batches"),
-            F.sum("records").alias("records"),
-            *percentiles("latency_us", "_us"),
-            F.max("latency_us").alias("max_us"),
+            *(F.sum(name).alias(name) for name in sums[1:]),
+            *percentiles("wait_us", "_us"),
+            F.max("wait_us").alias("max_us"),
+            F.min("unknown_us").alias("unknown_us"),
+            F.min("sent_us").alias("unanswered_since_us"),
         )
     )
+    bounds = ", ".join(f"if({name}_us >= unknown_us, '{name}', NULL)" for name in (*(f"p{percent}" for percent in PERCENTILES), "max"))
+    return found.withColumn("at_least", F.expr(f"concat_ws(', ', {bounds})"))
 
 
 PRODUCE_LATENCY: Final = Summary(
     name="produce_latency",
     title="Produce latency by topic and acks",
     notes=(
-        "From the first send of a batch to its acknowledgement, retries included; batches that were given up are under errors. acks -1 is "
-        "all; with acks=0 nothing is waited for. Percentiles are exact: the nearest rank, the ceil(p n / 100)-th smallest of n batches."
+        "From the first send of a batch to its acknowledgement, retries included. `acknowledged` batches and their `records`; `given_up` batches count "
+        "with the time until then; `unanswered` ones had waited for more than 1 s and had no answer when the session ended, the first of them sent at "
+        "`unanswered_since_us`: they count with their wait so far. Percentiles are exact over all of these: the nearest rank, the ceil(p n / 100)-th "
+        "smallest of n batches. `at_least` names those that may be larger (≥), because a wait without an answer is not above them. "
+        "acks -1 is all; with acks=0 nothing is waited for. Logs of an earlier isrlab do not tell of given-up and unanswered batches here."
     ),
-    kinds=("produce-acked",),
-    columns=("topic", "acks", "latency_us", "records"),
-    schema=table(names=("session", "topic"), numbers=("acks", "batches", "records", "p50_us", "p95_us", "p99_us", "max_us")),
+    kinds=("produce-acked", "produce-given-up", "produce-waiting"),
+    columns=("topic", "partition", "producer", "acks", "latency_us", "records", "waited_us"),
+    schema=table(
+        names=("session", "topic"),
+        numbers=("acks", "acknowledged", "records", "given_up", "unanswered", "p50_us", "p95_us", "p99_us", "max_us"),
+        more_names=("at_least",),
+        more_numbers=("unanswered_since_us",),
+    ),
     keys=("session", "topic", "acks"),
     compute=_compute,
     worst=("p99_us", "max_us"),

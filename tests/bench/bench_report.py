@@ -66,18 +66,24 @@ QUERIES: Final = {
         FROM events WHERE kind IN ('append', 'produce-acked', 'records-lost', 'records-recovered', 'records-duplicated', 'records-diverged')
         GROUP BY topic, partition""",
     "produce_latency": """
-        SELECT topic, acks, count(*) AS batches, sum(records)::BIGINT AS records, quantile_disc(latency_us, 0.5) AS p50_us,
+        SELECT topic, acks, count(*) AS acknowledged, sum(records)::BIGINT AS records, quantile_disc(latency_us, 0.5) AS p50_us,
             quantile_disc(latency_us, 0.95) AS p95_us, quantile_disc(latency_us, 0.99) AS p99_us, max(latency_us) AS max_us
         FROM events WHERE kind = 'produce-acked' GROUP BY topic, acks""",
     "lag": """
-        WITH known AS (SELECT topic, kind, follower, new_offset,
-            last_value(CASE kind WHEN 'append' THEN to_offset WHEN 'became-leader' THEN "offset" END IGNORE NULLS) OVER h AS log_end,
+        WITH known AS (SELECT topic, partition, seq, kind, broker, to_offset,
             last_value(CASE kind WHEN 'high-watermark' THEN new_offset WHEN 'became-leader' THEN high_watermark END IGNORE NULLS) OVER h
-                AS committed
-            FROM events WHERE kind IN ('append', 'became-leader', 'high-watermark', 'follower-fetched')
+                AS committed, last_value(replicas IGNORE NULLS) OVER h AS assigned
+            FROM events WHERE kind IN ('append', 'became-leader', 'high-watermark', 'partition-changed')
             WINDOW h AS (PARTITION BY topic, partition ORDER BY seq)),
-        samples AS (SELECT topic, if(kind = 'append', 'high watermark', 'follower b' || follower) AS "of",
-            log_end - if(kind = 'append', committed, new_offset) AS behind FROM known WHERE kind IN ('append', 'follower-fetched'))
+        appends AS (SELECT topic, partition, seq, to_offset AS log_end, committed, unnest(list_filter(assigned, r -> r <> broker)) AS follower
+            FROM known WHERE kind = 'append'),
+        own AS (SELECT topic, partition, seq, broker AS follower, CASE WHEN kind IN ('append', 'follower-append') THEN to_offset
+            WHEN kind IN ('truncated', 'unflushed-lost') THEN from_offset WHEN kind = 'log-restarted' THEN new_offset ELSE "offset" END AS own_end
+            FROM events WHERE kind IN ('append', 'became-leader', 'became-follower', 'follower-append', 'log-restarted', 'truncated', 'unflushed-lost')),
+        both_of AS (SELECT topic, log_end, follower, last_value(own_end IGNORE NULLS) OVER
+            (PARTITION BY topic, partition, follower ORDER BY seq) AS reached FROM (SELECT *, NULL AS own_end FROM appends UNION ALL BY NAME FROM own)),
+        samples AS (SELECT topic, 'follower b' || follower AS "of", greatest(log_end - reached, 0) AS behind FROM both_of WHERE log_end IS NOT NULL
+            UNION ALL SELECT topic, 'high watermark', greatest(to_offset - committed, 0) FROM known WHERE kind = 'append')
         SELECT topic, "of", count(*) AS samples, quantile_disc(behind, 0.5) AS p50, quantile_disc(behind, 0.95) AS p95,
             quantile_disc(behind, 0.99) AS p99, max(behind) AS "max" FROM samples WHERE behind IS NOT NULL GROUP BY topic, "of\"""",
     "errors": "SELECT error, kind, count(*) AS \"count\" FROM events WHERE error IS NOT NULL GROUP BY error, kind",

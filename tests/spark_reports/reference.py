@@ -134,19 +134,44 @@ def records(events: list[Line], end: int) -> Rows:
 
 
 def produce_latency(events: list[Line], end: int) -> Rows:
-    waits: dict[tuple[str, int], list[int]] = defaultdict(list)
-    counts: Counter[tuple[str, int]] = Counter()
+    answered: dict[Any, list[int]] = defaultdict(list)
+    abandoned: dict[Any, list[int]] = defaultdict(list)
+    counts: Counter[Any] = Counter()
+    pending: Counter[Any] = Counter()
     for event in events:
+        group = (event.get("topic"), event.get("acks"))
         if event["kind"] == "produce-acked":
-            waits[event["topic"], event["acks"]].append(event["latency_us"])
-            counts[event["topic"], event["acks"]] += event["records"]
-    rows: Rows = {}
-    for group, latencies in waits.items():
-        latencies.sort()
-        number = len(latencies)
-        rows[group] = {"batches": number, "records": counts[group], "max_us": latencies[-1]}
-        for percent in (50, 95, 99):
-            rows[group][f"p{percent}_us"] = latencies[-(-percent * number // 100) - 1]
+            answered[group].append(event["latency_us"])
+            counts[group] += event["records"]
+            waited = event["latency_us"]
+        elif event["kind"] == "produce-given-up":
+            abandoned[group].append(event["waited_us"])
+            waited = event["waited_us"]
+        elif event["kind"] == "produce-waiting":
+            waited = event["waited_us"]
+        else:
+            continue
+        if event["kind"] != "produce-acked" or waited > 1_000_000:
+            batch = (group, event["partition"], event["producer"], event["t"] - waited)
+            pending[batch] += 1 if event["kind"] == "produce-waiting" else -1
+    left: dict[Any, list[int]] = defaultdict(list)
+    for (group, _, _, sent), number in pending.items():
+        left[group] += [sent] * number
+    rows: Any = {}
+    for group in {**answered, **abandoned, **{group: sent for group, sent in left.items() if sent}}:
+        unknown = abandoned[group] + [max(end - sent, 0) for sent in left[group]]
+        waits = sorted(answered[group] + unknown)
+        row = {
+            "acknowledged": len(answered[group]),
+            "records": counts[group],
+            "given_up": len(abandoned[group]),
+            "unanswered": len(left[group]),
+        }
+        marks = {f"p{percent}": nearest_rank(waits, percent) for percent in (50, 95, 99)} | {"max": waits[-1]}
+        row |= {f"{name}_us": value for name, value in marks.items()}
+        row["at_least"] = ", ".join(name for name, value in marks.items() if any(wait <= value for wait in unknown))
+        row["unanswered_since_us"] = min(left[group], default=None)
+        rows[group] = row
     return rows
 
 
@@ -448,22 +473,39 @@ def nearest_rank(ordered: list[int], percent: int) -> int:
     return ordered[-(-percent * len(ordered) // 100) - 1]
 
 
+OWN_END = {
+    "append": "to_offset",
+    "follower-append": "to_offset",
+    "truncated": "from_offset",
+    "unflushed-lost": "from_offset",
+    "log-restarted": "new_offset",
+    "became-leader": "offset",
+    "became-follower": "offset",
+}
+"""Where the log of an event's broker ends after it."""
+
+
 def lag(events: list[Line], end: int) -> Rows:
-    log_end: dict[Any, int] = {}
     committed: dict[Any, int] = {}
+    reached: dict[Any, int] = {}
+    replicas: dict[Any, list[int]] = {}
     samples: dict[Any, list[int]] = defaultdict(list)
     for event in events:
         where = (event.get("topic"), event.get("partition"))
+        if event["kind"] in OWN_END:
+            reached[where, event["broker"]] = event[OWN_END[event["kind"]]]
         if event["kind"] == "became-leader":
-            log_end[where], committed[where] = event["offset"], event["high_watermark"]
+            committed[where] = event["high_watermark"]
         elif event["kind"] == "high-watermark":
             committed[where] = event["new_offset"]
+        elif event["kind"] == "partition-changed":
+            replicas[where] = event["replicas"]
         elif event["kind"] == "append":
-            log_end[where] = event["to_offset"]
             if where in committed:
-                samples[event["topic"], "high watermark"].append(log_end[where] - committed[where])
-        elif event["kind"] == "follower-fetched" and where in log_end:
-            samples[event["topic"], f"follower b{event['follower']}"].append(log_end[where] - event["new_offset"])
+                samples[event["topic"], "high watermark"].append(max(0, event["to_offset"] - committed[where]))
+            for replica in set(replicas.get(where, [])) - {event["broker"]}:
+                if (where, replica) in reached:
+                    samples[event["topic"], f"follower b{replica}"].append(max(0, event["to_offset"] - reached[where, replica]))
     rows: Rows = {}
     for group, several in samples.items():
         several.sort()

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from core import acts
+from core.clients.producer import Producer
+from core.health import STALL_BOUND
 from core.ids import TopicPartition
 from core.release import Release
 from core.sim.cluster import Cluster
@@ -72,6 +74,10 @@ def session(
         looks.run_until(cluster, END)
         log.close(cluster.now)
     return cluster, summarise([path]), looks
+
+
+def producers_of(cluster: Cluster) -> list[Producer]:
+    return [client for client in cluster.clients.values() if isinstance(client, Producer)]
 
 
 def test_elections(session: Session) -> None:
@@ -139,10 +145,19 @@ def test_records(session: Session) -> None:
 
 def test_produce_latency(session: Session) -> None:
     cluster, tables, _ = session
+    waiting = {producer.name: [cluster.now - batch.created for batch in producer.unanswered()] for producer in producers_of(cluster)}
+    given_up = sum(producer.failed > 0 for producer in producers_of(cluster))
     for row in tables["produce_latency"]:
-        latencies = sorted(cluster.account.latencies[row["topic"], row["acks"]])
-        assert row["batches"] == len(latencies)
-        assert row["max_us"] == latencies[-1]
-        for percent in (50, 95, 99):
-            assert row[f"p{percent}_us"] == latencies[-(-percent * len(latencies) // 100) - 1]
+        (name,) = [producer.name for producer in producers_of(cluster) if producer.topic == row["topic"]]
+        answered = sorted(cluster.account.latencies[row["topic"], row["acks"]])
+        unanswered = [wait for wait in waiting[name] if wait > STALL_BOUND]
+        assert (row["acknowledged"], row["unanswered"]) == (len(answered), len(unanswered))
+        assert row["unanswered_since_us"] == (cluster.now - max(unanswered) if unanswered else None)
+        if not row["given_up"]:
+            waits = sorted(answered + unanswered)
+            assert row["max_us"] == waits[-1]
+            for percent in (50, 95, 99):
+                assert row[f"p{percent}_us"] == waits[-(-percent * len(waits) // 100) - 1]
+    assert sum(row["given_up"] > 0 for row in tables["produce_latency"]) == given_up
+    assert any(row["unanswered"] or row["given_up"] for row in tables["produce_latency"])
     assert {(row["topic"], row["acks"]) for row in tables["produce_latency"]} == cluster.account.latencies.keys()

@@ -114,6 +114,37 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         [acked(latency) for latency in range(100, 0, -1)] + [acked(7, acks=1), acked(3, acks=1, records=5)] + [acked(5, **B)] * 19 + [acked(900, **B)],
         1_000,
     ),
+    # Fifty are answered, then no more: the first two that wait are told, one of them is given up, one answered late; two are left.
+    "unanswered": (
+        [
+            *(event(n * 100_000, "produce-acked", **A, records=10, acks=-1, producer="app", latency_us=2_000) for n in range(50)),
+            *(event(8_000_000, "produce-waiting", **A, records=10, acks=-1, producer="app", waited_us=wait) for wait in (2_500_000, 2_000_000)),
+            event(9_000_000, "produce-given-up", **A, records=10, acks=-1, producer="app", waited_us=3_500_000),
+            event(10_000_000, "produce-waiting", **A, records=10, acks=-1, producer="app", waited_us=3_000_000),
+            event(10_000_000, "produce-waiting", **A, records=10, acks=-1, producer="other", waited_us=4_000_000),
+            event(11_000_000, "produce-acked", **A, records=10, acks=-1, producer="app", latency_us=4_000_000),
+        ],
+        60_000_000,
+    ),
+    # Broker 3 is down from 5 s on and out of the ISR at 12 s; broker 2 is cut off from 20 s to 25 s, but the leader is paused from 22 s
+    # on, and from 23 s on nobody leads. Beside that the high watermark stands still from 2 s to 6 s; 0.9 s at 14 s are too short.
+    "stall": (
+        [
+            changed(0, 1, [1, 2, 3]),
+            event(0, "became-leader", **A, broker=1),
+            span(2_000_000, "append", 0, 5, broker=1),
+            event(5_000_000, "broker-stopped", broker=3),
+            event(6_000_000, "high-watermark", **A, broker=1, new_offset=5),
+            changed(12_000_000, 1, [1, 2]),
+            span(14_000_000, "append", 5, 9, broker=1),
+            event(14_900_000, "high-watermark", **A, broker=1, new_offset=9),
+            event(20_000_000, "link-cut", src="b2", dst="b1"),
+            event(22_000_000, "broker-paused", broker=1),
+            changed(23_000_000, -1, [1, 2]),
+            event(25_000_000, "link-healed", src="b2", dst="b1"),
+        ],
+        30_000_000,
+    ),
     "errors": (
         [
             event(3, "produce-failed", **A, error="NOT_ENOUGH_REPLICAS", retry=True),
@@ -156,14 +187,16 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
     ),
     "lag": (
         [
-            span(0, "append", 0, 3),
+            changed(0, 1, [1, 2, 3]),
+            span(0, "append", 0, 3, broker=1),
             event(0, "became-leader", **A, broker=1, offset=3, high_watermark=1),
-            span(1, "append", 3, 10),
-            event(2, "follower-fetched", **A, broker=1, follower=2, old_offset=0, new_offset=8),
+            event(0, "became-follower", **A, broker=2, leader=1, offset=0),
+            event(0, "became-follower", **A, broker=3, leader=1, offset=2),
+            span(1, "append", 3, 10, broker=1),
+            span(2, "follower-append", 0, 8, broker=2),
             event(3, "high-watermark", **A, broker=1, old_offset=1, new_offset=8),
-            span(4, "append", 10, 11),
-            event(5, "follower-fetched", **A, broker=1, follower=2, old_offset=8, new_offset=11),
-            event(6, "follower-fetched", **A, broker=1, follower=3, old_offset=0, new_offset=5),
+            span(4, "append", 10, 11, broker=1),
+            span(5, "follower-append", 8, 11, broker=2),
         ],
         10,
     ),
@@ -301,12 +334,34 @@ def test_a_log_of_an_earlier_isrlab_does_not_say_who_had_the_lost_records(tables
 
 
 def test_produce_latency(tables: dict[str, Table]) -> None:
-    # topic, acks, batches, records, p50, p95, p99, max. Of 1…100 the nearest ranks are the numbers themselves; of 3 and 7 the first
+    # topic, acks, acknowledged, records, given up, unanswered, p50, p95, p99, max. Of 1…100 the nearest ranks are the numbers themselves; of 3 and 7 the first
     # is the median; of nineteen 5s and one 900 the 95th percentile is still a 5.
     assert of(tables["produce_latency"], "latency") == [
-        ("a", -1, 100, 1_000, 50, 95, 99, 100),
-        ("a", 1, 2, 15, 3, 7, 7, 7),
-        ("b", -1, 20, 200, 5, 5, 900, 900),
+        ("a", -1, 100, 1_000, 0, 0, 50, 95, 99, 100, "", None),
+        ("a", 1, 2, 15, 0, 0, 3, 7, 7, 7, "", None),
+        ("b", -1, 20, 200, 0, 0, 5, 5, 900, 900, "", None),
+    ]
+
+
+def test_what_was_never_answered_counts_with_its_wait(tables: dict[str, Table]) -> None:
+    # Acknowledged 51, given up 1 after 3.5 s, unanswered 2: sent at 6 s by both producers, waiting for 54 s at the end; those sent at
+    # 5.5 s and 7 s are settled. Of 54 the 27th is 2 ms, the 52nd 3.5 s, given up: the 53rd and 54th are not less than 54 s.
+    assert of(tables["produce_latency"], "unanswered") == [
+        ("a", -1, 51, 510, 1, 2, 2_000, 3_500_000, 54_000_000, 54_000_000, "p95, p99, max", 6_000_000),
+    ]
+
+
+def test_stalls(tables: dict[str, Table]) -> None:
+    rows = [row for row in tables["unavailability"] if row["session"] == "stall" and row["what"] == "stalled"]
+    assert [(row["from_us"], row["to_us"], row["why"]) for row in rows] == [
+        (2_000_000, 12_000_000, "b3 is down, the high watermark stands still"),
+        (20_000_000, 22_000_000, "b2 is cut off from the leader"),
+    ]
+    (row,) = [row for row in tables["availability"] if row["session"] == "stall"]
+    assert (row["stalled_us"], row["stalled_times"], row["offline_us"]) == (12_000_000, 2, 7_000_000)
+    stalled = [row for row in tables["degraded"] if row["session"] == "stall" and row["state"] == "stalled"]
+    assert [(row["name"], row["windows"], row["some_us"], row["longest_us"]) for row in stalled] == [
+        (name, 2, 12_000_000, 10_000_000) for name in ("b1", "b2", "b3", "a")
     ]
 
 
@@ -365,9 +420,10 @@ def test_unavailability(tables: dict[str, Table]) -> None:
 
 def test_lag(tables: dict[str, Table]) -> None:
     # topic, of, samples, p50, p95, p99, max. Behind at the appends: 10 − 1 and 11 − 8; the first append came before any high watermark.
+    # Broker 2 has 0 and 8 of them then, broker 3, which does nothing, 2 both times.
     assert of(tables["lag"], "lag") == [
-        ("a", "follower b2", 2, 0, 2, 2, 2),
-        ("a", "follower b3", 1, 6, 6, 6, 6),
+        ("a", "follower b2", 2, 3, 10, 10, 10),
+        ("a", "follower b3", 2, 8, 9, 9, 9),
         ("a", "high watermark", 2, 3, 9, 9, 9),
     ]
 
