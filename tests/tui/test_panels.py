@@ -18,7 +18,7 @@ from core.spec import BrokerSpec, ClusterSpec, TopicSpec
 from core.view import BrokerState, PartitionStatus, PartitionView
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.palette import COLOUR
-from tui.panels.account import paint_account
+from tui.panels.account import client_items, paint_account
 from tui.panels.brokers import height_for, paint_brokers
 from tui.panels.events import EventLog, glyph_of, paint_event
 from tui.panels.footer import Hint, Note, paint_footer
@@ -366,3 +366,19 @@ def test_a_failed_log_directory_is_named_where_its_replicas_are() -> None:
 
 def test_every_kind_but_what_people_did_names_what_to_read_on() -> None:
     assert [kind for kind, event in KINDS.items() if not event.source] == ["act"]
+
+
+def test_what_waits_is_told_instead_of_the_latency_of_what_got_through() -> None:
+    made = Cluster(ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("t"),)))
+    made.do(acts.Load("t", 100))
+    made.run_until(4_000_000)
+    shown = "".join(text for item in client_items(made.view(), COLOUR) for text, _ in item.parts)
+    assert " 2ms" in shown
+    assert " for " not in shown
+    made.do(acts.Pause(made.partition_view(TopicPartition("t", 0)).isr[-1]))
+    made.run_until(8_000_000)
+    (load,) = client_items(made.view(), COLOUR)
+    shown = "".join(text for text, _ in load.parts)
+    assert " 2ms" not in shown
+    assert "waiting 81 for 4s" in shown
+    assert load.wrong

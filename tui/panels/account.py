@@ -9,6 +9,7 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
+from core.health import STALL_BOUND
 from core.spelled_out import SpelledOut
 from core.units import format_duration
 from core.view import ClusterView, PartitionStatus, PartitionView
@@ -85,15 +86,19 @@ def client_items(view: ClusterView, paint: Palette) -> list[Item]:
         if producer.rate:
             parts.append((f" {producer.rate:,}/s", paint.number))
         parts += [(" acks=", paint.muted), (acks, paint.number)]
-        if producer.last_latency_us > 0:
+        oldest = max(producer.waits_us, default=0)
+        late = oldest > STALL_BOUND
+        if producer.last_latency_us > 0 and not late:  # the latency of what got through last says nothing while others wait
             parts += [(" ", paint.muted), (format_duration(producer.last_latency_us // 100 * 100), paint.number)]
         if producer.in_flight:
             parts += [(" waiting ", paint.muted), (short_number(producer.in_flight), paint.number)]
+        if late:
+            parts += [(" for ", paint.muted), (format_duration(oldest // 100_000 * 100_000), paint.bad)]
         if producer.failed:
             parts += [(" failed ", paint.muted), (short_number(producer.failed), paint.bad)]
         if producer.retries:
             parts += [(" retries ", paint.muted), (short_number(producer.retries), paint.warn)]
-        items.append(Item(parts, wrong=producer.failed > 0))
+        items.append(Item(parts, wrong=producer.failed > 0 or late))
     for consumer in view.consumers:
         who = [(f"{consumer.name} ", paint.broker), ("← ", paint.muted), (consumer.topic, paint.partition)]
         items.append(Item([*who, (" read ", paint.muted), (short_number(consumer.read), paint.number)]))
