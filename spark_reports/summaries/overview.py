@@ -42,16 +42,16 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "records_lost": Measure("records", "lost"),
     "records_lost_acknowledged": Measure("records", "lost_acknowledged", known=True),
     "records_lost_read": Measure("records", "lost_read", known=True),
-    "records_recovered": Measure("records", "recovered"),
-    "records_duplicated": Measure("records", "duplicated"),
-    "records_diverged": Measure("records", "diverged"),
-    "times_exposed": Measure("harm", "CAST(what = 'exposed' AS BIGINT)"),
     "no_reads_us": Measure("unavailability", _window("reads")),
     "longest_no_reads_us": Measure("unavailability", _window("reads"), worst=True),
     "no_writes_us": Measure("unavailability", _window("writes")),
     "longest_no_writes_us": Measure("unavailability", _window("writes"), worst=True),
     "stalled_us": Measure("unavailability", _window("stalled")),
     "longest_stalled_us": Measure("unavailability", _window("stalled"), worst=True),
+    "records_recovered": Measure("records", "recovered"),
+    "records_duplicated": Measure("records", "duplicated"),
+    "records_diverged": Measure("records", "diverged"),
+    "times_exposed": Measure("harm", "CAST(what = 'exposed' AS BIGINT)"),
     "offline_us": Measure("availability", "offline_us"),
     "under_replicated_us": Measure("availability", "under_replicated_us"),
     "under_min_us": Measure("min_isr", "under_min_us"),
@@ -65,7 +65,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "batches_given_up": Measure("errors", "given_up"),
     "batches_unanswered": Measure("produce_latency", "unanswered"),
 }
-"""The figures, in the order in which they are shown."""
+"""The figures, in the order in which they are shown: what clients lost and waited for is on a terminal's first screen."""
 
 MEASURED: Final = frozenset(measure.table for measure in MEASURES.values()) - {"sessions"}
 """Summaries that they are made from."""
