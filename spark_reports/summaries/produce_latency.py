@@ -80,7 +80,7 @@ PRODUCE_LATENCY: Final = Summary(
     title="Produce latency by topic and acks",
     notes=(
         "From the first send of a batch to its acknowledgement, retries included. `acknowledged` batches and their `records`; `given_up` batches count "
-        "with the time until then; `unanswered` ones had waited for more than 1 s and had no answer when the session ended, the first of them sent at "
+        "with the time until then; `unanswered` ones had waited for more than 1 s (the log tells so within another) and had no answer when the session ended, the first of them sent at "
         "`unanswered_since_us`: they count with their wait so far. Percentiles are exact over all of these: the nearest rank, the ceil(p n / 100)-th "
         "smallest of n batches. `at_least` names those that may be larger (≥), because a wait without an answer is not above them. "
         "acks -1 is all; with acks=0 nothing is waited for. Logs of an earlier isrlab do not tell of given-up and unanswered batches here."

@@ -62,7 +62,7 @@ UNAVAILABILITY: Final = Summary(
         "only since the controller noticed. Writes are those with acks=all: the same, and an ISR under min.insync.replicas. Stalled: none of that, "
         "and yet writes with acks=all wait, because an ISR member is down, paused or cut off from the leader, so that nothing can be committed (even "
         "if nobody writes), or because the high watermark stands still below the log end for more than 1 s, then from its beginning. "
-        "Full request queues are not looked at."
+        "A leader whose process runs again counts as serving, though it takes some seconds until it leads. Full request queues are not looked at."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

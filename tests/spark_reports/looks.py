@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.health import STALL_BOUND, PartitionStatus
-from core.ids import TopicPartition
+from core.ids import TopicPartition, broker_address
 from core.sim.cluster import Cluster
 
 STEP = 20_000
@@ -11,7 +11,11 @@ STEP = 20_000
 
 
 class Looks:
-    """What the statuses come to: µs by partition without reads (`read_down`), without writes (`write_down`) and `stalled`; and how often they changed."""
+    """What the statuses come to: µs by partition without reads (`read_down`), without writes (`write_down`) and `stalled`; and how often they changed.
+
+    Of the first two, `returning` is the time in which a leader's process ran again and did not lead yet: no event of the log begins or ends it
+    for everybody, and reports do not count it.
+    """
 
     def __init__(self) -> None:
         self.times: dict[tuple[TopicPartition, str], int] = {}
@@ -39,6 +43,9 @@ class Looks:
             stalled = status is PartitionStatus.STALLED
             self._add(view.tp, "read_down", STEP * (not status.readable))
             self._add(view.tp, "write_down", STEP * (not status.served and not stalled))
+            leader = next((copy for copy in view.copies if copy.broker == view.leader), None)
+            back = leader is not None and leader.alive and leader.role != "leader" and broker_address(view.leader) not in cluster.paused
+            self._add(view.tp, "returning", STEP * (status is PartitionStatus.LEADER_UNAVAILABLE and back))
             # That it stands still is known only when `STALL_BOUND` is over; it began that much earlier.
             self._add(view.tp, "stalled", STEP * stalled + STALL_BOUND * (stalled and before is not status and not view.stuck))
             self.changes += before is not status
