@@ -123,7 +123,7 @@ SPECS: Final[dict[str, Fields]] = {
     ),
     "broker": _plain("_correlation", "fenced"),
     "disk": _plain("checkpoints"),
-    "scheduler": _plain("order", "at"),
+    "scheduler": _plain("order", "at", "in_order", "moment", "since"),
     "accounts": (("latencies", "lengths"),),
     "controller": _plain("_check_due"),
     "heartbeat": _plain("fenced", "metadata_offset", "controlled_shutdown_offset", "last_contact"),

@@ -145,6 +145,15 @@ def waiting(life: Life) -> None:
     life.seen(4)
 
 
+def silent(life: Life) -> None:
+    """A producer's requests are lost on the way; it waits until its own request time-out, and gives the connection up."""
+    life.do(acts.Load("t", 5, every=5 * SECOND, producer="all"))
+    life.seen(1)
+    life.do(acts.Isolate("all"))
+    life.unseen(29)
+    life.seen(8)
+
+
 def zookeeper(life: Life) -> None:
     """What only a ZooKeeper cluster tells."""
     cluster = life.cluster
@@ -188,6 +197,7 @@ def test_what_changes_is_told_and_nothing_else_needs_to_be() -> None:
     with told.listening():
         kraft(Life("4.1", needed, told, SOON))
         waiting(Life("4.1", needed, told, {}))
+        silent(Life("4.1", needed, told, {}))
         controller(Life("4.1", needed, told, {}, partitions=False))
         zookeeper(Life("2.0", needed, told, {"zookeeper.session.timeout.ms": "3000", "replica.lag.time.max.ms": "4000"}))
     assert needed == marks_in_source()
