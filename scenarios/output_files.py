@@ -320,6 +320,8 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
             _check_output(option, Path(path))
         except ValueError:
             raise InputError(f"{option}: {str(path)!r} is no file name") from None
+        except OSError as wrong:
+            raise InputError(f"{option}: {str(path)[:80]}: cannot be written: {wrong.strerror or wrong}") from None
         identity = _identity(path)
         if identity in taken:
             raise InputError(f"{option}: {path} is {taken[identity]}; name another file")

@@ -10,6 +10,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,11 +59,11 @@ def grid_named(name: str) -> Grid:
     Raises:
         InputError: there is none, or it is wrong.
     """
-    own = GRIDS / f"{name}.yaml"
-    if not Path(name).exists() and own.is_file():
-        return attrs.evolve(load_grid(own), source=name)
-    if not Path(name).exists() and "/" not in name and not name.endswith((".yaml", ".yml")):
-        known = sorted(path.stem for path in GRIDS.glob("*.yaml"))
+    known = sorted(path.stem for path in GRIDS.glob("*.yaml"))
+    exists = os.path.exists(name)
+    if not exists and name in known:
+        return attrs.evolve(load_grid(GRIDS / f"{name}.yaml"), source=name)
+    if not exists and "/" not in name and not name.endswith((".yaml", ".yml")):
         raise InputError(f"{name}: no such grid; {did_you_mean(name, known, 'name a file, or one of ' + ', '.join(known))}")
     return load_grid(name)
 

@@ -96,6 +96,9 @@ def test_a_grid_is_found_by_name_or_by_file(tmp_path: Path) -> None:
         grid_named("weekly-crash")
     with pytest.raises(InputError, match="cannot be read"):
         load_grid(tmp_path / "none.yaml")
+    for name in ("x" * 300, "a\0b"):
+        with pytest.raises(InputError, match="no such grid"):
+            grid_named(name)
 
 
 def test_all_mistakes_of_a_grid_are_reported() -> None:
