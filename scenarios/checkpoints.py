@@ -129,8 +129,10 @@ def _files(folder: Path, depth: int) -> Iterator[Path]:
     with os.scandir(folder) as entries:
         inside = sorted(entries, key=lambda entry: entry.name)
     for entry in inside:
-        if not entry.is_dir(follow_symlinks=False):
+        if entry.is_file():
             yield Path(entry.path)
+        elif not entry.is_dir(follow_symlinks=False):
+            raise InputError(f"{entry.path}: not a regular file; a tree holds regular files in broker-N/log-dir-N/…")
         elif depth < _DEEPEST:
             yield from _files(Path(entry.path), depth + 1)
         else:

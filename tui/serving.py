@@ -157,7 +157,7 @@ class PlayServer(Server):
         asked = urlsplit(f"//{request.host}").hostname
         wanted = {self.host, "localhost", "127.0.0.1", "::1"}
         if self.host not in ("0.0.0.0", "::", "") and asked not in wanted:
-            raise web.HTTPForbidden(text=f"{visible(asked or '')[:80]} is not served here; open the address that isrlab serve printed")
+            raise web.HTTPBadRequest(text=f"{visible(asked or '')[:80]} is not served here; open the address that isrlab serve printed")
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:

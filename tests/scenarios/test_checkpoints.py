@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,18 @@ def test_the_command_gives_a_log_and_its_scenario_the_same_files(tmp_path: Path,
     assert main(["checkpoints", out]) == 0
     assert "log-dirs: 2" in capsys.readouterr().out
     assert main(["checkpoints", log]) == 2
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_in_a_tree_is_refused(linked: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    checkpoints.write_tree(checkpoints.tree_of(cluster_at(6)), out)
+    place, pipe = out / "broker-1/log-dir-1/pipe", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    if linked:
+        place.symlink_to(pipe)
+    else:
+        pipe.rename(place)
+    for command in (["checkpoints", str(out)], ["checkpoints", "b2-high-watermark", "--check", str(out)]):
+        assert main(command) == 2
+        assert f"{place}: not a regular file; a tree holds regular files in broker-N/log-dir-N/…" in capsys.readouterr().err

@@ -146,6 +146,20 @@ def test_what_is_read_is_not_written_over(
     assert contents(here) == before
 
 
+@pytest.mark.parametrize("exists", [False, True])
+def test_two_scenarios_of_one_name_do_not_share_a_log(exists: bool, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "other.yaml").write_text(SMALL.replace("replication-factor: 3", "replication-factor: 2"))
+    if exists:
+        (here / "new").mkdir()
+    before = contents(here)
+    assert main(["run", "small.yaml", "other.yaml", "--log", "new/"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "--log: small.yaml and other.yaml would both write new/small-4.3.jsonl; give them different names" in said.err
+    assert contents(here) == before
+    assert (here / "new").exists() == exists
+
+
 def test_two_outputs_are_two_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "small.yaml", "--log", "both", "--junit", "./both"]) == 2
     assert "--log: both is the file of --junit; name another file" in capsys.readouterr().err

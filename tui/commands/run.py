@@ -166,7 +166,15 @@ def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list
     if wanted is None:
         return [None] * len(runs)
     if _is_directory(wanted):
-        return [os.path.join(wanted, f"{scenario.name}-{release.name}.jsonl".replace(" ", "-")) for scenario, release in runs]
+        paths = [os.path.join(wanted, f"{scenario.name}-{release.name}.jsonl".replace(" ", "-")) for scenario, release in runs]
+        first: dict[str, str] = {}
+        for path, (scenario, _) in zip(paths, runs, strict=True):
+            if path in first:
+                raise InputError(
+                    f"--log: {first[path]} and {scenario.source} would both write {path}; give them different names ('scenario:') or run one at a time"
+                )
+            first[path] = scenario.source
+        return list(paths)
     if len(runs) != 1:
         names = ", ".join(f"{scenario.name} ({release.name})" for scenario, release in runs[:4])
         raise InputError(
