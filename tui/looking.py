@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from textual.command import CommandPalette
@@ -200,21 +201,30 @@ class Looking(MainScreen):
 
     def _leave(self) -> None:
         """Leave; what was done and is not saved anywhere is not thrown away unasked."""
+        self.unless_unsaved("Quit", "quit", "q", lambda: self.app.exit(0))
+
+    def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object]) -> None:
+        """End the session by `go`; if acts would be lost by that, ask first whether to save them.
+
+        Args:
+            title: of the question.
+            label, key: of the answer that goes on without saving.
+            go: ends the session.
+        """
         if not self.unsaved or self.stage.log is not None or self.stage.record is not None:
-            self.app.exit(0)
+            go()
             return
         acts = "1 act is" if self.unsaved == 1 else f"{self.unsaved} acts are"
         options = (
-            Option("s", "save and quit", (), "as a script that replays, or as an event log"),
-            Option("q", "quit", (), f"{acts} not saved"),
+            Option("s", f"save and {label}", (), "as a script that replays, or as an event log"),
+            Option(key, label, (), f"{acts} not saved"),
             Option("n", "stay", ()),
         )
 
         def chosen(option: Option | None) -> None:
             if option is options[0]:
-                self.save_then(lambda: self.app.exit(0))
+                self.save_then(go)
             elif option is options[1]:
-                self.app.exit(0)
+                go()
 
-        question = Question("Quit", f"{acts[0].upper()}{acts[1:]} not saved.", options)
-        self.app.push_screen(dialogs.Ask(question, self.paint), chosen)
+        self.app.push_screen(dialogs.Ask(Question(title, f"{acts[0].upper()}{acts[1:]} not saved.", options), self.paint), chosen)

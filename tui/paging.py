@@ -116,8 +116,11 @@ class Paging(MainScreen):
         self.leave_page()
 
     def start_over(self, target: PlayTarget) -> None:
-        """End this session and open another."""
+        """End this session and open another; acts that are not saved are not thrown away unasked."""
         self.session.pause()
+        self.unless_unsaved("Start another session", "start it", "g", lambda: self.call_later(self._open_in_its_place, target))
+
+    def _open_in_its_place(self, target: PlayTarget) -> None:
         try:
             self.app.open_target(target)  # type: ignore[attr-defined]
         except (KafkaError, ValueError) as wrong:

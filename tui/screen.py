@@ -140,8 +140,12 @@ class MainScreen(Screen[None]):
         """Ask for a name, save, and when that is done do what comes then."""
         raise NotImplementedError
 
+    def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object]) -> None:
+        """End the session by `go`; if acts would be lost by that, ask first whether to save them."""
+        raise NotImplementedError
+
     def start_over(self, target: PlayTarget) -> None:
-        """End this session and open another."""
+        """End this session and open another; acts that are not saved are not thrown away unasked."""
         raise NotImplementedError
 
     def go_to_event(self, seq: int) -> None:

@@ -35,6 +35,29 @@ async def test_leaving_asks_if_acts_are_not_saved(tmp_path: Path, monkeypatch: p
     assert "kill" in Path("session.yaml").read_text()
 
 
+@pytest.mark.parametrize("answer", ["n", "g", "s"])
+async def test_another_scenario_is_not_started_over_acts_that_are_not_saved(
+    answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with playing() as (app, board, pilot):
+        await pilot.press("k", "7", "down", "enter", "enter")
+        await pilot.pause()
+        assert app.board is board
+        assert isinstance(app.screen, Ask)
+        assert "1 act is not saved" in screen_text(app)
+        await pilot.press(answer)
+        if answer == "s":
+            assert isinstance(app.screen, Write)
+            await pilot.press("enter")
+        await pilot.pause()
+        assert (app.board is board) == (answer == "n")
+        assert done(board) == ["kill b1"] or answer != "n"
+        assert Path("session.yaml").exists() == (answer == "s")
+        await pilot.press("q")
+        assert (app.return_code == 0) == (answer != "n"), "a session that has just begun has nothing to save"
+
+
 @pytest.mark.parametrize("keys", [["q", "q"], ["ctrl+c", "ctrl+c"], ["q", "ctrl+c"]])
 async def test_leaving_without_saving_takes_two_keys(keys: list[str]) -> None:
     async with playing() as (app, _board, pilot):
