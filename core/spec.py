@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+from collections.abc import Container
 from typing import Final
 
 import attrs
@@ -151,6 +152,30 @@ class PartitionSpec(SpelledOut):
             raise ValueError(
                 f"{name}: a follower has more records of leader epoch {self.leader_epoch} than its leader, broker {self.leader}"
             )
+
+    def check_registration(self, name: str, up: Container[int]) -> None:
+        """Refuse a leader, ISR and ELR that no controller registers together.
+
+        `check` leaves them alone, so that a log of a session that started from such a partition still opens and replays.
+
+        Args:
+            name: what messages call the partition.
+            up: the brokers that run at the start.
+
+        Raises:
+            ValueError: the message begins with the partition's name.
+        """
+        isr = tuple(broker for broker in self.replicas if broker in up) if self.isr is None else self.isr
+        if self.leader is not None and self.leader != NO_LEADER and self.leader not in isr:
+            why = "is not in its ISR" if self.isr is not None else "is down and so is not in its ISR"
+            raise ValueError(f"{name} is led by broker {self.leader}, which {why}; a leader is always in its own ISR")
+        for word, brokers in (("ELR", self.elr), ("last known ELR", self.last_known_elr)):
+            for broker in brokers:
+                if broker not in self.replicas:
+                    raise ValueError(f"{name} has broker {broker} in its {word} but not among its replicas")
+        for broker in self.elr:
+            if broker in isr:
+                raise ValueError(f"{name} has broker {broker} in both its ISR and its ELR; the ELR lists replicas outside the ISR")
 
 
 @attrs.frozen(repr=False)

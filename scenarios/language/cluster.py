@@ -105,8 +105,12 @@ _CLUSTER_HINT: Final = "for example 'brokers: 3' with 'topics: {orders: {partiti
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def read_cluster(node: Node) -> ClusterSpec:
+def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
     """The spec that a `cluster:` describes.
+
+    Args:
+        node: what is read.
+        recorded: a session has run from it already, so a leader, ISR and ELR that Kafka never has together are no mistake.
 
     Raises:
         ScriptError: something in it is wrong; all that is.
@@ -138,7 +142,7 @@ def read_cluster(node: Node) -> ClusterSpec:
             controller=fields.read("controller", as_node_name, ""),
         )
     with node.document.together():
-        _check_placement(fields, spec)
+        _check_placement(fields, spec, recorded)
     try:
         spec.check()
     except ValueError as wrong:
@@ -330,9 +334,10 @@ def _read_network(node: Node) -> NetworkSpec:
         )
 
 
-def _check_placement(cluster: Fields, spec: ClusterSpec) -> None:
-    """Refuse, at its own place, a replica or an ISR member that cannot be."""
+def _check_placement(cluster: Fields, spec: ClusterSpec, recorded: bool) -> None:
+    """Refuse, at its own place, a replica, an ISR member or a leader that cannot be."""
     known = {broker.id for broker in spec.brokers}
+    up = None if recorded else {broker.id for broker in spec.brokers if broker.up}
     topics = cluster.values.get("topics")
     for topic in spec.topics:
         assert isinstance(topics, Fields)
@@ -342,10 +347,10 @@ def _check_placement(cluster: Fields, spec: ClusterSpec) -> None:
         placed = fields.values.get("replicas") or fields.values.get("partitions")
         for number, partition in enumerate(topic.assignment):
             assert isinstance(placed, Items)
-            placed.nodes[number].tried(partial(_check_partition, partition=partition, known=known), None)
+            placed.nodes[number].tried(partial(_check_partition, partition=partition, known=known, up=up), None)
 
 
-def _check_partition(node: Node, partition: PartitionSpec, known: set[int]) -> None:
+def _check_partition(node: Node, partition: PartitionSpec, known: set[int], up: set[int] | None) -> None:
     if not partition.replicas:
         raise node.error("no replicas", "a partition has at least one")
     if len(set(partition.replicas)) < len(partition.replicas):
@@ -359,6 +364,11 @@ def _check_partition(node: Node, partition: PartitionSpec, known: set[int]) -> N
     leader = partition.leader
     if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
         raise node.error(f"the leader, broker {leader}, is not among the replicas", "a replica leads, or 'none'")
+    if up is not None:
+        try:
+            partition.check_registration("the partition", up)
+        except ValueError as wrong:
+            raise node.error(str(wrong)) from None
 
 
 def _some(ids: set[int]) -> str:
@@ -475,4 +485,4 @@ def cluster_from_data(data: object, source: str) -> ClusterSpec:
     """
     root = from_data({"cluster": data}, source)
     with without_collection():
-        return read_cluster(root.values["cluster"])
+        return read_cluster(root.values["cluster"], recorded=True)

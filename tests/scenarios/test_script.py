@@ -223,6 +223,25 @@ def test_a_cluster_reads_back_as_it_was_written() -> None:
     assert cluster_from_data(cluster_as_data(IMPORTED), "header") == IMPORTED
 
 
+@pytest.mark.parametrize(
+    "text", ["{isr: [], leader: none}", "{isr: [1, 2], leader: none}", "{isr: [], leader: none, elr: [1], last-known-elr: [2]}"]
+)
+def test_a_partition_may_start_without_a_leader(text: str) -> None:
+    text = text.replace("{", "{replicas: [1, 2, 3], ", 1)
+    spec = read_cluster(parse(f"cluster: {{brokers: 3, topics: {{t: {{partitions: [{text}]}}}}}}\n", "s.yaml").values["cluster"])
+    assert spec.topics[0].assignment[0].leader == NO_LEADER
+
+
+@pytest.mark.parametrize(
+    "start", [PartitionSpec((1, 2, 3), (), 1), PartitionSpec((1, 2, 3), (1,), 2), PartitionSpec((1, 2), (1, 2), 1, (1,))]
+)
+def test_a_log_opens_whatever_it_started_from(start: PartitionSpec) -> None:
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", 1, len(start.replicas), (start,)),))
+    assert cluster_from_data(cluster_as_data(spec), "header") == spec
+    with pytest.raises(ScriptError):
+        read_cluster(parse(write_cluster(spec), "s.yaml").values["cluster"])
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(0, 2**31 - 1), min_size=3, max_size=6, unique=True).flatmap(
