@@ -60,19 +60,28 @@ def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capp
     return min(min_insync_replicas, replication_factor) if capped else min_insync_replicas
 
 
-def is_stalled(stuck: Sequence[int], uncommitted_us: int) -> bool:
+def is_stalled(stuck: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> bool:
     """Whether writes with acks=all wait although the leader serves and the ISR is large enough.
 
     Args:
         stuck: ISR members beside the leader that cannot fetch from it: their process is down or stands still, or a link between
             the two is cut. Then nothing can be committed, whether anybody writes at the moment or not.
         uncommitted_us: how long the high watermark has stood still below the log end, µs.
+        disk_us: how long a write that arrives at the leader waits for its disk, µs; until then it is not even appended.
     """
-    return bool(stuck) or uncommitted_us > STALL_BOUND
+    return bool(stuck) or uncommitted_us > STALL_BOUND or disk_us > STALL_BOUND
 
 
 def status_of(
-    leader: int, isr: Sequence[int], replicas: int, min_isr: int, *, leader_serves: bool, stuck: Sequence[int] = (), uncommitted_us: int = 0
+    leader: int,
+    isr: Sequence[int],
+    replicas: int,
+    min_isr: int,
+    *,
+    leader_serves: bool,
+    stuck: Sequence[int] = (),
+    uncommitted_us: int = 0,
+    disk_us: int = 0,
 ) -> PartitionStatus:
     """A partition's status.
 
@@ -82,7 +91,7 @@ def status_of(
         replicas: how many it is assigned to, without those that a reassignment adds.
         min_isr: the effective min.insync.replicas (`effective_min_isr`).
         leader_serves: whether the leader's process runs, leads the partition, and no client of the topic is cut off from it.
-        stuck, uncommitted_us: see `is_stalled`.
+        stuck, uncommitted_us, disk_us: see `is_stalled`.
     """
     if leader == NO_LEADER:
         return PartitionStatus.OFFLINE
@@ -91,7 +100,7 @@ def status_of(
     in_sync = len(isr)
     if in_sync < min_isr:
         return PartitionStatus.UNDER_MIN_ISR
-    if is_stalled(stuck, uncommitted_us):
+    if is_stalled(stuck, uncommitted_us, disk_us):
         return PartitionStatus.STALLED
     if in_sync >= replicas:
         return PartitionStatus.HEALTHY

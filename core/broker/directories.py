@@ -171,6 +171,10 @@ class Directories:
         for kind, handler in self._quick.items():
             broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
 
+    def write_wait(self) -> int:
+        """How long a write that arrives now waits until the disk has done it, µs."""
+        return max(self.busy_until - self.broker.journal.now, 0) + self.slow
+
     def _write(self, message: object, sender: str) -> None:
         """A request or answer with something to write waits its turn at the disk."""
         broker = self.broker

@@ -109,6 +109,7 @@ class Glance:
         self._turn = 0
         self._committing: dict[TopicPartition, int] = {}  # in order of time: the last move of the high watermark, or the first append since
         self._stalled: dict[TopicPartition, None] = {}
+        self._slow: dict[int, None] = {}  # brokers whose disk made writes wait when they were last looked at
 
     def touch(self, event: tuple) -> None:
         """An event has happened."""
@@ -140,7 +141,7 @@ class Glance:
     @property
     def behind(self) -> bool:
         """Whether the last view left anything for later, or anything has happened since."""
-        return self._everything or bool(self._news or self._moved or self._brokers) or self._next_stall() <= self.cluster.now
+        return self._everything or bool(self._news or self._moved or self._brokers or self._slow) or self._next_stall() <= self.cluster.now
 
     def _next_stall(self) -> int:
         """When the next partition is to be looked at because its high watermark stands still, µs; far off if none is."""
@@ -196,6 +197,7 @@ class Glance:
 
     def _look_at_some(self, also: Iterable[TopicPartition], shown: Collection[TopicPartition] | None, most: int | None) -> None:
         index, views, news, moved = self._index, self._views, self._news, self._moved
+        self._look_at_slow_disks()
         for broker in self._brokers:
             news.update(self._hosted.get(broker, {}))
         if self._brokers:
@@ -218,6 +220,13 @@ class Glance:
             self._look_at(tp)
             news.pop(tp, None)
             moved.pop(tp, None)
+
+    def _look_at_slow_disks(self) -> None:
+        """How long writes wait for a disk changes without an event: its partitions are looked at as long as they do, and once more."""
+        slow = {number: None for number, broker in self.cluster.brokers.items() if broker.directories.write_wait()}
+        for broker in self._slow | slow:
+            self._news.update(self._hosted.get(broker, {}))
+        self._slow = slow
 
     def _look_at(self, tp: TopicPartition) -> None:
         at = self._index[tp]

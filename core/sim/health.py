@@ -37,7 +37,8 @@ def health_of(cluster: Cluster, tp: TopicPartition, registration: PartitionRegis
     stuck = tuple([member for member in registration.isr if member != leader and not _can_fetch(cluster, member, leader)]) if serves else ()
     waits = uncommitted_us(cluster, leading) if serves and leading is not None else 0
     replicas = len(registration.replicas) - len(registration.adding)
-    status = status_of(leader, registration.isr, replicas, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=waits)
+    disk = leads.directories.write_wait() if serves and leads is not None else 0
+    status = status_of(leader, registration.isr, replicas, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=waits, disk_us=disk)
     return Health(status, min_isr, stuck, waits)
 
 

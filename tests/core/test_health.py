@@ -143,3 +143,27 @@ def test_one_replica_and_min_isr_2_come_out_the_same_everywhere(release: str, ex
     assert leading.under_min_isr is under
     assert leading.effective_min_isr() == made.controller.replication.min_isr(TP) == view.min_isr
     assert (view.acked == 0) is under
+
+
+def test_writes_that_wait_for_the_leaders_disk_are_stalled() -> None:
+    made = cluster()
+    made.do(acts.SlowDisk(1, 5 * SECOND))
+    assert status(made) is STALLED
+    made.do(acts.SlowDisk(1, 0))
+    made.run_until(made.now + 10 * SECOND)
+    assert status(made) is HEALTHY
+
+
+def test_a_queue_at_the_leaders_disk_stalls_writes() -> None:
+    made = cluster()
+    made.do(acts.SlowDisk(1, SECOND // 2))
+    assert status(made) is HEALTHY
+    made.run_until(made.now + 2 * SECOND)
+    assert made.brokers[1].directories.write_wait() > STALL_BOUND
+    assert status(made) is STALLED
+
+
+def test_a_slow_disk_of_a_broker_that_does_not_lead_stalls_nothing_by_itself() -> None:
+    made = cluster(load=False)
+    made.do(acts.SlowDisk(2, 5 * SECOND))
+    assert status(made) is HEALTHY

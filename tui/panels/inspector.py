@@ -44,7 +44,7 @@ def not_served(p: PartitionView, view: ClusterView) -> str:
     return f"{name} leads, but a client of the topic is cut off from it."
 
 
-def all_committed(p: PartitionView) -> str:
+def all_committed(p: PartitionView, view: ClusterView) -> str:
     """What to say of a partition whose leader's high watermark has reached the end of its log."""
     if p.lost:
         whole = f"b{p.leader}'s whole log is committed, but it lacks lost records: {lost_words(p)}."
@@ -55,6 +55,10 @@ def all_committed(p: PartitionView) -> str:
     if p.stuck:
         names = " and ".join(f"b{broker}" for broker in p.stuck)
         return f"{whole} The next write with acks=all waits: {names}, in the ISR, cannot fetch."
+    if p.status is PartitionStatus.STALLED:
+        delay = view.broker(p.leader).disk_delay_us
+        takes = f" takes {format_duration(delay)} a write" if delay else " still has writes to do"
+        return f"{whole} Further writes wait: b{p.leader}'s disk{takes}."
     return whole
 
 
@@ -66,7 +70,7 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or not leader.alive:
         return not_served(p, view)
     if leader.leo == leader.hw:
-        return all_committed(p)
+        return all_committed(p, view)
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if len(p.isr) < p.min_isr and release_named(view.release).strict_min_isr:

@@ -66,7 +66,7 @@ def why_here(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str]
         return [not_served(p, view), *_gone(detail, left)]
     leader = p.copy_on(p.leader)
     if leader.leo == leader.hw:
-        return [f"{all_committed(p)} HW = LEO = {leader.leo:,}.", *_outsiders(detail, left)]
+        return [f"{all_committed(p, view)} HW = LEO = {leader.leo:,}.", *_outsiders(detail, left)]
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     said = []
