@@ -46,7 +46,7 @@ def situation(stage: Stage, broker: int = 1, tp: TopicPartition | None = None) -
 
 QUESTIONS = [
     drills.power_loss, drills.slow_disk, drills.directories, drills.move_replica, drills.link_quality, drills.hold, drills.reassign,
-    drills.delete_records, drills.create_topic, drills.consume, questions.cut, questions.min_isr, questions.acks, questions.produce, questions.load,
+    drills.delete_records, drills.create_topic, drills.consume, questions.cut, questions.min_isr, questions.acks, questions.load,
 ]  # fmt: skip
 
 
