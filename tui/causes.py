@@ -36,6 +36,9 @@ Value = Callable[[EventTuple], Any]
 
 _ELSEWHERE: Final = object()
 
+_LOADED: Final = object()
+"""A starting process loads its replicas: offsets come from what is on disk, and the event has none of them."""
+
 
 @attrs.frozen(repr=False)
 class Cell(SpelledOut):
@@ -56,21 +59,24 @@ class Cell(SpelledOut):
 
     def about(self, event: EventTuple) -> bool:
         """Whether an event says anything about the cell."""
-        return self.left_at(event) is not _ELSEWHERE
+        return self.left_at(event) not in (_ELSEWHERE, _LOADED)
 
     def last_change(self, ring: Ring) -> EventTuple | None:
         """The event that made it what it is; None when that is no longer in memory."""
-        found = None
+        found = loaded = None
         for index in range(ring.total - 1, ring.first - 1, -1):
             event = ring.at(index)
             value = self.left_at(event)
             if value is _ELSEWHERE:
                 continue
+            if value is _LOADED:
+                loaded = event
+                continue
             if self.all_events or (found is None and value != self.value):
-                return event
+                return loaded or event
             if value != self.value:
-                return found
-            found = event
+                return loaded or found
+            found, loaded = event, None
         return found if ring.first == 0 else None
 
 
@@ -135,6 +141,8 @@ def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> Valu
     topic, number = tp
 
     def left_at(event: EventTuple) -> Any:
+        if event[3] == "broker-started" and event[4] == broker:
+            return _LOADED
         place = places.get(event[3])
         if place is None or event[4] != broker or event[5] != topic or event[6] != number:
             return _ELSEWHERE
@@ -160,7 +168,7 @@ class _LastChange(Watch):
 
     def see(self, event: EventTuple) -> None:
         value = self._cell.left_at(event)
-        if value is not _ELSEWHERE:
+        if value is not _ELSEWHERE and value is not _LOADED:
             wanted = self._cell.all_events or (value == self._cell.value and value != self._value)
             self._rose = self._rose or wanted
             self._value = value
