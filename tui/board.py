@@ -470,7 +470,12 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self.set_timer(NOTE_SECONDS, lambda: self._unsay(number))
         self.show_now()
 
-    def _unsay(self, number: int) -> None:
-        if number == self._note_number and self._note is not None:
+    def drop_message(self) -> None:
+        """Take the message in the footer away."""
+        if self._note is not None:
             self._note = None
             self.show_now()
+
+    def _unsay(self, number: int) -> None:
+        if number == self._note_number:
+            self.drop_message()

@@ -128,6 +128,10 @@ class MainScreen(Screen[None]):
         """Show a message in the footer for a moment."""
         raise NotImplementedError
 
+    def drop_message(self) -> None:
+        """Take the message in the footer away."""
+        raise NotImplementedError
+
     def refresh_view(self) -> None:
         """Take a new view now and show it."""
         raise NotImplementedError

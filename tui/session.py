@@ -307,13 +307,19 @@ class Session(Motion):
         last = self.course.outlet.seq
         if last == 0:
             return False
-        tape = self.course
-        if tape.done and tape.acts[tape.done - 1].seq > tape.end_before(last):
-            undone = tape.acts[tape.done - 1]
-            self.go_to(Goal("the moment before the act", position=Position(undone.steps, tape.done - 1, undone.time)), then=then)
+        undone = self.just_done()
+        if undone is not None:
+            before = Position(undone.steps, self.course.done - 1, undone.time)
+            self.go_to(Goal("the moment before the act", position=before), then=then)
             return True
         self.go_to(Goal("the event before", seq=self.course.end_before(last)), then=then)
         return True
+
+    def just_done(self) -> Played | None:
+        """The act that a step back undoes; None if a step back goes over an event."""
+        tape = self.course
+        act = tape.acts[tape.done - 1] if tape.done else None
+        return act if act is not None and act.seq > tape.end_before(tape.outlet.seq) else None
 
     @property
     def by_hand(self) -> bool:
@@ -411,6 +417,11 @@ class Session(Motion):
         """The sentence of an event still in memory, empty when it is not."""
         event = self.rings.find(seq)
         return sentence(event) if event is not None else ""
+
+    def tell_act(self, played: Played) -> str:
+        """An act of this branch in words, whether it is still to come or long past."""
+        deed = next((deed for deed in self.branch.deeds if deed[0] == played.seq), None)
+        return sentence(deed) if deed is not None else played.act.word
 
     def view(self) -> ClusterView:
         """The frozen state."""

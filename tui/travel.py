@@ -10,7 +10,7 @@ from core.spec import Pace
 from core.units import format_clock, parse_duration
 from core.view import ClusterView
 from tui import dialogs
-from tui.course import Position
+from tui.course import Played, Position
 from tui.panels.diff import paint_diff
 from tui.panels.timeline import Timeline
 from tui.replay import Goal, Replay
@@ -29,7 +29,8 @@ class Travel(MainScreen):
     """The part of the main screen that moves through time."""
 
     def _leave_moment(self, words: str = "where you were") -> None:
-        """Remember the present view, so that it can be compared with later."""
+        """Remember the present view, so that it can be compared with later. A message about this moment ends with it."""
+        self.drop_message()
         self.left = [*self.left, (f"{words}, at {format_clock(self.view.now)} after event {self.view.seq}", self.session.view())][
             -MOST_LEFT:
         ]
@@ -52,23 +53,31 @@ class Travel(MainScreen):
         self.events.follow()
 
     def _step_back(self) -> None:
+        undone = self.session.just_done()
         self._leave_moment()
         self.session.step_back(self._has_arrived)
         self.refresh_view()
+        if undone is not None:
+            self._say_undone(undone)
 
     def _undo(self) -> None:
         undone = self.session.last_done()
         if undone is not None:
             self._leave_moment()
-            words = self.session.tell(undone.seq) or undone.act.word
             self.session.undo(self._has_arrived)
             self.refresh_view()
-            self.say(f"undone: {words}; {self.key('redo')} does it again")
+            self._say_undone(undone)
+
+    def _say_undone(self, undone: Played) -> None:
+        self.say(f"undone: {self.session.tell_act(undone)}; {self.key('redo')} does it again")
 
     def _redo(self) -> None:
-        self._leave_moment()
-        self.session.redo()
-        self.refresh_view()
+        again = self.session.next_done()
+        if again is not None:
+            self._leave_moment()
+            self.session.redo()
+            self.refresh_view()
+            self.say(f"done again: {self.session.tell_act(again)}")
 
     def _step_back_notable(self) -> None:
         self._leave_moment()

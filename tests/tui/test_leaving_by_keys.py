@@ -160,6 +160,27 @@ async def test_undo_goes_to_before_the_last_act_however_much_happened_since() ->
         assert [branch.name for branch in board.session.branches] == ["main", "branch 2"]
 
 
+async def test_going_through_time_leaves_no_message_about_another_moment() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("k")
+        assert "kill b1" in said(app, board)
+        await pilot.press("comma")
+        await settled(board, pilot)
+        assert said(app, board).startswith(" ► undone: kill b1; } does it again")
+        await pilot.press("right_curly_bracket")
+        await settled(board, pilot)
+        assert said(app, board).strip() == "► done again: kill b1"
+        board.session.course.advance_to(5 * SECOND)
+        await pilot.press("right", "z")
+        await pilot.press("left_curly_bracket")
+        await settled(board, pilot)
+        assert "undone: pause b2" in said(app, board)
+        await pilot.press("comma")
+        await settled(board, pilot)
+        assert "undone" not in said(app, board)
+        assert "pause b2" not in said(app, board)
+
+
 async def test_keys_behind_a_question_about_leaving_go_to_it() -> None:
     async with playing() as (app, _board, pilot):
         await pilot.press("k")
