@@ -28,6 +28,16 @@ Value = int | bool | str
 """A setting's value: an int in the unit of its name (ms, bytes), a bool, or a list as Kafka writes it."""
 
 
+def whole_number(text: str) -> int | None:
+    """The whole number that a text writes in decimal digits, None if it writes none; beyond 300 digits the 300 first ones."""
+    negative = text[:1] == "-"
+    digits = text[1:] if negative else text
+    if not (digits.isascii() and digits.isdecimal()):
+        return None
+    value = int((digits.lstrip("0") or "0")[:300])
+    return -value if negative else value
+
+
 @attrs.frozen(repr=False)
 class Setting(SpelledOut):
     """One Kafka setting.
@@ -93,12 +103,11 @@ class Setting(SpelledOut):
                 return text == "true"
             raise ValueError(f"{self.name} takes true or false, not '{raw}'")
         text = str(raw).strip().replace("_", "")
-        digits = text[1:] if text[:1] == "-" else text
-        if isinstance(raw, bool) or not (digits.isascii() and digits.isdecimal()) or len(digits) > 19:
+        value = whole_number(text)
+        if isinstance(raw, bool) or value is None:
             raise ValueError(f"{self.name} takes a whole number, not '{raw}'")
-        value = int(text)
         if not self.least <= value <= self.most:
-            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {value}")
+            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {text[:40]}")
         return value
 
     def _class(self, text: str) -> str:

@@ -12,7 +12,7 @@ SECOND: Final = 1_000_000
 """Microseconds in a second."""
 
 _UNITS: Final = {"us": 1, "ms": US_PER_MS, "s": SECOND, "m": 60 * SECOND, "min": 60 * SECOND, "h": 3_600 * SECOND, "d": 86_400 * SECOND}
-_DURATION: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(us|ms|s|min|m|h|d)")
+_DURATION: Final = re.compile(r"(\d{1,300}(?:\.\d{1,6})?)\s*(us|ms|s|min|m|h|d)")
 
 
 def parse_duration(text: str) -> int:

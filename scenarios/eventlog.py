@@ -477,6 +477,8 @@ def _decoder(kind: str) -> Callable[[bytes], msgspec.Struct]:
 
 def one_line(wrong: Exception) -> str:
     """An error's text without line breaks, not too long."""
+    if isinstance(wrong, RecursionError):
+        return "it is nested too deeply"
     return " ".join(str(wrong).split())[:200]
 
 

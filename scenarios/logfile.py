@@ -76,6 +76,8 @@ class _Unpacked(io.RawIOBase):
         self._frame: Any = None
         self._packed = memoryview(b"")
         self._plain = memoryview(b"")
+        self._came = False
+        """Whether anything came out."""
         self._most = MOST_UNPACKED
         """How many bytes may still come out: some more with everything that goes in."""
 
@@ -87,8 +89,11 @@ class _Unpacked(io.RawIOBase):
             if not self._packed:
                 self._packed = memoryview(self._file.read(_CHUNK))
                 if not self._packed:
+                    if not self._came:
+                        raise OSError("it is cut short: not even the first line of what is packed in it is there")
                     return 0
             self._unpack()
+        self._came = True
         size = min(len(buffer), len(self._plain))
         buffer[:size] = self._plain[:size]
         self._plain = self._plain[size:]

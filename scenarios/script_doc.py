@@ -72,7 +72,9 @@ runs), `control-plane` (`by-release`: a broker elected through ZooKeeper before 
 `features` are levels that are not those of a new cluster of the release: `{{eligible.leader.replicas.version: 0}}` for one that was upgraded to 4.1 or
 later and keeps no ELR, `1` for one of 4.0 that does. `clients` are settings of producers and consumers that do not have their own (`config` of their acts), by their Kafka names:
 `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`; the others have the defaults of the release: before 2.1 `retries` is 0 and there is no
-delivery.timeout.ms. In acts `controller` is whoever is active. A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
+delivery.timeout.ms. `controller` is the active controller in the acts `cut`, `heal`, `isolate`,
+`link`, `hold` and `release`; in `clock` without a quorum of voters; and in `kill-controller` and `pause-controller` with one. `kill`, `pause`, `shutdown`
+and the other acts on a broker take the broker's number. A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
 partition, the preferred leader first), or, as `isrlab import` writes it,
 `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`;
 and `config` and `topic-id`. To stage a moment of a real cluster, such a partition also has `leader-epoch`, and for all its replicas `leo`, `hw`, `log-start`

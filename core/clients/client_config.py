@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from core.release import CURRENT, Release
-from core.settings import MAX_INT
+from core.settings import MAX_INT, whole_number
 from core.spelled_out import SpelledOut
 from core.units import US_PER_MS
 
@@ -68,11 +68,12 @@ class ClientSetting(SpelledOut):
             ValueError: no number, or out of bounds.
         """
         digits = text.strip().replace("_", "")
-        if not (digits.isascii() and digits.isdecimal()) or len(digits) > 19:
+        value = whole_number(digits)
+        if value is None:
             raise ValueError(f"{self.name} takes a whole number, not '{text[:80]}'")
-        if not self.least <= int(digits) <= self.most:
-            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {int(digits)}")
-        return int(digits)
+        if not self.least <= value <= self.most:
+            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {digits[:40]}")
+        return value
 
 
 _BOTH: Final = (PRODUCER, CONSUMER)

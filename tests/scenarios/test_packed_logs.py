@@ -76,6 +76,18 @@ def test_cut_off_anywhere_what_is_whole_is_read(tmp_path: Path) -> None:
     assert {20, 40, 60, 80} <= seen
 
 
+def test_cut_off_within_its_first_line_it_is_not_called_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = written(tmp_path / "s.jsonl.zst", 20)
+    packed.write_bytes(packed.read_bytes()[:40])
+    with pytest.raises(InputError, match="cannot be read: it is cut short: not even the first line of what is packed in it is there"):
+        LogReader(packed)
+    for command in (["log", "check"], ["replay"], ["describe"], ["log", "export", "--perfetto", "-"]):
+        assert main([*command, str(packed)]) == 2
+        said = capsys.readouterr().err
+        assert "cut short" in said
+        assert "empty" not in said
+
+
 def test_damage_is_one_message_with_its_line(tmp_path: Path) -> None:
     packed = written(tmp_path / "s.jsonl.zst", 20)
     packed.write_bytes(packed.read_bytes() + bytes(100))

@@ -45,7 +45,8 @@ def test_an_idempotent_producer_of_an_old_release_retries() -> None:
         ({"retries": "0"}, True, "Must set retries to non-zero"),
         ({"max.in.flight.requests.per.connection": "6"}, True, "at most 5"),
         ({"delivery.timout.ms": "1"}, False, "did you mean 'delivery.timeout.ms'"),
-        ({"retries": "-1"}, False, "takes a whole number"),
+        ({"retries": "often"}, False, "takes a whole number, not 'often'"),
+        ({"retries": "-1"}, False, "takes a number from 0 to 2147483647, not -1"),
         ({"max.in.flight.requests.per.connection": "0"}, False, "from 1 to"),
     ],
 )
