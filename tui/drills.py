@@ -69,11 +69,13 @@ def power_loss(situation: Situation) -> Question:
 
 def slow_disk(situation: Situation) -> Question:
     """How long a write of the selected broker takes from now on."""
-    one = _broker(situation).id
+    broker = _broker(situation)
+    one, now = broker.id, broker.disk_delay_us
+    same = "so it is now" if now else f"the disk of b{one} is not slow"
     return Question(
         f"Disk of b{one}",
         "Each write of followers' fetchers and producers' batches takes this long, one after another.",
-        _keyed([(words, (acts.SlowDisk(one, delay),), "", None) for delay, words in DELAYS]),
+        _keyed([(words, (acts.SlowDisk(one, delay),), "", same if delay == now else None) for delay, words in DELAYS]),
     )
 
 

@@ -206,6 +206,9 @@ _BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": 
 _DURATIONS: Final = frozenset({"delay", "every", "jitter", "latency", "since", "skew"})
 """Fields of acts that are µs."""
 
+_ONE_WAY: Final = frozenset({"hold", "release"})
+"""Acts on what goes from the first node to the second, and not back."""
+
 _SAID_THOUGH_USUAL: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
 
 
@@ -239,7 +242,7 @@ def act_in_words(word: str, args: str) -> str:
     if "follower" in fields:
         said.append(f"b{fields.pop('follower')}")
     if "between" in fields:
-        said.append(" and ".join(map(str, fields.pop("between"))))
+        said.append((" → " if word in _ONE_WAY else " and ").join(map(str, fields.pop("between"))))
     if "name" in fields:
         said.append(f"{fields.pop('name')} = {fields.pop('value', '')}")
     if "records" in fields:

@@ -87,6 +87,26 @@ def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
             stage.session.do(option.acts[0])
 
 
+async def test_a_hold_names_its_one_way() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("H", "1")
+        assert board.view.held_links == (("b1", "b2"),)
+        assert done(board) == ["hold b1 → b2"]
+        await pilot.press("H", "1")
+        assert done(board)[1:] == ["release b1 → b2"]
+
+
+async def test_a_disk_that_is_not_slow_is_not_made_as_before() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("Z", "1")
+        assert done(board) == []
+        assert "the disk of b1 is not slow" in said(app, board)
+        assert board.unsaved == 0
+        await pilot.press("Z", "3", "Z", "1")
+        assert len(done(board)) == 2
+        assert board.view.brokers[0].disk_delay_us == 0
+
+
 def test_held_messages_can_be_released_and_a_move_given_up() -> None:
     stage = fresh()
     stage.session.do(acts.Hold(("b1", "b2")))

@@ -15,7 +15,7 @@ from core.ids import TopicPartition
 from core.journal.events import DETAIL, KINDS, NOTABLE
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.view import BrokerState, PartitionStatus, PartitionView
+from core.view import BrokerState, PartitionStatus, PartitionView, ProducerView
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.palette import COLOUR
 from tui.panels.account import client_items, paint_account
@@ -289,7 +289,8 @@ def test_the_account_shouts_what_is_lost() -> None:
 
 def test_where_not_all_has_room_what_is_wrong_has_it_first() -> None:
     p = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False)), min_isr=1)
-    under = attrs.evolve(view_of(p), acked=1_000, accepted=1_000)
+    client = ProducerView("producer", "orders", -1, 0, sent=1_000, acked=1_000, failed=0, in_flight=0, retries=0, last_latency_us=0)
+    under = attrs.evolve(view_of(p), acked=1_000, producers=(client,))
     line = text(paint_account(under, COLOUR, (66, 1), headline=False))
     assert "acked 1,000 of 1,000 │ lost 0 │ offline 0 │ under-replicated 1" in line
     assert "under min" not in line

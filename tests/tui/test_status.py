@@ -225,3 +225,20 @@ async def test_nobody_is_promised_where_no_replica_is_up() -> None:
         await pilot.pause()
         assert "none of its replicas is up" in words(app)
         assert held_back(board.view.partitions[0], board.view).startswith("Nobody leads")
+
+
+async def test_what_a_client_sent_counts_though_no_leader_has_it() -> None:
+    async with playing(size=(120, 40), until=2 * SECOND) as (app, board, pilot):
+        assert f"acked {board.view.acked:,} of " in words(app)
+        for broker in (1, 2, 3):
+            board.session.do(acts.Pause(broker))
+        go(board, 5)
+        await pilot.pause()
+        view = board.view
+        clients = sum(producer.sent for producer in view.producers)
+        assert clients > view.accepted
+        assert clients - view.acked >= sum(producer.in_flight for producer in view.producers) > 0
+        assert f"acked {view.acked:,} of {clients:,}" in words(app)
+        await pilot.press("5")
+        await pilot.pause()
+        assert f"sent {clients:,} accepted {view.accepted:,} acked {view.acked:,}" in words(app)

@@ -1,4 +1,4 @@
-"""The account: what was accepted, acknowledged, lost; how many partitions are unwell, in operators' words; the clients."""
+"""The account: what clients sent, what was acknowledged, what is lost; how many partitions are unwell, in operators' words; the clients."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ def lost_words(view: ClusterView | PartitionView) -> str:
     return f"{view.lost:,} ({whose})" if whose else f"{view.lost:,}"
 
 
+def sent(view: ClusterView) -> int:
+    """How many records clients have sent, those included that no leader has appended."""
+    return sum(producer.sent for producer in view.producers)
+
+
 @attrs.frozen(repr=False)
 class Item(SpelledOut):
     """One thing that the account says; `wrong`: it should not be so."""
@@ -44,7 +49,7 @@ class Item(SpelledOut):
 def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Everything the account says, most important first."""
     offline, unserved, stalled, under_min, under_replicated = lasting(view, "tally", lambda: _tally(view))
-    acked, of = short_number(view.acked), short_number(view.accepted)
+    acked, of = short_number(view.acked), short_number(sent(view))
     items = [
         Item([("acked ", paint.muted), (acked, paint.number), (" of ", paint.muted), (of, paint.number)]),
         Item([(f" LOST {lost_words(view)} ", paint.alarm)], wrong=True) if view.lost else _alarm("lost", 0, paint),

@@ -13,7 +13,7 @@ from core.ids import TopicPartition
 from core.journal.events import NOTABLE, EventTuple
 from core.view import ClusterView
 from tui.palette import Palette
-from tui.panels.account import lost_words
+from tui.panels.account import lost_words, sent
 from tui.panels.inspector import paint_event_detail
 from tui.ring import Rings, sentence
 from tui.rows import Row, blank, rule, wrap
@@ -71,7 +71,8 @@ def paint_durability(
     exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
     note = f"{lost:,} lost, {exposed:,} exposed" if entries else "nothing lost, nothing exposed"
     out = [rule("Durability account", note, width, paint.title_focused, paint.faint, paint.bad if entries else paint.good)]
-    head = Row().add(" accepted ", paint.muted).add(f"{view.accepted:,}", paint.number).add("  acked ", paint.muted)
+    head = Row().add(" sent ", paint.muted).add(f"{sent(view):,}", paint.number)
+    head.add("  accepted ", paint.muted).add(f"{view.accepted:,}", paint.number).add("  acked ", paint.muted)
     head.add(f"{view.acked:,}", paint.number).add("  lost ", paint.muted).add(lost_words(view), paint.bad if view.lost else paint.number)
     head.add("  exposed ", paint.muted).add(f"{view.exposed:,}", paint.warn if view.exposed else paint.number)
     head.add("  duplicated ", paint.muted).add(f"{view.duplicated:,}", paint.warn if view.duplicated else paint.number)
