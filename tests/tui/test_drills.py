@@ -88,7 +88,7 @@ def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
 
 
 async def test_a_hold_names_its_one_way() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (_app, board, pilot):
         await pilot.press("H", "1")
         assert board.view.held_links == (("b1", "b2"),)
         assert done(board) == ["hold b1 → b2"]
