@@ -132,7 +132,7 @@ def _files(folder: Path, depth: int) -> Iterator[Path]:
         if entry.is_file():
             yield Path(entry.path)
         elif not entry.is_dir(follow_symlinks=False):
-            raise InputError(f"{entry.path}: not a regular file; a tree holds regular files in broker-N/log-dir-N/…")
+            raise InputError(f"{entry.path}: not a regular file; a tree holds broker-N/log-dir-N/… with regular files in it")
         elif depth < _DEEPEST:
             yield from _files(Path(entry.path), depth + 1)
         else:
