@@ -168,7 +168,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         build=_toggle_unclean, effect=effects.unclean, footer=11,
     ),
     Action(
-        "elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition; what it lacks is lost.",
+        "elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition only; what it lacks is lost.",
         CLUSTER, refusals.no_unclean_election, build=_elect_unclean, effect=effects.elect_unclean, footer=23,
     ),
     Action(

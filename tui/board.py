@@ -27,12 +27,13 @@ from tui.garbage import REST_SECONDS, Garbage
 from tui.hints import hints
 from tui.isr_reasons import IsrReasons
 from tui.keeping import Keeping
+from tui.lasting import lasting
 from tui.layout import Layout, SizeClass, arrange
 from tui.looking import Looking
 from tui.paging import TABS, Paging
 from tui.palette import Palette
 from tui.panels.account import AccountPanel
-from tui.panels.brokers import Brokers
+from tui.panels.brokers import Brokers, is_up
 from tui.panels.events import EventLog
 from tui.panels.footer import Footer, Hint, Note
 from tui.panels.grid import Grid
@@ -43,6 +44,7 @@ from tui.panels.minimal import Minimal
 from tui.panels.scenario import ScenarioPanel
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import HEADED, Timeline
+from tui.questions import UNCLEAN
 from tui.screen import MainScreen
 from tui.screens.page import OVERVIEW, PagePanel
 from tui.selecting import Selecting
@@ -406,12 +408,19 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         return f"{only} only, of {len(self.view.partitions)}" + (f", {order}" if order else "") + ends
 
     def _settings_note(self) -> str:
-        topic = self._partition.topic if self._partition is not None else None
-        p = self._partition_view()
-        if p is not None and (words := self.unclean_words(p, brief=self.brokers.box.width < WIDE_NOTE)):
-            return words.removesuffix(".")
-        unclean = self.session.cluster.settings.get("unclean.leader.election.enable", topic=topic)
-        return f"unclean election {'ON' if unclean else 'off'}"
+        view, get = self.view, self.session.cluster.settings.get
+        if (p := lasting(view, "may be elected", self._may_be_elected)) is not None:
+            return self.unclean_words(p, brief=self.brokers.box.width < WIDE_NOTE, whole=True).removesuffix(".")
+        cluster = get(UNCLEAN, topic=None)
+        others = [t.name for t in view.topics if get(UNCLEAN, topic=t.name) != cluster]
+        other = f", {'off' if cluster else 'ON'} for {others[0] if len(others) == 1 else f'{len(others)} topics'}" if others else ""
+        return f"unclean election {'ON' if cluster else 'off'}{other}"
+
+    def _may_be_elected(self) -> PartitionView | None:
+        """A leaderless partition with unclean election allowed, if there is one; one with a replica that is up before others."""
+        get, up = self.session.cluster.settings.get, {broker.id for broker in self.view.brokers if is_up(broker)}
+        found = (p for p in self.view.partitions if p.offline and get(UNCLEAN, topic=p.tp.topic))
+        return min(found, key=lambda p: up.isdisjoint(p.replicas), default=None)
 
     def situation(self) -> Situation:
         """What actions are decided on."""

@@ -52,25 +52,40 @@ class Looking(MainScreen):
         left, unclean = self.isr_reasons.of(p, self.session.rings), self.unclean_words(p)
         return paint_partition(p, self.view, self.paint, width, rows, left=left, unclean=unclean)
 
-    def unclean_words(self, p: PartitionView, *, brief: bool = False) -> str:
-        """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise."""
+    def unclean_words(self, p: PartitionView, *, brief: bool = False, whole: bool = False) -> str:
+        """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise.
+
+        Args:
+            p: the partition.
+            brief: in a few words.
+            whole: of the whole cluster, of which the key elects for one partition only.
+        """
         if not p.offline or not self.session.cluster.settings.get("unclean.leader.election.enable", topic=p.tp.topic):
             return ""
         up = {broker.id for broker in self.view.brokers if is_up(broker)}
         if not up.intersection(p.replicas):
-            return "unclean ON: nobody is up" if brief else "unclean ON, but none of its replicas is up."
+            return (
+                "unclean ON: nobody is up"
+                if brief
+                else (f"unclean ON, but no replica of {p.tp} is up." if whole else "unclean ON, but none of its replicas is up.")
+            )
         key, release = self.key("elect-unclean"), self.session.cluster.release
         if self.situation().on_zookeeper:
             return "unclean ON" if brief else "unclean ON: the controller acts at once."
+        by_key = f"{key} elects for the selected partition only" if whole else f"{key} does it now"
         wait = self.view.unclean_check_us
         if wait < 0 or not release.elects_unclean_later:
             return (
-                f"unclean ON: {key} does it"
+                ("unclean ON" if whole else f"unclean ON: {key} does it")
                 if brief
-                else f"unclean ON: the controller acts when a broker comes or goes; {key} does it now."
+                else f"unclean ON: the controller acts when a broker comes or goes; {by_key}."
             )
         at = format_duration(wait // 1_000_000 * 1_000_000)
-        return f"unclean ON: in {at}; {key} now" if brief else f"unclean ON: the controller looks again in {at}; {key} does it now."
+        return (
+            (f"unclean ON: in {at}" if whole else f"unclean ON: in {at}; {key} now")
+            if brief
+            else f"unclean ON: the controller looks again in {at}; {by_key}."
+        )
 
     def _everything_in_full(self, situation: Situation, width: int) -> tuple[str, list[Strip], str]:
         """Where there is room: partition, broker and event below each other; without a selected event the last notable one."""

@@ -156,7 +156,7 @@ class MainScreen(Screen[None]):
         """Go to the moment of an event."""
         raise NotImplementedError
 
-    def unclean_words(self, p: PartitionView, *, brief: bool = False) -> str:
+    def unclean_words(self, p: PartitionView, *, brief: bool = False, whole: bool = False) -> str:
         """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise."""
         raise NotImplementedError
 

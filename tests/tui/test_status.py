@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core import acts
@@ -13,9 +14,11 @@ from core.view import PartitionStatus
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
+from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import playing, screen_text
 from tui.board import Board
-from tui.panels.inspector import held_back
+from tui.palette import COLOUR
+from tui.panels.inspector import held_back, paint_partition
 from tui.screens.partition import why_here
 
 TP = TopicPartition("orders", 0)
@@ -55,7 +58,7 @@ async def test_a_dead_leader_is_not_healthy_and_a_dead_follower_stalls(size: tup
         text = words(app)
         assert "✓" not in text
         assert "⊘ unserved" in text or "⊘ b1" in text
-        assert "b1 leads on paper only: its process is gone" in text
+        assert "b1 leads on paper only: its process is gone; no new leader yet." in text
         assert "unserved 1" in text
         go(board, 12)
         board.session.do(acts.Kill(3))
@@ -72,7 +75,7 @@ async def test_a_stuck_follower_is_named_before_anybody_writes() -> None:
         board.session.do(acts.Pause(3))
         go(board, 0.5)
         await pilot.pause()
-        assert "The next write with acks=all waits: b3, in the ISR, cannot fetch." in words(app)
+        assert "b3, in the ISR, cannot fetch: the next write with acks=all waits." in words(app)
 
 
 async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
@@ -185,7 +188,8 @@ async def test_the_controller_looks_again_after_a_time_that_is_counted_down(size
         assert 0 < wait < 300 * SECOND
         minutes, seconds = divmod(wait // SECOND, 60)
         at = f"{minutes}m{seconds}s" if seconds else f"{minutes}m"
-        assert f"unclean ON: the controller looks again in {at}; U does it now" in words(app)
+        by_key = "U elects for the selected partition only" if size[0] == 200 else "U does it now"
+        assert f"unclean ON: the controller looks again in {at}; {by_key}" in words(app)
         go(board, 10)
         assert board.view.unclean_check_us == wait - 10 * SECOND
         go(board, wait / SECOND - 9)
@@ -242,3 +246,31 @@ async def test_what_a_client_sent_counts_though_no_leader_has_it() -> None:
         await pilot.press("5")
         await pilot.pause()
         assert f"sent {clients:,} accepted {view.accepted:,} acked {view.acked:,}" in words(app)
+
+
+@pytest.mark.parametrize(("rows", "room"), [(1, 1), (3, 2)])
+def test_a_sentence_without_room_ends_in_dots(rows: int, room: int) -> None:
+    copies = tuple(replica(number, 5, 5, in_isr=number < 7) for number in range(1, 9))
+    p = attrs.evolve(partition(*copies), stuck=(2, 3, 4, 5, 6))
+    view = view_of(p)
+    said = held_back(p, view)
+    assert said.startswith("b2 and b3 and b4 and b5 and b6, in the ISR, cannot fetch")
+    lines = [line.text.strip() for line in paint_partition(p, view, COLOUR, 40, rows)[1 : room + 1]]
+    assert lines[-1].endswith("…")
+    assert said.startswith(" ".join(lines)[:-1].strip())
+
+
+async def test_the_headline_about_unclean_election_is_the_clusters() -> None:
+    spec = attrs.evolve(TWO, topics=(*TWO.topics, TopicSpec("payments", assignment=(PartitionSpec((2, 1)),))))
+    async with playing(target("4.1", spec), size=(200, 60), until=SECOND) as (_app, board, pilot):
+        await _leaderless(board)
+        await pilot.press("u")
+        board.refresh_view()
+        notes = []
+        for tp in (TP, TopicPartition("payments", 0)):
+            board.choose(partition=tp)
+            await pilot.pause()
+            notes.append(board._settings_note())
+        assert notes[0] == notes[1]
+        assert "looks again in" in notes[0]
+        assert "U elects for the selected partition only" in notes[0]

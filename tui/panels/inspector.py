@@ -21,7 +21,7 @@ from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
 from tui.panels.states import broker_state, partition_status, registration, replica_marks
 from tui.ring import sentence
-from tui.rows import Row, blank, headline, rule, wrap
+from tui.rows import Row, blank, clip, headline, rule, wrap
 
 _NOBODY: Final[Mapping[int, str]] = {}
 
@@ -36,11 +36,11 @@ def not_served(p: PartitionView, view: ClusterView) -> str:
     leads = next((broker for broker in view.brokers if broker.id == p.leader), None)
     name, copy = f"b{p.leader}", p.copy_on(p.leader)
     if leads is None or not copy.alive:
-        return f"{name} leads on paper only: its process is gone, and the controller has not replaced it yet."
+        return f"{name} leads on paper only: its process is gone; no new leader yet."
     if leads.state is BrokerState.PAUSED:
-        return f"{name} leads on paper only: its process stands still, and the controller has not replaced it yet."
+        return f"{name} leads on paper only: its process stands still; no new leader yet."
     if copy.role != "leader":
-        return f"{name} is elected, and does not serve yet: it has not heard of it, or its log directory has failed."
+        return f"{name} is elected but not serving: unaware of it, or its log directory has failed."
     return f"{name} leads, but a client of the topic is cut off from it."
 
 
@@ -51,14 +51,14 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
     else:
         whole = "Everything is committed." if p.copy_on(p.leader).leo else "It is empty."
     if p.status is PartitionStatus.UNDER_MIN_ISR:
-        return f"{whole} Writes with acks=all are refused: ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}."
+        return f"Writes with acks=all are refused: ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}. {whole}"
     if p.stuck:
         names = " and ".join(f"b{broker}" for broker in p.stuck)
-        return f"{whole} The next write with acks=all waits: {names}, in the ISR, cannot fetch."
+        return f"{names}, in the ISR, cannot fetch: the next write with acks=all waits. {whole}"
     if p.status is PartitionStatus.STALLED:
         delay = view.broker(p.leader).disk_delay_us
         takes = f" takes {format_duration(delay)} a write" if delay else " still has writes to do"
-        return f"{whole} Further writes wait: b{p.leader}'s disk{takes}."
+        return f"Further writes wait: b{p.leader}'s disk{takes}. {whole}"
     return whole
 
 
@@ -74,7 +74,7 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if len(p.isr) < p.min_isr and release_named(view.release).strict_min_isr:
-        return f"HW held at {leader.hw}: {records}; ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}."
+        return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}: HW held at {leader.hw}, {records}."
     if p.held_by in (p.leader, -1):
         return f"HW {leader.hw}: {records} for the followers' next fetch."
     holder = next((copy for copy in p.copies if copy.broker == p.held_by), None)
@@ -118,7 +118,11 @@ def paint_partition(
         said = f"Nobody leads. {unclean}"
     elif rows == 1 and gone and p.status.served:
         said = " ".join(gone)  # all is well but for who is missing: that is what has room
-    for line in wrap(said, width - 2):
+    sentences = wrap(said, width - 2)
+    room = rows if rows < COMPACT else rows - 1  # a compact panel has its headline in this one's first line
+    if 0 < room < len(sentences):
+        sentences[room - 1 :] = [clip(f"{sentences[room - 1]} {sentences[room]}", width - 2)]
+    for line in sentences:
         lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
     before = len(lines)
     digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
