@@ -28,7 +28,8 @@ def every_kind(path: Path) -> None:
     """A log as the laboratory writes it, with one event of every kind."""
     with LogWriter(path, HEADER) as writer:
         for seq, kind in enumerate(EVENTS, 1):
-            writer((seq, seq * 1_000, seq - 1, kind.kind, *(SAMPLES[how] for how in column_types(kind).values())))
+            columns = (kind.words.get(name, (SAMPLES[declared],))[0] for name, declared in column_types(kind).items())
+            writer((seq, seq * 1_000, seq - 1, kind.kind, *columns))
         writer.close(10**9)
 
 

@@ -118,7 +118,9 @@ def test_tables_for_people_on_the_java_that_is_there(tmp_path: Path) -> None:
     )
     done = report(log)
     assert done.returncode == 0, done.stderr
-    assert ["[red]orders", "all", "1", "3", "2.5ms", "2.5ms", "2.5ms", "2.5ms"] in [line.split() for line in done.stdout.splitlines()]
+    assert ["[red]orders", "all", "1", "3", "0", "0", "2.5ms", "2.5ms", "2.5ms", "2.5ms", "-"] in [
+        line.split() for line in done.stdout.splitlines()
+    ]
     # Progress only: nothing of Spark's own.
     assert "WARN" not in done.stderr
     assert done.stderr.splitlines()[:2] == ["starting Spark …", "reading 1 log (0.0 MB) …"]

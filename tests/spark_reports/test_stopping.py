@@ -83,7 +83,7 @@ def test_a_sweep_keeps_its_chunks_and_no_workers(tmp_path: Path) -> None:
 def test_a_conversion_leaves_no_half(tmp_path: Path) -> None:
     log = write_log(tmp_path / "s.jsonl", [event(n, "broker-paused", broker=1) for n in range(60_000)])
     target = tmp_path / "t.jsonl.zst"
-    stopped(tmp_path, signal.SIGTERM, lambda _: Path(f"{target}.part").exists(), "log", "convert", str(log), "-o", str(target))
+    stopped(tmp_path, signal.SIGTERM, lambda _: any(tmp_path.glob(".isrlab-*.part")), "log", "convert", str(log), "-o", str(target))
     assert {path.name for path in tmp_path.iterdir()} <= {"s.jsonl", "scratch", "stderr", target.name}
 
 
