@@ -71,7 +71,9 @@ BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
 
 def events_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
     few = {name: st.sampled_from(words) for name, words in KINDS[kind].words.items()}
-    columns = {name: few.get(name) or WORDS.get(name, BY_TYPE[declared]) for name, declared in column_types(KINDS[kind]).items()}
+    columns = {
+        name: few[name] if name in few else WORDS.get(name, BY_TYPE[declared]) for name, declared in column_types(KINDS[kind]).items()
+    }
     return st.fixed_dictionaries(
         {"t": st.integers(0, 500) | st.sampled_from([0, 5_000_000, 31_000_000]), "cause": st.just(0), "kind": st.just(kind), **columns}
     )
