@@ -1,16 +1,20 @@
 """A line for each run of the library, and of random timelines with a keyframe on the way: its name, how many events, and their digest.
 
-Run for itself, once for each engine: `python tests/core/event_digests.py`.
+Run for itself, once for each engine: `python tests/core/event_digests.py`. With a number, so many timelines of the swarm in turn under
+every release, and every scenario under every release: what must be the same before and after a change that changes no behaviour.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
+import sys
 from typing import Any
 
 import core
 from core import acts
+from core.errors import KafkaError
+from core.release import RELEASES as RELEASES_OF_KAFKA
 from core.release import Release
 from core.sim.cluster import Cluster
 from core.spec import BrokerSpec, ClusterSpec, TopicSpec
@@ -19,6 +23,8 @@ from scenarios import catalogue
 from scenarios.language.script import releases_of
 from scenarios.releases import release_named
 from scenarios.runner import run_scenario
+from tests.core.properties.swarm import swarm
+from tests.core.properties.timelines import play
 
 RELEASES = ("0.8.2", "0.10.2", "1.1", "2.4", "3.6", "4.1")
 
@@ -57,7 +63,34 @@ def timelines() -> None:
         tell(f"timeline {release}", events)
 
 
+def swarms(count: int) -> None:
+    """So many timelines of the swarm, in turn under every release; every second one with harsh faults, every third with reassignments."""
+    releases = list(RELEASES_OF_KAFKA.values())
+    for seed in range(count):
+        release = releases[seed % len(releases)]
+        events: list[Any] = []
+        play(swarm(seed, harsh=seed % 2 == 1, moves=seed % 3 == 0), release, events.append, Cluster.run_until)
+        tell(f"swarm {seed} {release.name}", events)
+
+
+def library_everywhere() -> None:
+    """Every scenario under every release, also those it does not name; one that is refused there is told by why."""
+    for name in catalogue.names():
+        scenario = catalogue.load(name)
+        for release in releases_of(scenario, list(RELEASES_OF_KAFKA.values())):
+            events: list[Any] = []
+            try:
+                run_scenario(scenario, release, sink=events.append)
+            except (ValueError, KafkaError) as refused:
+                events.append(str(refused))
+            tell(f"{name} {release.name}", events)
+
+
 if __name__ == "__main__":
     print("compiled" if core.is_compiled() else "pure")
     timelines()
-    library()
+    if len(sys.argv) > 1:
+        swarms(int(sys.argv[1]))
+        library_everywhere()
+    else:
+        library()
