@@ -98,7 +98,8 @@ class PartitionView(SpelledOut):
     """One partition as the controller has it, with all its replicas.
 
     `acked`, `lost`, `lost_acknowledged`, `lost_read`, `duplicated` are records of the durability account (`core.account`);
-    `diverged` counts offsets at which two live replicas hold different records below both their high watermarks. `held_by` is the replica that holds the HW.
+    `diverged` counts offsets at which two live replicas hold different records below both their high watermarks.
+    `held_by` are the replicas that hold the HW: those of the least LEO, as the leader knows it; the leader itself if all have all.
     `status` is what clients experience (`core.health`); `stuck` and `uncommitted_us` say why it is stalled.
     """
 
@@ -118,7 +119,7 @@ class PartitionView(SpelledOut):
     status: PartitionStatus
     copies: tuple[ReplicaView, ...]
     """In replica order."""
-    held_by: int
+    held_by: tuple[int, ...]
     accepted: int
     acked: int
     committed: int
@@ -263,6 +264,9 @@ class ClusterView(SpelledOut):
     """Directed links, sorted, that are slower than the others, or lose, repeat or reorder more."""
     loss_ppm: int = 0
     """Messages that every link loses, parts per million."""
+    latency_us: int = 0
+    jitter_us: int = 0
+    """Of every link that nobody has changed."""
     unclean_check_us: int = -1
     """Until the KRaft controller looks again whether unclean election is allowed by now; -1: it does not plan to."""
     state: int = attrs.field(default=-1, eq=False)

@@ -60,7 +60,7 @@ MOST_AT_ONCE: Final = 150
 """Partitions of a larger one that are looked at within a frame, besides those that are shown."""
 
 CALM_RATE: Final = 10
-"""How many times a second long texts are told anew while nothing but offsets and time changes."""
+"""How many times a second hints, and pages in place of the panels, are told anew while nothing but offsets and time changes."""
 
 WIDE_NOTE: Final = 110
 """Columns of the brokers' panel from which on its note is a whole sentence."""
@@ -348,7 +348,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
                 end_key=self.key("to-end"),
             )
         )
-        if self._is_due(2):
+        if self._is_due(1):
             self._hints = hints(self.situation(), moving=session.moving)
         marked = self._mark_told() if layout.timeline is not None and layout.timeline.height < HEADED else ""
         self.footer.update(self._hints, self._note or (Note(marked) if marked else None))
@@ -374,18 +374,18 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             note=self._order_note(),
         )
         self.events.update()
-        if layout.inspector is not None and self._is_due(0):
+        if layout.inspector is not None:
             title, content, note = self._selected_in_full(layout.inspector.width, layout.inspector.height - 1)
             self.inspector.update(title, content, note)
         if state is not None:
             self.expected.update(state)
-        if layout.account is not None and self._is_due(1):
+        if layout.account is not None:
             self.account.update(view)
         if layout.timeline is not None:
             self._show_timeline()
 
     def _is_due(self, turn: int) -> bool:
-        """Whether what tells of one thing at length is told anew: nobody reads thirty numbers a second, so frames take turns with it."""
+        """Whether a page or the hints are told anew: nobody reads thirty numbers a second, so frames take turns. Panels beside each other show one view."""
         every = max(1, round(self.display_as.frames / CALM_RATE))
         return self._beat < 0 or self._beat % every == turn % every
 

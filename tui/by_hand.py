@@ -9,6 +9,7 @@ from core.acts import Act
 from core.spec import Pace
 from core.view import BrokerState, PartitionView
 from tui.refusals import needs_broker, needs_partition
+from tui.rows import in_a_sentence
 from tui.situation import Line, Option, Question, Situation
 from tui.writing_numbers import count_of
 
@@ -71,7 +72,7 @@ def fetch_round(situation: Situation) -> Line:
     assert partition is not None
     leader, all_of_them = partition.leader, followers(partition)
     names = [f"b{broker}" for broker in all_of_them]
-    who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    who = in_a_sentence(names)
     each = "that many records" if len(names) == 1 else "as many records as you write for each"
     example = " ".join("45678"[: len(names)])
 

@@ -10,6 +10,7 @@ from typing import Final
 from core import acts
 from core.acts import Act
 from core.ids import CONTROLLER, broker_address
+from core.units import format_duration
 from core.view import BrokerState, BrokerView, PartitionView
 from tui.situation import Option, Question, Situation
 
@@ -138,6 +139,9 @@ def link_quality(situation: Situation) -> Question:
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     nodes = [broker_address(other) for other in _others(situation)]
     nodes += [] if situation.view.voters else [CONTROLLER]
+    view = situation.view
+    changed = {frozenset((link.src, link.dst)) for link in view.changed_links}
+    new = f"{format_duration(view.latency_us)}, {f'{view.loss_ppm / 10_000:g} %' if view.loss_ppm else 'no'} loss"
     for node in nodes:
         options.append(
             (
@@ -151,7 +155,12 @@ def link_quality(situation: Situation) -> Question:
             (f"{here} ↔ {node}: 10 % loss", (acts.Link((here, node), loss_ppm=100_000),), "TCP sends again: late, in order", None)
         )
         options.append(
-            (f"{here} ↔ {node}: as new", (acts.Link((here, node), latency=500, jitter=0, loss_ppm=0),), "half a millisecond, no loss", None)
+            (
+                f"{here} ↔ {node}: as new",
+                (acts.Link((here, node), latency=view.latency_us, jitter=view.jitter_us, loss_ppm=view.loss_ppm),),
+                new,
+                None if {here, node} in changed else "it is as new",
+            )
         )
     return Question(f"Links of {here}", "Slow or lossy, not cut (c cuts).", _keyed(options))
 

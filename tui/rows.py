@@ -218,6 +218,11 @@ def headline(line: Strip, style: Style) -> Strip:
     return Line([*line.crop(0, used), Segment("─" * (line.cell_length - used), style)], line.cell_length)
 
 
+def in_a_sentence(names: Sequence[str]) -> str:
+    """`b1`, `b1 and b2`, `b1, b2 and b3`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def thousands(number: int) -> str:
     """`1,234,567`."""
     return f"{number:,}"

@@ -327,6 +327,12 @@ class Partition:
                 candidate, held_by = replica.leo, replica.broker
         return candidate, held_by
 
+    def holders(self) -> tuple[int, ...]:
+        """The replicas that hold the high watermark: all that have the least LEO of those that count; this leader, if all have all."""
+        least, _ = self.least_leo()
+        held_by = tuple([r.broker for r in self.remotes.values() if r.leo == least and self.counts_for_high_watermark(r)])
+        return held_by if least < self.log.leo else (self.broker.id,)
+
     def counts_for_high_watermark(self, replica: Replica) -> bool:
         """Whether the high watermark waits for this follower now."""
         return replica.broker in self.maximal_isr or self._counts_outside_isr(replica)

@@ -117,7 +117,7 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
         health.min_isr,
         health.status,
         tuple([_replica_view(cluster, brokers[b], tp, registration, leading) for b in registration.replicas if b in brokers]),
-        leading.least_leo()[1] if leading is not None and leading.is_leader else NO_LEADER,
+        leading.holders() if leading is not None and leading.is_leader else (),
         account.accepted,
         account.acked_count,
         0 if counts is None else counts.high_watermark,
@@ -261,6 +261,8 @@ def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
         voters=() if quorum is None else quorum.views(),
         changed_links=_changed_links(network),
         loss_ppm=network.loss_ppm,
+        latency_us=network.latency,
+        jitter_us=network.jitter,
         unclean_check_us=_unclean_check_us(cluster),
         state=seen.state,
     )

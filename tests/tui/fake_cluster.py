@@ -205,7 +205,7 @@ class FakeCluster:
         held = min(isr, key=lambda r: p["leo"][r])
         return PartitionView(
             tp=tp, leader=leader, leader_epoch=p["epoch"], partition_epoch=p["pe"], replicas=p["replicas"], isr=isr, elr=(), last_known_elr=(),
-            adding=(), removing=(), recovering=False, min_isr=least, status=status, copies=copies, held_by=held, accepted=max(p["leo"].values()),
+            adding=(), removing=(), recovering=False, min_isr=least, status=status, copies=copies, held_by=(held,), accepted=max(p["leo"].values()),
             acked=p["hw"], committed=p["hw"], lost=0, duplicated=0, diverged=0,
         )  # fmt: skip
 

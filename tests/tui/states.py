@@ -32,7 +32,7 @@ def partition(*copies: ReplicaView, **changes: object) -> PartitionView:
     view = PartitionView(
         tp=TopicPartition("orders", 0), leader=1, leader_epoch=3, partition_epoch=7, replicas=tuple(c.broker for c in copies),
         isr=tuple(c.broker for c in copies if c.in_isr), elr=(), last_known_elr=(), adding=(), removing=(), recovering=False, min_isr=2,
-        status=PartitionStatus.HEALTHY, copies=copies, held_by=-1, accepted=0, acked=0, committed=0, lost=0, duplicated=0, diverged=0,
+        status=PartitionStatus.HEALTHY, copies=copies, held_by=(), accepted=0, acked=0, committed=0, lost=0, duplicated=0, diverged=0,
     )  # fmt: skip
     return attrs.evolve(view, **changes)
 

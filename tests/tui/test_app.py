@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -453,3 +454,22 @@ async def test_what_is_said_of_an_answer_is_never_cut() -> None:
         assert len(note) > 60
         beside = [line.split("│")[1][19:] if line.count("│") >= 2 else "" for line in screen_text(app).splitlines()]
         assert note in " ".join(" ".join(beside).split())
+
+
+async def test_row_and_inspector_and_account_show_one_moment() -> None:
+    async with playing(until=5 * SECOND) as (_, board, pilot):
+        await pilot.press("right", "right")
+        board.session.play()
+        moved = set()
+        for _ in range(20):
+            board._last_frame = time.perf_counter() - 0.05
+            board._frame()
+            p = next(p for p in board.view.partitions if p.tp == board.chosen)
+            row = next(line.text for line in board.grid.lines if line.text.startswith("►"))
+            inspector = "\n".join(line.text for line in board.inspector.lines)
+            for copy in p.copies:
+                assert f"{copy.hw}/{copy.leo}" in row
+                assert re.search(rf"b{copy.broker} +{copy.leo:,} +{copy.hw:,} ", inspector)
+            assert f"acked {board.view.acked:,} of" in board.account.lines[1].text
+            moved.add(p.acked)
+        assert len(moved) > 2, "otherwise there was nothing to see"

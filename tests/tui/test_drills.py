@@ -9,7 +9,7 @@ from core import acts
 from core.errors import ActRefused, KafkaError
 from core.ids import TopicPartition
 from core.release import CURRENT
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
 from core.units import SECOND
 from core.view import BrokerState, PartitionView
 from scenarios import catalogue
@@ -285,3 +285,34 @@ async def test_the_palette_tells_what_would_happen() -> None:
     async with playing() as (_app, board, _pilot):
         words = BY_ID["kill"].words(board.situation())
         assert "b1 leads 3 partitions" in words
+
+
+def test_a_link_that_nobody_changed_is_not_made_new() -> None:
+    stage = fresh()
+    new = next(o for o in drills.link_quality(situation(stage)).options if "b2: as new" in o.label)
+    assert new.refused == "it is as new"
+    stage.session.do(acts.Link(("b2", "b1"), latency=200_000))
+    new, other = (next(o for o in drills.link_quality(situation(stage)).options if f"b{n}: as new" in o.label) for n in (2, 3))
+    assert (new.refused, other.refused) == (None, "it is as new")
+    stage.session.do(*new.acts)
+    assert not stage.session.view().changed_links
+
+
+def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
+    stage = set_stage(PlayTarget(None, attrs.evolve(SPEC, network=NetworkSpec(latency=3_000, jitter=700, loss_ppm=20_000)), CURRENT))
+    stage.session.do(acts.Link(("b1", "b2"), latency=200_000, loss_ppm=0))
+    new = next(o for o in drills.link_quality(situation(stage)).options if "b2: as new" in o.label)
+    assert new.note == "3ms, 2 % loss"
+    stage.session.do(*new.acts)
+    assert not stage.session.view().changed_links
+
+
+async def test_as_new_writes_no_act_where_nothing_is_to_be_made_new() -> None:
+    async with playing() as (app, board, pilot):
+        before = len(done(board))
+        await pilot.press("L")
+        await pilot.pause()
+        assert "as new" in screen_text(app)
+        await pilot.press("3")
+        await pilot.pause()
+        assert len(done(board)) == before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import attrs
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from core.view import PartitionStatus
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.palette import COLOUR
 from tui.panels.bars import Window, bar
-from tui.panels.grid import Columns, GridPainter, in_order
+from tui.panels.grid import Columns, GridPainter, in_order, shown_offsets
 
 LAGGING = partition(
     replica(1, 1200, 1180, role="leader"),
@@ -91,6 +93,73 @@ def test_a_broker_that_holds_nothing_has_an_empty_column() -> None:
     row = texts(view_of(p), 120)[2]
     start = columns.cells_at + columns.cell
     assert row[start : start + columns.cell].strip() == ""
+
+
+@pytest.mark.parametrize("leo", [999, 1_000, 9_999, 10_000, 123_456, 1_234_567, 987_654_321])
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+@pytest.mark.parametrize("brokers", [3, 4, 5, 100])
+def test_both_offsets_are_seen_at_every_width(width: int, brokers: int, leo: int) -> None:
+    if (width, brokers, leo) == (80, 100, 987_654_321):
+        pytest.skip("three times two such numbers and the brokers' names are more than a line has")
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(1, brokers + 1)), topics=(TopicSpec("payments", partitions=1),))
+    held = [replica(number, leo, leo - 3) for number in (1, 2, brokers)]
+    view = attrs.evolve(cluster(spec).view(), partitions=(partition(*held, tp=TopicPartition("payments", 0)),))
+    columns = Columns.plan(view, width)
+    _, head, row, *_ = texts(view, width)
+    assert len(head) == len(row) == width
+    assert head.count("HW/LEO") == columns.places
+    assert "…" not in head
+    shown = re.findall(r"(\d+)/(…?)(\d+)", re.sub(r"\[.*?\]/2", "", row))
+    assert len(shown) == 3
+    for hw, cut, end in shown:
+        assert int(hw) == leo - 3
+        assert str(leo).endswith(end)
+        assert cut or int(end) == leo
+    assert columns.bar or leo > 100_000_000 or (width == 80 and (brokers == 100 or leo > 1_000_000)), "bars have room, too"
+
+
+def test_ten_thousand_records_leave_the_isr_on_80_columns() -> None:
+    p = partition(replica(1, 10_003, 10_000, role="leader"), replica(2, 10_000, 9_990), replica(3, 10_003, 10_000))
+    row = texts(view_of(p), 80)[2]
+    for seen in ("[1,2,3]/2", "10000/10003", "9990/10000", "★●"):
+        assert seen in row
+
+
+@pytest.mark.parametrize(
+    ("hw", "leo", "width", "shown"),
+    [
+        (630, 640, 7, ("630", "640")),
+        (123_457, 123_460, 13, ("123457", "123460")),
+        (123_457, 123_460, 11, ("123457", "…460")),
+        (123_000, 123_460, 11, ("123000", "…460")),
+        (100_000, 123_460, 11, ("100000", "123k")),
+        (0, 123_460, 11, ("0", "123460")),
+        (1_000, 1_234_567_890, 11, ("1000", "1234M")),
+        (99_999, 100_001, 11, ("99999", "100k")),
+    ],
+)
+def test_offsets_in_few_cells(hw: int, leo: int, width: int, shown: tuple[str, str]) -> None:
+    assert shown_offsets(hw, leo, width) == shown
+
+
+@given(st.integers(0, 10**12), st.integers(0, 10**12))
+def test_offsets_never_take_more_than_their_cells(hw: int, leo: int) -> None:
+    hw, leo = sorted((hw, leo))
+    width = len(str(leo)) + 4
+    assert len("/".join(shown_offsets(hw, leo, width))) <= width
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160, 200])
+@pytest.mark.parametrize("brokers", [7, 12])
+def test_a_replica_on_every_one_of_many_brokers_keeps_its_column(width: int, brokers: int) -> None:
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(1, brokers + 1)), topics=(TopicSpec("orders", partitions=1),))
+    p = partition(*(replica(number, 123, 120) for number in range(1, brokers + 1)))
+    view = attrs.evolve(cluster(spec).view(), partitions=(p,))
+    columns = Columns.plan(view, width)
+    assert columns.cells_at + columns.places * columns.cell <= width
+    row = texts(view, width)[2]
+    starts = [columns.cells_at + place * columns.cell + columns.label for place in range(columns.places)]
+    assert [row[start : start + 2].strip()[-1] for start in starts] == ["●"] * brokers
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 160, 200])

@@ -32,17 +32,50 @@ from tui.panels.states import (
     replica_marks,
     short_state,
 )
-from tui.rows import Part, Row, blank, clip, clip_name, fit, rule
+from tui.rows import ELLIPSIS, Part, Row, blank, clip, clip_name, fit, rule
 from tui.search_words import matcher
 
 LEAST_CELL: Final = 15
 """Columns a replica needs for its marks, a bar and a number."""
 
 LEAST_BAR: Final = 4
-"""Cells of a bar that high watermarks leave room for."""
+"""Cells of a bar for which what matters less than offsets gives way."""
+
+SHORTEST_BAR: Final = 2
+"""Cells of a bar in which a gap still shows."""
 
 WIDEST_BAR: Final = 40
 """Cells beyond which a bar says no more."""
+
+SHORT_END: Final = 4
+"""Cells of a log end offset that has no room in full: `…460`, `123k`."""
+
+SHORTEST_END: Final = 3
+"""Cells of one for which even the bars have gone."""
+
+
+def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
+    """A high watermark and a log end offset in so many cells, the `/` between them included.
+
+    Where they do not fit, the log end leaves out digits that both begin with, or is rounded down.
+    """
+    first, second = str(hw), str(leo)
+    room = width - len(first) - 1
+    if len(second) <= room:
+        return first, second
+    left_out = len(second) - room + 1
+    if room > 1 and len(first) == len(second) and first[:left_out] == second[:left_out]:
+        return first, ELLIPSIS + second[left_out:]
+    return first, _rounded_down(leo, room)
+
+
+def _rounded_down(number: int, room: int) -> str:
+    """In so many cells, as `123k`; an ellipsis where even that has no room."""
+    for unit in ("k", "M", "G", "T"):
+        number //= 1_000
+        if len(text := f"{number}{unit}") <= room and number:
+            return text
+    return ELLIPSIS
 
 
 @attrs.frozen(repr=False)
@@ -58,6 +91,8 @@ class Columns(SpelledOut):
     bar: int
     digits: int
     """Digits of the largest offset shown."""
+    numbers: int
+    """Cells of a replica's offsets; 0: marks only."""
     both: bool
     """HW and LEO, or LEO only."""
     brokers: tuple[int, ...]
@@ -75,7 +110,7 @@ class Columns(SpelledOut):
     @property
     def offsets(self) -> str:
         """What stands above a replica's numbers."""
-        return "HW".rjust(self.digits) + "/LEO" if self.both else "LEO"
+        return "HW".rjust(min(self.digits, self.numbers - 4)) + "/LEO" if self.both else "LEO" if self.numbers else ""
 
     def numbers_at(self, place: int) -> int:
         """Where the numbers of a replica column start."""
@@ -83,7 +118,7 @@ class Columns(SpelledOut):
 
     @staticmethod
     def plan(view: ClusterView, width: int) -> Columns:
-        """The columns for a cluster on a screen of that width: what matters least goes first."""
+        """The columns for a cluster on a screen of that width: what matters least goes first, and the high watermark last."""
         name = min(max(9, *(len(str(p.tp)) for p in view.partitions), 0) + 1, 15 if width < 100 else 28)
         largest = max((copy.leo for p in view.partitions for copy in p.copies), default=0)
         digits = max(3, len(str(largest)))
@@ -92,23 +127,41 @@ class Columns(SpelledOut):
         ids = tuple(broker.id for broker in view.brokers)
         wide = width >= 100
         named = max(4, *(len(str(i)) + 1 for i in ids), 0) + 1
-        status, leader, epochs = (13, max(7, named), 9 if width >= 140 else 0) if wide else (2, named, 0)
-        room = width - 3 - name - status - leader - epochs - isr
-        if not wide and ids and room // len(ids) < LEAST_CELL <= (room + leader) // len(ids):
-            leader, room = 0, room + leader
-        brokers = ids if ids and room // len(ids) >= LEAST_CELL else ()
+        status, leader, epochs = (13, max(7, named), 9 if width >= 140 else 0) if wide else (_GLYPH, named, 0)
+        room = width - 3 - name - status - isr
+        each = (room if not wide else room - leader - epochs) // max(1, len(ids))
+        brokers = ids if ids and (each >= LEAST_CELL or replicas >= len(ids)) else ()
         places = len(brokers) if brokers else max(1, replicas)
         label = 0 if brokers else max(len(str(i)) for i in (*ids, 0)) + 2
-        cell = max(1, room // places)
-        if cell < LEAST_CELL + label:
-            isr_dropped = room + isr
-            cell, isr = max(1, isr_dropped // places), 0
-        both = cell - label - 4 - (2 * digits + 1) >= LEAST_BAR + 1
-        numbers = 2 * digits + 1 if both else digits
-        length = min(WIDEST_BAR, max(3, cell - label - 5 - numbers))
+        full = 2 * digits + 1
+        short = min(full, digits + 1 + SHORT_END)
+        steps = (
+            (status, leader, epochs, isr, full, LEAST_BAR),
+            (status, leader, 0, isr, full, LEAST_BAR),
+            (status, 0, 0, isr, full, LEAST_BAR),  # the leader has its star
+            (status, 0, 0, isr, full, SHORTEST_BAR),
+            (_GLYPH, 0, 0, isr, full, SHORTEST_BAR),
+            (_GLYPH, 0, 0, isr, short, SHORTEST_BAR),
+            (_GLYPH, 0, 0, 0, full, SHORTEST_BAR),
+            (_GLYPH, 0, 0, 0, short, SHORTEST_BAR),
+            (_GLYPH, 0, 0, 0, short, 0),
+            (_GLYPH, 0, 0, 0, min(short, digits + 1 + SHORTEST_END), 0),
+            (_GLYPH, 0, 0, 0, digits, 0),
+            (_GLYPH, 0, 0, 0, 0, 0),
+        )
+        for status, leader, epochs, isr, numbers, least in steps:  # what fits, or the last
+            cell = max(1, (width - 3 - name - status - leader - epochs - isr) // places)
+            length = min(WIDEST_BAR, cell - label - 5 - numbers)
+            if length >= least:
+                break
+        length = length if length >= SHORTEST_BAR else 0
         return Columns(
-            name, status, leader, epochs, isr, min(cell, label + 5 + length + numbers), length, digits, both, brokers, places, label
+            name, status, leader, epochs, isr, min(cell, label + 5 + length + numbers), length, digits, numbers, numbers > digits, brokers, places, label
         )  # fmt: skip
+
+
+_GLYPH: Final = 2
+"""Cells of a status that is a mark only."""
 
 
 class InOrder(Sequence[PartitionView]):
@@ -258,7 +311,9 @@ class GridPainter:
             for place in range(columns.places):
                 row.pad(columns.cells_at + place * columns.cell)
                 numbers = min(row.width + columns.cell - 1 - len(offsets), columns.numbers_at(place))
-                row.add(clip("preferred" if place == 0 else f"replica {place + 1}", numbers - row.width - 1), paint.muted)
+                room = numbers - row.width - 1
+                whole, brief = (f"replica {place + 1}", f"no. {place + 1}") if place else ("preferred", "pref.")
+                row.add(whole if len(whole) <= room else clip(brief, room), paint.muted)
                 row.pad(numbers).add(offsets, paint.muted)
         return row.strip(width)
 
@@ -334,10 +389,14 @@ class GridPainter:
                 self._heads.clear()
             head = self._heads[key] = begin.part
         row.put(*head)
-        digits = columns.digits
+        if not columns.numbers:
+            return
+        log_end = str(copy.leo)
         if columns.both:
-            row.add(str(copy.hw).rjust(digits), paint.number if alive else paint.muted).add("/", paint.muted)
-        row.add(str(copy.leo).ljust(digits), (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
+            high_watermark, log_end = shown_offsets(copy.hw, copy.leo, columns.numbers)
+            before = min(columns.digits, columns.numbers - len(log_end) - 1)
+            row.add(high_watermark.rjust(before), paint.number if alive else paint.muted).add("/", paint.muted)
+        row.add(log_end, (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
 
 
 class Grid(Lines, can_focus=True):

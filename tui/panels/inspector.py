@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from core.ids import broker_address
 from core.journal.events import KINDS, EventTuple
-from core.units import format_clock, format_duration
+from core.units import SECOND, format_clock, format_duration
 from core.view import BrokerState, BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
 from scenarios.releases import release_named
 from tui.lasting import lasting
@@ -21,7 +21,10 @@ from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
 from tui.panels.states import broker_state, partition_status, registration, replica_marks
 from tui.ring import sentence
-from tui.rows import Row, blank, clip, headline, rule, wrap
+from tui.rows import Row, blank, clip, headline, in_a_sentence, rule, wrap
+
+MOST_HOLDERS: Final = 3
+"""Replicas that hold a high watermark and are each named."""
 
 _NOBODY: Final[Mapping[int, str]] = {}
 
@@ -75,13 +78,25 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if len(p.isr) < p.min_isr and release_named(view.release).strict_min_isr:
         return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}: HW held at {leader.hw}, {records}."
-    if p.held_by in (p.leader, -1):
+    if p.held_by in ((p.leader,), ()):
         return f"HW {leader.hw}: {records} for the followers' next fetch."
-    holder = next((copy for copy in p.copies if copy.broker == p.held_by), None)
-    seen = ""
-    if holder is not None and holder.caught_up_us > 1_000_000:
-        seen = f", last caught up {format_duration(holder.caught_up_us // 100_000 * 100_000)} ago"
-    return f"HW held at {leader.hw} by b{p.held_by}{seen}: {records}."
+    return f"HW held at {leader.hw} by {_holders(p)}: {records}."
+
+
+def _holders(p: PartitionView) -> str:
+    """Who holds a partition's high watermark: all of them, or the one that has been behind for longest and how many others there are."""
+    ages = {copy.broker: copy.caught_up_us // 100_000 * 100_000 if copy.caught_up_us > SECOND else 0 for copy in p.copies}
+    holders = sorted(p.held_by, key=lambda broker: -ages[broker])
+    first, *others = holders
+    if not others:
+        return f"b{first}" + (f", last caught up {format_duration(ages[first])} ago" if ages[first] else "")
+    if len(holders) > MOST_HOLDERS:
+        return f"{_holder(first, ages)} and {len(others)} others"
+    return in_a_sentence([_holder(broker, ages) for broker in holders])
+
+
+def _holder(broker: int, ages: Mapping[int, int]) -> str:
+    return f"b{broker}" + (f" (last caught up {format_duration(ages[broker])} ago)" if ages[broker] else "")
 
 
 def paint_partition(

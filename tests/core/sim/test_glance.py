@@ -40,7 +40,7 @@ def an_act(dice: random.Random) -> acts.Act:
 def without_ages(view: ClusterView) -> ClusterView:
     """The view without what moves without an event: for that a glance has its turns."""
     partitions = tuple(
-        attrs.evolve(p, held_by=0, uncommitted_us=0, copies=tuple(attrs.evolve(copy, caught_up_us=0, fetch_state="") for copy in p.copies))
+        attrs.evolve(p, held_by=(), uncommitted_us=0, copies=tuple(attrs.evolve(copy, caught_up_us=0, fetch_state="") for copy in p.copies))
         for p in view.partitions
     )
     return attrs.evolve(view, partitions=partitions)

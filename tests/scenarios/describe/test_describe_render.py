@@ -173,7 +173,7 @@ def test_from_view() -> None:
             min_isr=1,
             status=PartitionStatus.HEALTHY,
             copies=(),
-            held_by=1,
+            held_by=(1,),
             accepted=0,
             acked=0,
             committed=0,
