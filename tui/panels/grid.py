@@ -396,6 +396,7 @@ class GridPainter:
             high_watermark, log_end = shown_offsets(copy.hw, copy.leo, columns.numbers)
             before = min(columns.digits, columns.numbers - len(log_end) - 1)
             row.add(high_watermark.rjust(before), paint.number if alive else paint.muted).add("/", paint.muted)
+            log_end = log_end.ljust(columns.numbers - before - 1)
         row.add(log_end, (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
 
 
