@@ -257,6 +257,38 @@ async def test_so_many_tabs_and_no_more() -> None:
             await painted(page_socket, b"isrlab")
 
 
+async def callback_of(client: aiohttp.ClientSession, address: str) -> str:
+    """Where the page at an address calls back."""
+    async with client.get(address) as answer:
+        found = re.search(r'"(ws://[^"]+/ws/[A-Za-z0-9_-]{12})"', await answer.text())
+        assert found is not None, (answer.status, await answer.text())
+        return found[1]
+
+
+async def test_a_tab_that_is_loaded_again_has_its_own_place() -> None:
+    """A browser asks for the page before it closes what the old one holds."""
+    async with served("--fps", "1", "--max-sessions", "1") as (here, _), aiohttp.ClientSession() as client:
+        async with client.get(f"{here}/") as answer:
+            page = str(answer.url)
+            assert answer.status == 200
+        assert page.startswith(f"{here}/")
+        assert page != f"{here}/"
+        back = await callback_of(client, page)
+        async with client.ws_connect(back) as old:
+            await painted(old, b"isrlab")
+            assert await callback_of(client, page) == back
+            for other in (f"{here}/", f"{here}/{'x' * 12}/"):
+                async with client.get(other) as answer:
+                    assert answer.status == 503, "another tab finds no place"
+            ending = asyncio.create_task(take_all(old, bytearray()))
+            async with client.ws_connect(back) as new:
+                await painted(new, b"isrlab")
+                await asyncio.wait_for(ending, 30)
+                with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
+                    await client.ws_connect(f"{here}/ws")
+        await no_more_than_one_is_open(client, here)
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
