@@ -15,6 +15,13 @@ from typing import Final
 
 from core.release import Release
 from scenarios.describe.described import DescribedTopic
+from scenarios.stopping import TookTooLong, at_most
+
+PATTERN_SECONDS: Final = 5
+"""How long a pattern may take with all topics: some backtrack without end, here as in Java."""
+
+_SHOWN: Final = 80
+"""How much of a pattern a message shows."""
 
 _CLASSES: Final = {
     "Lower": "a-z", "Upper": "A-Z", "Alpha": "a-zA-Z", "Digit": "0-9", "Alnum": "a-zA-Z0-9", "ASCII": r"\x00-\x7f",
@@ -34,13 +41,20 @@ def select_topics(topics: Sequence[DescribedTopic], pattern: str | None, release
     """Those whose whole name matches `--topic`: a Java regular expression, in which a comma stands for `|` (`TopicFilter.IncludeList`).
 
     Raises:
-        ValueError: it is none, or no topic matches it and the release's tool says so.
+        ValueError: it is none, it takes too long, or no topic matches it and the release's tool says so.
     """
     if pattern is None:
         return list(topics)
-    spelled = re.sub(r"^[\"']+|[\"']+$", "", pattern.strip().replace(",", "|").replace(" ", ""))
-    matches = compile_java(spelled).fullmatch
-    found = [topic for topic in topics if matches(topic.name)]
+    try:
+        with at_most(PATTERN_SECONDS):
+            spelled = re.sub(r"^[\"']+|[\"']+$", "", pattern.strip().replace(",", "|").replace(" ", ""))
+            matches = compile_java(spelled).fullmatch
+            found = [topic for topic in topics if matches(topic.name)]
+    except TookTooLong:
+        shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}…"
+        raise ValueError(
+            f"--topic: to match '{shown}' takes longer than {PATTERN_SECONDS} s; write it without repetitions within repetitions"
+        ) from None
     if not found and release.describe_asks_brokers:
         near = difflib.get_close_matches(spelled, [topic.name for topic in topics], n=1)
         raise ValueError(f"Topic '{pattern}' does not exist as expected" + (f"; did you mean '{near[0]}'?" if near else ""))

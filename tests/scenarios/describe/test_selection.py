@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from core.release import RELEASES
+from scenarios.describe import selection
 from scenarios.describe.described import DescribedTopic
 from scenarios.describe.selection import in_printed_order, java_hash, select_topics
 
-RECORDINGS: Final = Path(__file__).parents[2] / "recordings"
+ROOT: Final = Path(__file__).parents[3]
+RECORDINGS: Final = ROOT / "tests" / "recordings"
 NEW, OLD = RELEASES["4.1"], RELEASES["2.1"]
 
 
@@ -99,3 +105,26 @@ def test_patterns_that_are_refused(pattern: str, words: str) -> None:
 
 def test_before_2_2_a_pattern_that_nothing_matches_prints_nothing() -> None:
     assert select_topics(topics("orders"), "order", OLD) == []
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+", "(a|aa)+", "(?=(a+)+b)" * 3])
+def test_a_pattern_that_backtracks_without_end_is_refused_in_time(pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "PATTERN_SECONDS", 0.2)
+    begin = time.monotonic()
+    with pytest.raises(ValueError, match=r"takes longer than 0\.2 s; write it without repetitions within repetitions"):
+        select_topics(topics("a" * 60 + "_"), pattern, NEW)
+    assert time.monotonic() - begin < 5
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert [topic.name for topic in select_topics(topics("aaa"), "(a+)+", NEW)] == ["aaa"]
+
+
+def test_the_command_says_in_one_line_that_a_pattern_takes_too_long(tmp_path: Path) -> None:
+    assert selection.PATTERN_SECONDS <= 8
+    script = tmp_path / "it.yaml"
+    script.write_text(f"cluster: {{brokers: 1, topics: {{{'a' * 40}_: {{partitions: 1, replication-factor: 1}}}}}}\n")
+    command = [sys.executable, "-m", "tui", "describe", str(script), "--topic", "(a+)+$"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == (
+        f"isrlab: {script}: --topic: to match '(a+)+$' takes longer than 5 s; write it without repetitions within repetitions\n"
+    )
