@@ -8,24 +8,24 @@ refused with its line number. The columns are those of `core.journal.events`; EV
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
 from core.errors import Standstill
-from core.journal.events import KINDS, Event
+from core.journal.events import KINDS
 from core.release import Release
 from core.settings import render_value
 from core.spec import ClusterSpec
-from scenarios.errors import InputError, LogError, ScriptError, did_you_mean
+from scenarios.errors import InputError, LogError, ScriptError
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
 from scenarios.language.nodes import MAX_VALUES
 from scenarios.logfile import is_packed_name, open_log_file, packer
+from scenarios.logline import STAMP, LineDecoder, WrongEvent, columns_of
 from scenarios.output_files import OutputFile
 from scenarios.printing import remark
 from scenarios.releases import release_named
@@ -48,11 +48,6 @@ MAX_BUFFERED: Final = 20_000
 
 MAX_LINE: Final = 32 * 1024 * 1024
 """Longest line that is read: a header with 200,000 placed partitions is half of that."""
-
-_INT: Any = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""The numbers of a log fit 64 bits, for whoever reads it."""
-
-_TYPES: Final[dict[str, Any]] = {"int": _INT, "str": str, "bool": bool, "tuple[int, ...]": tuple[_INT, ...]}
 
 
 class Header(msgspec.Struct, omit_defaults=False):
@@ -81,10 +76,6 @@ def make_header(spec: ClusterSpec, release: Release, seed: int, scenario: str | 
     return Header(FORMAT, VERSION, release.name, seed, scenario, settings, cluster_as_data(spec))
 
 
-def _columns(event: type[Event]) -> list[tuple[str, Any]]:
-    return [(name, _TYPES[written]) for name, written in event.columns.items()]
-
-
 _writers: dict[str, Callable[..., msgspec.Struct]] = {}
 
 
@@ -92,8 +83,7 @@ def _writer(kind: str) -> Callable[..., msgspec.Struct]:
     """The typed line of a kind: made on first use, encodes some ten times as fast as a dict."""
     made = _writers.get(kind)
     if made is None:
-        stamp: list[tuple[str, Any]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
-        made = _writers[kind] = msgspec.defstruct(KINDS[kind].__name__, stamp + _columns(KINDS[kind]), gc=False)
+        made = _writers[kind] = msgspec.defstruct(KINDS[kind].__name__, STAMP + columns_of(KINDS[kind]), gc=False)
     return made
 
 
@@ -374,7 +364,7 @@ class LogReader:
         Raises:
             LogError: a line that is malformed, out of order or after the end.
         """
-        decode = LineDecoder()
+        decode = LineDecoder(self.spec)
         last_seq = last_time = 0
         number = 1
         with self._file:
@@ -390,7 +380,7 @@ class LogReader:
                             raise LogError(self.source, number, f"the log ends with {self.end.events} events, but {last_seq} stand in it")
                         continue
                     event = decode(line)
-                except UnknownKind as wrong:
+                except WrongEvent as wrong:
                     raise LogError(self.source, number, str(wrong)) from None
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
                     if torn:
@@ -426,55 +416,6 @@ class LogReader:
         return ""
 
 
-class _Kind(msgspec.Struct):
-    kind: str
-
-
-class UnknownKind(Exception):
-    """A kind, or a word in one of its columns, that this version of the format does not have; the text says what would be right."""
-
-
-class LineDecoder:
-    """Makes of an event's line the tuple it was recorded as.
-
-    Raises:
-        UnknownKind: the line's kind is none.
-        msgspec.DecodeError, UnicodeDecodeError: the line is no event.
-    """
-
-    def __init__(self) -> None:
-        self._decoders: dict[str, Callable[[bytes], msgspec.Struct]] = {}
-        self._words: dict[str, dict[str, tuple[str, ...]]] = {kind: event.words for kind, event in KINDS.items() if event.words}
-        self._kind_of = msgspec.json.Decoder(_Kind).decode
-
-    def __call__(self, line: bytes) -> tuple[Any, ...]:
-        kind = self._kind_of(line).kind
-        decode = self._decoders.get(kind)
-        if decode is None:
-            decode = self._decoders[kind] = _decoder(kind)
-        event = decode(line)
-        if kind in self._words:
-            self._check_words(event, self._words[kind])
-        return msgspec.structs.astuple(event)
-
-    def _check_words(self, event: msgspec.Struct, words: dict[str, tuple[str, ...]]) -> None:
-        for column, known in words.items():
-            word = getattr(event, column)
-            if word not in known:
-                raise UnknownKind(f"unknown {column} '{word[:40]}'; {did_you_mean(word, known)}")
-
-
-@functools.cache
-def _decoder(kind: str) -> Callable[[bytes], msgspec.Struct]:
-    event = KINDS.get(kind)
-    if event is None:
-        raise UnknownKind(f"unknown kind '{kind[:40]}'; {did_you_mean(kind, KINDS, 'see EVENTLOG.md')}")
-    stamp: list[tuple[str, Any]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
-    columns = [(name, kind, event.defaults[name]) if name in event.defaults else (name, kind) for name, kind in _columns(event)]
-    line = msgspec.defstruct(event.__name__, [*stamp, *columns], forbid_unknown_fields=True, gc=False)
-    return msgspec.json.Decoder(line).decode
-
-
 def one_line(wrong: Exception) -> str:
     """An error's text without line breaks, not too long."""
     if isinstance(wrong, RecursionError):
@@ -491,4 +432,4 @@ def read_events(path: str | Path, report: Callable[[str], None] | None = None) -
     return reader, events
 
 
-__all__ = ["End", "Header", "LineDecoder", "LogReader", "LogWriter", "UnknownKind", "make_header", "one_line", "read_events"]
+__all__ = ["End", "Header", "LogReader", "LogWriter", "make_header", "one_line", "read_events"]

@@ -16,8 +16,9 @@ import msgspec
 from core.journal.events import Acted
 from core.recorded_acts import recorded_act
 from scenarios.errors import InputError
-from scenarios.eventlog import MAX_LINE, End, LineDecoder, LogReader, UnknownKind, one_line
+from scenarios.eventlog import MAX_LINE, End, LogReader, one_line
 from scenarios.logfile import open_log_file
+from scenarios.logline import LineDecoder, WrongEvent
 
 MAX_SHOWN: Final = 100
 """Problems of a log that are told one by one; the rest is counted."""
@@ -53,12 +54,13 @@ def check_log(path: str | Path) -> Checked:
             checked.problems.append(problem)
 
     try:
-        LogReader(path).close()
+        reader = LogReader(path)
+        reader.close()
     except InputError as wrong:
         tell(str(wrong))
         return checked
     try:
-        for line, problem in _problems(Path(path), checked):
+        for line, problem in _problems(Path(path), LineDecoder(reader.spec), checked):
             tell(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
             if checked.count >= MAX_COUNTED:
                 break
@@ -67,9 +69,8 @@ def check_log(path: str | Path) -> Checked:
     return checked
 
 
-def _problems(path: Path, checked: Checked) -> Iterator[tuple[int, str]]:
+def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tuple[int, str]]:
     """Every problem behind the header with its line number, 0 for the file itself."""
-    decode = LineDecoder()
     end: End | None = None
     last_seq = last_time = 0
     missing: list[tuple[int, int]] = []
@@ -96,9 +97,11 @@ def _problems(path: Path, checked: Checked) -> Iterator[tuple[int, str]]:
                         yield number, f"the log ends at {end.t} µs, before its last event at {last_time} µs"
                     continue
                 event = decode(line)
-            except UnknownKind as wrong:
+            except WrongEvent as wrong:
                 yield number, str(wrong)
-                continue
+                if wrong.event is None:
+                    continue
+                event = wrong.event
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
                 if line.endswith(b"\n"):
                     yield number, f"this is no event: {one_line(wrong)}"

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.journal.events import EVENTS, KINDS, agree, column_types
+from core.journal.events import EVENTS, KINDS, PartitionsCreated, SettingChanged, TopicCreated, agree, column_types
 from core.release import CURRENT
 from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 from scenarios import eventlog
 from scenarios.errors import InputError, LogError
-from scenarios.eventlog import ENCODED_AT_ONCE, FLUSH_SECONDS, LogReader, LogWriter, make_header, read_events
+from scenarios.eventlog import ENCODED_AT_ONCE, FLUSH_SECONDS, End, LogReader, LogWriter, encode_event, make_header, read_events
 from scenarios.eventlog_doc import DOCUMENT, document
 from scenarios.language.readings import GIVEN_UP_AFTER, LATENCY
 from scenarios.stopping import Stopped, stoppable
@@ -33,15 +33,27 @@ SPEC = ClusterSpec(
     settings=(("min.insync.replicas", 2),),
 )
 HEADER = make_header(SPEC, CURRENT, 3, "a-name")
-SAMPLES: dict[str, Any] = {"int": -7, "str": 'ü "quoted" \\ \n', "bool": True, "tuple[int, ...]": (1, -1, 2**40)}
+SAMPLES: dict[str, Any] = {
+    "int": 2**62, "bool": True, "tuple[int, ...]": (1, -1, 2), "partition": 2, "partitions": 3, "skew_us": -7, "drift_ppm": -7,
+    "broker": 2, "leader": 1, "old_leader": -1, "follower": 2, "sender": 1, "held_by": 1,
+}  # fmt: skip
+"""By a column's name, or else its type."""
 
 
-def samples() -> list[tuple[Any, ...]]:
-    """One event of every kind."""
+def samples(text: str = 'ü "quoted" \\ \n') -> list[tuple[Any, ...]]:
+    """One event of every kind with that text wherever any may stand; the one that creates the others' topic is the second."""
+    kinds = [event for event in EVENTS if event not in (SettingChanged, TopicCreated, PartitionsCreated)]
+    values = SAMPLES | {"str": text}
     return [
-        (seq, seq * 1_000, seq - 1, event.kind, *(event.words.get(name, (SAMPLES[kind],))[0] for name, kind in column_types(event).items()))
-        for seq, event in enumerate(EVENTS, 1)
-    ]
+        (
+            seq,
+            seq * 1_000,
+            seq - 1,
+            event.kind,
+            *(event.words.get(name, (values.get(name, values[kind]),))[0] for name, kind in column_types(event).items()),
+        )
+        for seq, event in enumerate([kinds[0], TopicCreated, *kinds[1:], SettingChanged], 1)
+    ] + [(len(EVENTS), len(EVENTS) * 1_000, 0, "partitions-created", text, 5, 8)]
 
 
 def write(path: Path, events: list[tuple[Any, ...]]) -> list[bytes]:
@@ -68,8 +80,9 @@ def test_a_line_is_what_the_document_says(tmp_path: Path) -> None:
     lines = write(tmp_path / "s.jsonl", samples())
     assert lines[0].startswith(b'{"isrlab":"event-log","version":1,"release":"4.3","seed":3,"scenario":"a-name","settings":{')
     assert json.loads(lines[-1]) == {"end": True, "t": len(EVENTS) * 1_000, "events": len(EVENTS)}
-    for line, event in zip(lines[1:-1], EVENTS, strict=True):
-        assert list(json.loads(line)) == ["seq", "t", "cause", "kind", *column_types(event)]
+    for line in lines[1:-1]:
+        assert list(json.loads(line)) == ["seq", "t", "cause", "kind", *column_types(KINDS[json.loads(line)["kind"]])]
+    assert {json.loads(line)["kind"] for line in lines[1:-1]} == set(KINDS)
 
 
 def test_the_document_is_in_step_with_the_events() -> None:
@@ -179,6 +192,52 @@ def test_a_malformed_log_is_refused_at_its_line(case: str, tmp_path: Path, capsy
     assert captured.err.startswith(f"isrlab: {path}:{line}: "), captured.err
 
 
+IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
+    "topic": ({"topic": "never-created"}, "unknown topic 'never-created'; a line above would create it"),
+    "partition": ({"partition": 8}, "unknown partition orders-8; the topic has 8 partitions, counted from 0"),
+    "negative-partition": ({"partition": -1}, "partition cannot be -1; it is at least 0"),
+    "broker": ({"leader": 77}, "unknown broker 77; the header's brokers are 1, 2"),
+    "brokers": ({"isr": [1, 77]}, "unknown broker 77; the header's brokers are 1, 2"),
+    "offset": ({"kind": "delete-records-refused", "offset": -5}, "offset cannot be -5; it is at least -1"),
+    "partitions": ({"kind": "topic-created", "partitions": 10**9}, "partitions cannot be 1000000000; it is at most 200,000"),
+    "created-twice": ({"kind": "topic-created"}, "topic 'orders' is there already; a line above creates it"),
+    "not-so-many-more": ({"kind": "partitions-created", "added": 1}, "orders has 8 partitions; 1 more are not 8"),
+}
+
+
+GOOD: dict[str, tuple[Any, ...]] = {
+    "topic-created": ("orders", "", 3, 2),
+    "partitions-created": ("orders", 5, 8),
+    "partition-changed": ("orders", 7, 1, 0, 0, (1, 2), (1, 2), (), (), (), (), False, ""),
+    "delete-records-refused": (1, "orders", 7, 5, 9, "OFFSET_OUT_OF_RANGE"),
+    "broker-stopped": (1, "killed"),
+}
+
+
+def with_changed(path: Path, changed: dict[str, Any]) -> Path:
+    """A log of five events, the one in its fifth line changed so."""
+    kinds = ["topic-created", "partitions-created", "broker-stopped", changed.get("kind", "partition-changed"), "partition-changed"]
+    lines = [json.loads(encode_event((seq, seq, 0, kind, *GOOD[kind]))) for seq, kind in enumerate(kinds, 1)]
+    lines[3] |= changed
+    path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in [HEADER, *lines, End(True, 9, 5)]))
+    return path
+
+
+@pytest.mark.parametrize("case", list(IMPOSSIBLE))
+def test_an_event_that_the_cluster_cannot_have_is_one_message(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = with_changed(tmp_path / "s.jsonl", IMPOSSIBLE[case][0])
+    message = f"isrlab: {path}:5: {IMPOSSIBLE[case][1]}\n"
+    for command in (["log", "check"], ["describe"], ["metrics"], ["replay"], ["log", "export", "--perfetto", str(tmp_path / "trace")]):
+        assert main([*command, str(path)]) == 2, command
+        assert capsys.readouterr() == ("", message), command
+    assert not (tmp_path / "trace").exists()
+
+
+def test_an_event_that_the_cluster_can_have_is_read(tmp_path: Path) -> None:
+    path = with_changed(tmp_path / "s.jsonl", {})
+    assert len(list(LogReader(path))) == 5
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written: No such file or directory"):
         LogWriter(tmp_path / "no" / "s.jsonl", HEADER)
@@ -283,13 +342,14 @@ def test_flush_brings_everything_to_the_file(tmp_path: Path) -> None:
 def test_a_log_of_an_earlier_isrlab_that_lacks_columns_is_read_and_agrees_with_what_is_played_anew(tmp_path: Path) -> None:
     """`records-lost` was written without `lost_acknowledged` and `lost_read`."""
     old_line = {
-        "seq": 1, "t": 5, "cause": 0, "kind": "records-lost", "topic": "t", "partition": 0, "broker": 2, "epoch": 0, "from_offset": 3,
+        "seq": 2, "t": 5, "cause": 0, "kind": "records-lost", "topic": "t", "partition": 0, "broker": 2, "epoch": 0, "from_offset": 3,
         "to_offset": 7, "leader_epoch": 1, "doomed_by": 0,
     }  # fmt: skip
     path = tmp_path / "old.jsonl"
     header = make_header(SPEC, CURRENT, 1, None)
-    path.write_bytes(msgspec.json.encode(header) + b"\n" + msgspec.json.encode(old_line) + b"\n")
-    (event,) = list(LogReader(path))
+    created = encode_event((1, 0, 0, "topic-created", "t", "", 1, 2))
+    path.write_bytes(b"\n".join([msgspec.json.encode(header), created, msgspec.json.encode(old_line), b""]))
+    _, event = list(LogReader(path))
     assert event[4 + list(KINDS["records-lost"].columns).index("lost_acknowledged") :] == (-1, -1)
     assert agree(event, (*event[:-2], 4, 1))
     assert not agree(event, (*event[:-3], 9, 4, 1)), "another event doomed them"

@@ -153,13 +153,16 @@ def log(path: Path) -> None:
     spec = ClusterSpec((BrokerSpec(1, rack=BROKEN), BrokerSpec(2)), (TopicSpec("orders", 1, 2, config=(("compression.type", BROKEN),)),))
     lines = [msgspec.json.encode(make_header(spec, CURRENT, 0, BROKEN))]
     seq = 0
-    for kind, event in KINDS.items():
+    kinds = {"topic-created": KINDS["topic-created"], "partitions-created": KINDS["partitions-created"], **KINDS}
+    for kind, event in kinds.items():
         if not {name for name, written in event.columns.items() if written == "str"} <= FREE:
             continue
         seq += 1
         values: list[Any] = [
             {"int": 1, "str": BROKEN, "bool": True, "tuple[int, ...]": (1, 2)}[written] for written in event.columns.values()
         ]
+        if kind == "partitions-created":
+            values[-1] = 2
         lines.append(encode_event((seq, seq, 0, kind, *values)))
     lines.append(msgspec.json.encode(End(True, seq, seq)))
     path.write_bytes(b"\n".join(lines) + b"\n")

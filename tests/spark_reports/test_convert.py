@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.journal.events import EVENTS, column_types
+from core.journal.events import EVENTS
 from core.release import CURRENT
 from core.spec import BrokerSpec, ClusterSpec
 from scenarios.errors import LogError
@@ -18,18 +18,18 @@ from spark_reports import computing, convert
 from spark_reports.errors import ReportError
 from spark_reports.frames import Dataset, read_frames
 from spark_reports.sessions import find_logs, open_log
+from tests.scenarios.test_eventlog import samples
 from tests.spark_reports.logs import event, log_text, numbered, write_log
 
-SAMPLES: dict[str, Any] = {"int": -7, "str": 'ü "q" \\ / \n \x01 \x7f \u2028 <b> 𝄞', "bool": True, "tuple[int, ...]": (1, -1, 2**31 - 1)}
+TEXT = 'ü "q" \\ / \n \x01 \x7f \u2028 <b> 𝄞'
 HEADER = make_header(ClusterSpec(brokers=(BrokerSpec(1), BrokerSpec(2))), CURRENT, 3, None)
 
 
 def every_kind(path: Path) -> None:
     """A log as the laboratory writes it, with one event of every kind."""
     with LogWriter(path, HEADER) as writer:
-        for seq, kind in enumerate(EVENTS, 1):
-            columns = (kind.words.get(name, (SAMPLES[declared],))[0] for name, declared in column_types(kind).items())
-            writer((seq, seq * 1_000, seq - 1, kind.kind, *columns))
+        for sample in samples(TEXT):
+            writer(sample)
         writer.close(10**9)
 
 

@@ -29,6 +29,7 @@ def _events(number: int) -> list[dict[str, Any]]:
     """An election and two acknowledged batches each; the last session by name loses records and is offline, another has an unclean leader."""
     changed = {**A, "replicas": [1, 2, 3], "adding": []}
     events = [
+        event(0, "topic-created", topic=A["topic"], partitions=1, replication_factor=3),
         event(0, "partition-changed", **changed, leader=1, isr=[1, 2, 3]),
         event(10, "leader-elected", **A, leader=1, election="unclean" if number == 304 else "clean"),
         event(20, "produce-acked", **A, records=10, acks=-1, latency_us=number + 1, attempt=1),

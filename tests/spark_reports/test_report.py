@@ -52,6 +52,7 @@ def without_java(tmp_path: Path) -> dict[str, str]:
 def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
     changed = {"topic": "orders", "partition": 0, "replicas": [1, 2, 3]}
     events = [
+        event(0, "topic-created", topic="orders", partitions=1, replication_factor=3),
         event(0, "partition-changed", **changed, leader=1, isr=[1, 2, 3]),
         event(1_000_000, "leader-elected", topic="orders", partition=0, leader=2, election="unclean"),
         event(1_000_000, "partition-changed", **changed, leader=2, isr=[2]),
@@ -60,13 +61,13 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
     logs = tmp_path / "logs {a,b} [x]* #1 ünï%20"
     logs.mkdir()
     write_log(logs / "_good: one.jsonl", events, end=3_000_000)
-    (logs / "killed.jsonl").write_text(log_text(events, None) + '{"seq": 5, "t": 1000')
+    (logs / "killed.jsonl").write_text(log_text(events, None) + '{"seq": 6, "t": 1000')
     (logs / "wrong-line.jsonl").write_text(json.dumps(HEADER) + "\n" + json.dumps({"seq": 1} | events[0]) + '\n{"seq": 2, "t": "now"}\n')
     (logs / "binary.jsonl").write_bytes(bytes(range(256)))
     (logs / "newer.jsonl").write_text(json.dumps(HEADER | {"version": 99}) + "\n")
     (logs / "empty.jsonl").touch()
-    (logs / "huge-line.jsonl").write_text(log_text(events, None) + '{"seq": 5, "t": "' + "9" * (20 << 20) + '"}\n')
-    packed = zstandard.ZstdCompressor().compress(log_text(events[:1], 2_000_000).encode())
+    (logs / "huge-line.jsonl").write_text(log_text(events, None) + '{"seq": 6, "t": "' + "9" * (20 << 20) + '"}\n')
+    packed = zstandard.ZstdCompressor().compress(log_text(events[:2], 2_000_000).encode())
     (logs / "packed.jsonl.zst").write_bytes(packed)
     (logs / "damaged.jsonl.zst").write_bytes(packed[:30] + bytes(30))
     cwd = tmp_path / "cwd"
@@ -113,9 +114,11 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
 
 
 def test_tables_for_people_on_the_java_that_is_there(tmp_path: Path) -> None:
-    log = write_log(
-        tmp_path / "s.jsonl", [event(5, "produce-acked", topic="[red]orders", partition=0, records=3, acks=-1, latency_us=2_500)], end=10
-    )
+    events = [
+        event(0, "topic-created", topic="[red]orders", partitions=1, replication_factor=3),
+        event(5, "produce-acked", topic="[red]orders", partition=0, records=3, acks=-1, latency_us=2_500),
+    ]
+    log = write_log(tmp_path / "s.jsonl", events, end=10)
     done = report(log)
     assert done.returncode == 0, done.stderr
     assert ["[red]orders", "all", "1", "3", "0", "0", "2.5ms", "2.5ms", "2.5ms", "2.5ms", "-"] in [

@@ -19,6 +19,7 @@ from tests.spark_reports.logs import event, log_text
 
 EVENTS = [
     event(5, "broker-paused", broker=1),
+    event(6, "topic-created", topic="ö", partitions=1, replication_factor=2),
     event(9, "append", broker=1, topic="ö", partition=0, leader_epoch=0, from_offset=0, to_offset=2, bytes=9, producer="p", acks=-1),
     event(9, "broker-resumed", broker=1, paused_us=4),
 ]
@@ -41,7 +42,7 @@ def staged_rows(path: Path, text: str) -> list[dict[str, object]] | None:
 @pytest.mark.parametrize("size", [1, 100, 1 << 20])
 @pytest.mark.parametrize(
     "text",
-    [WHOLE, log_text(EVENTS, None), log_text(EVENTS, None)[:-1], log_text(EVENTS, None) + '{"seq": 4, "t'],
+    [WHOLE, log_text(EVENTS, None), log_text(EVENTS, None)[:-1], log_text(EVENTS, None) + '{"seq": 5, "t'],
     ids=["ended", "killed", "no line break", "torn"],
 )
 def test_wanted_events_are_staged_whatever_stands_behind_them(
@@ -51,7 +52,7 @@ def test_wanted_events_are_staged_whatever_stands_behind_them(
     rows = staged_rows(tmp_path / "one.jsonl", text)
     assert rows == [
         {"seq": 1, "t": 5, "cause": 0, "kind": "broker-paused", "broker": 1, "topic": None, "to_offset": None},
-        {"seq": 2, "t": 9, "cause": 0, "kind": "append", "broker": 1, "topic": "ö", "to_offset": 2},
+        {"seq": 3, "t": 9, "cause": 0, "kind": "append", "broker": 1, "topic": "ö", "to_offset": 2},
     ]
 
 
@@ -59,7 +60,7 @@ def test_a_session_without_events_is_staged_empty(tmp_path: Path) -> None:
     assert staged_rows(tmp_path / "one.jsonl", log_text([], 30)) == []
 
 
-LINE = log_text(EVENTS, None).splitlines()[2]
+LINE = log_text(EVENTS, None).splitlines()[3]
 
 
 @pytest.mark.parametrize(
@@ -67,12 +68,12 @@ LINE = log_text(EVENTS, None).splitlines()[2]
     [
         "no JSON",
         "",
-        LINE + " " + LINE.replace('"seq": 2', '"seq": 3'),
+        LINE + " " + LINE.replace('"seq": 3', '"seq": 4'),
         LINE.replace('"append"', '"apend"'),
         LINE.replace('"to_offset": 2', '"to_offset": "2"'),
         LINE.replace('"to_offset": 2', '"to_offset": 2.5'),
         LINE.replace('"to_offset": 2', '"offset": 2'),
-        LINE.replace('"seq": 2', '"seq": 3'),
+        LINE.replace('"seq": 3', '"seq": 4'),
         LINE.replace('"t": 9', '"t": null'),
     ],
 )
@@ -85,7 +86,7 @@ def test_a_log_with_a_line_out_of_order_is_left_alone(tmp_path: Path, wrong: str
 def test_a_log_that_says_another_number_of_events_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text(WHOLE)
-    assert not stage([attrs.evolve(open_log(path), events=4)], [], tmp_path / "staged", KINDS, COLUMNS).logs
+    assert not stage([attrs.evolve(open_log(path), events=5)], [], tmp_path / "staged", KINDS, COLUMNS).logs
 
 
 def test_rare_events_of_a_dataset_are_picked_out_with_what_its_logs_say(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_rare_events_of_a_dataset_are_picked_out_with_what_its_logs_say(tmp_path
     assert parquet.read_table(both.rare).to_pylist() == [row | {"session": name} for name in names]
     assert parquet.read_table(one.rare).to_pylist() == [row | {"session": "other"}]
     logs, wrong = logs_of(found[0], both.marks)
-    assert [(log.session, log.events, log.end_us, log.ended) for log in logs] == [(name, 3, 30, True) for name in names]
+    assert [(log.session, log.events, log.end_us, log.ended) for log in logs] == [(name, 4, 30, True) for name in names]
     assert not wrong
     tails = [mark for mark in both.marks if mark.kind == "log-tail"]
     assert logs_of(found[0], tails)[1][0].endswith("this would be a directory that 'isrlab log convert' wrote")
@@ -132,11 +133,12 @@ def test_a_log_of_an_earlier_isrlab_lacks_columns_and_is_staged_all_the_same(tmp
     lost = event(7, "records-lost", topic="ö", partition=0, broker=2, from_offset=3, to_offset=7)
     old = {name: value for name, value in lost.items() if not name.startswith("lost_")}
     path = tmp_path / "one.jsonl"
-    path.write_text(log_text([old], 30))
+    created = event(6, "topic-created", topic="ö", partitions=1, replication_factor=2)
+    path.write_text(log_text([created, old], 30))
     columns = ("from_offset", "to_offset", "lost_acknowledged")
     staged = stage([open_log(path)], [], tmp_path / "staged", ("records-lost",), columns)
     (row,) = parquet.read_table(staged.events / "session=one" / "events.parquet", partitioning=None).to_pylist()
     assert {name: row[name] for name in columns} == {"from_offset": 3, "to_offset": 7, "lost_acknowledged": None}
     damaged = {name: value for name, value in old.items() if name != "to_offset"}
-    path.write_text(log_text([old, damaged], 30))
+    path.write_text(log_text([created, old, damaged], 30))
     assert stage([open_log(path)], [], tmp_path / "again", ("records-lost",), columns).logs == [], "what every log has must be there"

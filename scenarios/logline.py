@@ -1,0 +1,185 @@
+"""Lines of an event log, read: an event's columns by their types, and whether the cluster in the header can have such an event.
+
+A number lies within what it counts, an id names a broker of the header, and a topic was created, with so many partitions, by
+a line above. Whoever reads a log reads its lines here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec.structs import astuple
+
+from core.ids import NO_LEADER
+from core.journal.events import KINDS, Event, PartitionsCreated, TopicCreated, TopicRefused
+from core.spec import MAX_PARTITIONS, ClusterSpec
+from scenarios.errors import did_you_mean
+
+_MOST: Final = 2**63 - 1
+"""Numbers of a log fit 64 bits, for whoever reads it."""
+
+_BOUNDS: Final = {
+    "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST),
+    "partition": (0, MAX_PARTITIONS - 1), "partitions": (0, MAX_PARTITIONS),
+}  # fmt: skip
+"""The smallest and the largest value of columns that have other bounds than `_COUNT`."""
+
+_COUNT: Final = (-1, _MOST)
+"""From none to the largest there is."""
+
+_BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
+"""Columns that hold a broker's id, or -1 for none; a column of several numbers holds ids too."""
+
+_SHOWN: Final = 12
+"""How many brokers a message lists."""
+
+
+_INT: Final[Any] = Annotated[int, msgspec.Meta(ge=-_MOST - 1, le=_MOST)]
+
+STAMP: Final[list[tuple[str, Any]]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
+"""What every event has before its columns."""
+
+_TYPES: Final[dict[str, Any]] = {"int": _INT, "str": str, "bool": bool, "tuple[int, ...]": tuple[_INT, ...]}
+
+
+def columns_of(event: type[Event]) -> list[tuple[str, Any]]:
+    """A kind's columns with the types of what stands in them."""
+    return [(name, _TYPES[written]) for name, written in event.columns.items()]
+
+
+def _bounded(name: str, type_: Any) -> Any:
+    least, most = _BOUNDS.get(name, _COUNT)
+    return Annotated[int, msgspec.Meta(ge=least, le=most)] if type_ is _INT else type_
+
+
+class WrongEvent(Exception):
+    """A line that no session records; the text says what would be right.
+
+    Attributes:
+        event: what it says, if it is of a known kind.
+    """
+
+    def __init__(self, problem: str, event: tuple[Any, ...] | None = None) -> None:
+        super().__init__(problem)
+        self.event = event
+
+
+class _Reading:
+    """How the lines of a kind are decoded, and where in its events stands what is held against the cluster: 0 for nowhere."""
+
+    __slots__ = ("broker_ats", "brokers_ats", "creates", "decode", "partition_at", "topic_at", "words")
+
+    def __init__(self, kind: str) -> None:
+        event = KINDS[kind]
+        at = {name: place for place, name in enumerate(event.columns, len(STAMP))}
+        self.decode = _decoder(kind, True)
+        self.words = tuple((at[name], name, known) for name, known in event.words.items())
+        self.creates = event in (TopicCreated, PartitionsCreated)
+        self.topic_at = 0 if event in (TopicCreated, TopicRefused) else at.get("topic", 0)
+        self.partition_at = at.get("partition", 0)
+        self.broker_ats = tuple(at[name] for name in event.columns if name in _BROKERS)
+        self.brokers_ats = tuple(at[name] for name, written in event.columns.items() if written == "tuple[int, ...]")
+
+
+@functools.cache
+def _decoder(kind: str, bounded: bool) -> Callable[[bytes], msgspec.Struct]:
+    event = KINDS[kind]
+    columns = [
+        (name, _bounded(name, type_) if bounded else type_, *([event.defaults[name]] if name in event.defaults else []))
+        for name, type_ in columns_of(event)
+    ]
+    line = msgspec.defstruct(event.__name__, [*STAMP, *columns], forbid_unknown_fields=True, gc=False)
+    return msgspec.json.Decoder(line).decode
+
+
+class _Kind(msgspec.Struct):
+    kind: str
+
+
+class LineDecoder:
+    """Makes of an event's line the tuple it was recorded as. It takes all lines of a log in their order.
+
+    Raises:
+        WrongEvent: no session of that cluster records it.
+        msgspec.DecodeError, UnicodeDecodeError, RecursionError: the line is no event.
+    """
+
+    def __init__(self, spec: ClusterSpec) -> None:
+        self._readings: dict[str, _Reading] = {}
+        self._kind_of = msgspec.json.Decoder(_Kind).decode
+        self._brokers = frozenset([NO_LEADER, *(broker.id for broker in spec.brokers)])
+        self._partitions: dict[str, int] = {}
+        """How many partitions each topic has that a line above creates."""
+
+    def __call__(self, line: bytes) -> tuple[Any, ...]:
+        kind = self._kind_of(line).kind
+        reading = self._readings.get(kind) or self._reading(kind)
+        try:
+            event = astuple(reading.decode(line))
+        except msgspec.ValidationError:
+            event = astuple(_decoder(kind, False)(line))
+            raise WrongEvent(_out_of_bounds(event), event) from None
+        if problem := self._problem(reading, event):
+            raise WrongEvent(problem, event)
+        if reading.creates:
+            self._create(event)
+        return event
+
+    def _reading(self, kind: str) -> _Reading:
+        if kind not in KINDS:
+            raise WrongEvent(f"unknown kind '{kind[:40]}'; {did_you_mean(kind, KINDS, 'see EVENTLOG.md')}")
+        reading = self._readings[kind] = _Reading(kind)
+        return reading
+
+    def _problem(self, reading: _Reading, event: tuple[Any, ...]) -> str:
+        for at, column, known in reading.words:
+            if event[at] not in known:
+                return f"unknown {column} '{event[at][:40]}'; {did_you_mean(event[at], known)}"
+        brokers = self._brokers
+        for at in reading.broker_ats:
+            if event[at] not in brokers:
+                return self._unknown_broker(event[at])
+        for at in reading.brokers_ats:
+            if not brokers.issuperset(event[at]):
+                return self._unknown_broker(next(broker for broker in event[at] if broker not in brokers))
+        if reading.topic_at:
+            count = self._partitions.get(event[reading.topic_at])
+            if count is None or (reading.partition_at and event[reading.partition_at] >= count):
+                return self._no_partition(event[reading.topic_at], event[reading.partition_at], count)
+        return ""
+
+    def _unknown_broker(self, broker: int) -> str:
+        there = sorted(self._brokers - {NO_LEADER})
+        more = f" and {len(there) - _SHOWN:,} more" if len(there) > _SHOWN else ""
+        return f"unknown broker {broker}; the header's brokers are {', '.join(map(str, there[:_SHOWN]))}{more}"
+
+    def _no_partition(self, topic: str, partition: int, count: int | None) -> str:
+        if count is None:
+            self._partitions[topic] = MAX_PARTITIONS  # Told once: its other lines are not wrong for a reason of their own.
+            return f"unknown topic '{topic[:40]}'; a line above would create it"
+        return f"unknown partition {topic[:40]}-{partition}; the topic has {count:,} partition{'s' if count != 1 else ''}, counted from 0"
+
+    def _create(self, event: tuple[Any, ...]) -> None:
+        topic, there = event[4], self._partitions.get(event[4])
+        self._partitions[topic] = max(event[6], there or 0)
+        if event[3] == TopicCreated.kind:
+            if there is not None:
+                raise WrongEvent(f"topic '{topic[:40]}' is there already; a line above creates it", event)
+        elif there is not None and event[6] != there + event[5]:
+            raise WrongEvent(f"{topic[:40]} has {there:,} partitions; {event[5]:,} more are not {event[6]:,}", event)
+
+
+def _out_of_bounds(event: tuple[Any, ...]) -> str:
+    """What is wrong with an event whose numbers are not all within their bounds."""
+    columns = KINDS[event[3]].columns
+    for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
+        least, most = _BOUNDS.get(name, _COUNT)
+        if written == "int" and not least <= value <= most:
+            return f"{name} cannot be {value}; it is {f'at least {least}' if value < least else f'at most {most:,}'}"
+    raise AssertionError(event)
+
+
+__all__ = ["STAMP", "LineDecoder", "WrongEvent", "columns_of"]
