@@ -22,7 +22,10 @@ from typing import Final, Protocol
 from scenarios.errors import InputError
 from scenarios.printing import OutputLost
 
-_STREAMS: Final = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+STDOUT: Final = 1
+"""The number of the stream that `-` means."""
+
+_STREAMS: Final = {"/dev/stdin": 0, "/dev/stdout": STDOUT, "/dev/stderr": 2}
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d{1,9})|/proc/self/fd/(\d{1,9})")
 
 _BUFFERED: Final = 1 << 20
@@ -67,7 +70,7 @@ class OutputFile:
     def _opened(self) -> io.FileIO:
         self._stream = stream_of(self.path)
         if self._stream is not None:
-            if self._stream == 1:
+            if self._stream == STDOUT:
                 sys.stdout.flush()
             return io.FileIO(os.dup(self._stream), "wb")
         found = os.stat(self._target) if os.path.exists(self._target) else None
@@ -183,7 +186,7 @@ class OutputFile:
 
     def failed(self, wrong: OSError) -> Exception:
         """What to raise when it cannot be written."""
-        return OutputLost(wrong) if self._stream == 1 else cannot_be_written(self.path, wrong)
+        return OutputLost(wrong) if self._stream == STDOUT else cannot_be_written(self.path, wrong)
 
 
 class WholeFile:
@@ -306,13 +309,16 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     """Refuse, before anything is done, files that cannot be written in the end, and those that are read or written twice.
 
     Args:
-        outputs: by the option that names each; None and `-` are no file.
+        outputs: by the option that names each; None is no file, `-` stdout.
         inputs: what is read.
 
     Raises:
         InputError: the message names the option.
     """
     taken = {found: "what is read" for path in inputs if (found := _identity(path)) is not None}
+    to_stdout = [option for option, path in outputs.items() if path is not None and is_stdout(path)]
+    if len(to_stdout) > 1:
+        raise InputError(f"{to_stdout[1]}: stdout is what {to_stdout[0]} writes; name a file")
     for option, path in outputs.items():
         if path is None or str(path) == "-":
             continue
@@ -361,7 +367,9 @@ def _identity(path: str | Path | None) -> object:
 
 
 def stream_of(path: str | Path) -> int | None:
-    """The number of the open stream that a name such as `/dev/stdout` means; to open it anew would write from its start again."""
+    """The number of the open stream that a name such as `/dev/stdout` or `-` means; to open it anew would write from its start again."""
+    if str(path) == "-":
+        return STDOUT
     name = os.path.abspath(path)
     for _ in range(8):
         if name in _STREAMS:
@@ -372,6 +380,24 @@ def stream_of(path: str | Path) -> int | None:
             return None
         name = os.path.join(os.path.dirname(name), os.readlink(name))
     return None
+
+
+def is_stdout(path: str | Path) -> bool:
+    """Whether a name means stdout."""
+    try:
+        return stream_of(path) == STDOUT
+    except (OSError, ValueError):
+        return False
+
+
+def refuse_stdout(option: str, path: str | Path | None, instead: str) -> None:
+    """Refuse `-` where stdout cannot take what is written.
+
+    Raises:
+        InputError: the message says what to name instead.
+    """
+    if path is not None and str(path) == "-":
+        raise InputError(f"{option}: '-' is stdout; name {instead}")
 
 
 def cannot_be_written(path: str | Path, wrong: OSError) -> InputError:

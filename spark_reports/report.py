@@ -81,7 +81,7 @@ def main_report(
     try:
         settings = read_conf(conf)
         found = find_logs(paths)
-        check_outputs({"--html": html}, found.files)
+        check_outputs({"--json": "-" if as_json else None, "--html": html}, found.files)
         out = _out_dir(out_dir, csv)
         if isinstance(out, Path) and f"file://{glob_free(out)}" in found.datasets:
             raise ReportError(f"{out}: is what is read; name another directory for the tables")

@@ -21,7 +21,7 @@ import attrs
 
 from core.units import format_duration
 from scenarios.errors import InputError, did_you_mean
-from scenarios.output_files import check_outputs, write_whole
+from scenarios.output_files import check_outputs, is_stdout, write_whole
 from scenarios.printing import complain, remark, say_json, say_text, styled
 from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
@@ -100,7 +100,7 @@ def main_sweep(
         InputError: the grid is wrong.
     """
     grid = grid_named(source)
-    check_outputs({"--html": html}, [source])
+    check_outputs({"--json": "-" if as_json else None, "--html": html}, [source])
     progress = _Progress(quiet)
     try:
         out = None if out_dir is None else Path(out_dir)
@@ -127,7 +127,7 @@ def main_sweep(
         return 2
     if as_json:
         say_json(json_of(outcome))
-    else:
+    elif html is None or not is_stdout(html):
         from spark_reports.sweep import terminal
 
         terminal.render(outcome, styled(sys.stdout))

@@ -301,6 +301,53 @@ def test_stdout_by_its_name_goes_on_where_it_stands(name: str, here: Path) -> No
     assert json.loads(rest)["otherData"]["scenario"] == "small"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "begins"),
+    [
+        (["import", "d.txt", "-o", "-"], "cluster:"),
+        (["run", "small.yaml", "--log", "-"], '{"isrlab":"event-log"'),
+        (["run", "small.yaml", "--junit", "-"], "<?xml"),
+        (["log", "export", "log.jsonl", "--perfetto", "-"], "{"),
+        (["sweep", "grid.yaml", "--runs", "1", "--processes", "0", "--html", "-"], "<!doctype html>"),
+        (["sweep", "grid.yaml", "--cell", "1", "--seed", "1", "--scenario", "-"], "scenario:"),
+    ],
+)
+def test_a_dash_is_stdout_and_nothing_else_stands_there(
+    arguments: list[str], begins: str, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    capfd.readouterr()
+    assert main(arguments) == 0
+    written = capfd.readouterr().out
+    assert written.lower().startswith(begins.lower()), written[:100]
+    assert not (here / "-").exists()
+    # The same in a file.
+    arguments[arguments.index("-")] = "it"
+    assert main(arguments) == 0
+    assert (here / "it").read_text() == written
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["checkpoints", "small.yaml", "-o", "-"], "-o: '-' is stdout; name a directory"),
+        (["report", "log.jsonl", "-o", "-"], "-o: '-' is stdout; name a directory"),
+        (["log", "convert", "log.jsonl", "-o", "-"], "-o: '-' is stdout; name a file or a directory"),
+        (["sweep", "grid.yaml", "-o", "-"], "-o: '-' is stdout; name a directory"),
+        (["play", "small.yaml", "--log", "-"], "--log: '-' is stdout; name a file: the playground is drawn there"),
+        (["play", "small.yaml", "--record", "-"], "--record: '-' is stdout; name a file: the playground is drawn there"),
+        (["run", "small.yaml", "--log", "-", "--junit", "-"], "--log: stdout is what --junit writes; name a file"),
+        (["run", "small.yaml", "--json", "--junit", "-"], "--junit: stdout is what --json writes; name a file"),
+        (["report", "log.jsonl", "--json", "--html", "/dev/stdout"], "--html: stdout is what --json writes; name a file"),
+    ],
+)
+def test_where_stdout_cannot_be_a_dash_is_refused(arguments: list[str], told: str, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    before = sorted(here.iterdir())
+    capfd.readouterr()
+    assert main(arguments) == 2
+    assert capfd.readouterr() == ("", f"isrlab: {told}\n")
+    assert sorted(here.iterdir()) == before
+
+
 def test_names_of_one_file(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     assert same_file(one, f"{tmp_path}/./one")

@@ -48,10 +48,10 @@ def read_text(source: str) -> str:
 
 
 def write_text(path: str | None, text: str) -> None:
-    """A text to a file, or to stdout without one."""
+    """A text to a file, or to stdout: without one, or to `-`."""
     from scenarios.output_files import write_whole
 
-    if path is None:
+    if path is None or path == "-":
         say_text(text)
     else:
         write_whole(path, text)

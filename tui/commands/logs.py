@@ -85,6 +85,9 @@ def _log_check(arguments: argparse.Namespace) -> int:
 
 
 def _log_convert(arguments: argparse.Namespace) -> int:
+    from scenarios.output_files import refuse_stdout
+
+    refuse_stdout("-o", arguments.output, "a file or a directory")
     if not _has_spark("log convert"):
         return BAD_INPUT
     from spark_reports.convert import convert
@@ -144,9 +147,12 @@ def _log_export(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
+    from scenarios.output_files import refuse_stdout
+
     if (arguments.csv or arguments.parquet) and arguments.output is None:
         complain("--csv and --parquet need -o DIR, the directory to write the tables to")
         return BAD_INPUT
+    refuse_stdout("-o", arguments.output, "a directory")
     if not _has_spark("report"):
         return BAD_INPUT
     from spark_reports.report import main_report

@@ -19,7 +19,7 @@ def add_commands(commands: Any) -> None:
     """Add `import`, `describe`, `checkpoints` and `metrics`."""
     importing = commands.add_parser("import", help="make a cluster file of a kafka-topics --describe text")
     importing.add_argument("source", metavar="DESCRIBE.txt", help="the text; '-' reads stdin")
-    importing.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    importing.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout, which is also '-'")
     importing.set_defaults(command=_import)
 
     describe = commands.add_parser("describe", help="print kafka-topics --describe for any moment of a log or a scenario")
@@ -95,6 +95,7 @@ def _describe(arguments: argparse.Namespace) -> int:
 def _checkpoints(arguments: argparse.Namespace) -> int:
     from scenarios import checkpoints
     from scenarios.errors import InputError
+    from scenarios.output_files import refuse_stdout
 
     if os.path.isdir(arguments.source):
         from scenarios.language.cluster import write_cluster
@@ -109,6 +110,7 @@ def _checkpoints(arguments: argparse.Namespace) -> int:
     else:
         if arguments.output is None and arguments.check is None:
             raise InputError("checkpoints: name a directory to write to (-o DIR) or to compare with (--check DIR)")
+        refuse_stdout("-o", arguments.output, "a directory")
         cluster = checkpoints.cluster_at(arguments.source, time_of(arguments.at), looks_like_log(arguments.source))
         tree = checkpoints.tree_of(cluster)
         if arguments.output is not None:

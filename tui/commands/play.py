@@ -116,7 +116,7 @@ def _open(arguments: argparse.Namespace) -> int:
     import attrs
 
     from scenarios.errors import InputError
-    from scenarios.output_files import check_outputs
+    from scenarios.output_files import check_outputs, refuse_stdout
 
     target = target_of(arguments)
     option, log = "--log", None if arguments.log is None else Path(arguments.log)
@@ -125,6 +125,8 @@ def _open(arguments: argparse.Namespace) -> int:
         if log is not None:
             raise InputError(f"--record: {record} is an event log, and --log names one, too; one of them is enough")
         option, log, record = "--record", record, None
+    for name, path in ((option, log), ("--record", record)):
+        refuse_stdout(name, path, "a file: the playground is drawn there")
     check_outputs({"--record": record, option: log}, [arguments.target, arguments.keys])
     target = attrs.evolve(target, log=log, record=record)
     display = display_of(arguments)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarios.garbage import without_collection
-from scenarios.printing import say_json, say_lines
+from scenarios.printing import remark, say_json, say_lines
 from tui.commands.console import FAILED, HELD, write_text
 from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
 
@@ -39,6 +39,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from scenarios import catalogue, results
         from scenarios.errors import InputError
         from scenarios.language.script import releases_of
+        from scenarios.output_files import is_stdout
         from scenarios.stopping import stoppable
 
     wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
@@ -55,19 +56,23 @@ def _run(arguments: argparse.Namespace) -> int:
     runs = [(scenario, under) for scenario in scenarios for under in releases_of(scenario, wanted)]
     logs = _log_paths(arguments.log, runs)
     _check_files(arguments, scenarios, runs, logs, seed)
+    # What stdout takes for another program stays by itself.
+    say = _remarked if any(is_stdout(path) for path in (*logs, arguments.junit) if path is not None) else _said
     done: list[Result] = []
     compared: list[Comparison] = []
     with stoppable():
         if len(wanted) > 1:
             for number, scenario in enumerate(scenarios):
-                compared.append(_compare(scenario, releases_of(scenario, wanted), seed, logs[number * len(wanted) :], quiet=arguments.json))
+                compared.append(
+                    _compare(scenario, releases_of(scenario, wanted), seed, logs[number * len(wanted) :], None if arguments.json else say)
+                )
                 done.extend(outcome.result for outcome in compared[-1].outcomes)
         else:
             for (scenario, under), log in zip(runs, logs, strict=True):
                 result = _run_one(scenario, under, seed, log)
                 done.append(result)
                 if not arguments.json:
-                    say_lines(results.lines(result), flush=True)
+                    say(results.lines(result))
     if arguments.json:
         import json
 
@@ -78,10 +83,18 @@ def _run(arguments: argparse.Namespace) -> int:
             document["comparisons"] = [comparison.as_data(one) for one in compared]
         say_json(json.dumps(document, indent=2) + "\n")
     elif len(done) > 1:
-        say_lines([results.summary(done)])
+        say([results.summary(done)])
     if arguments.junit is not None:
         write_text(arguments.junit, results.as_junit(done))
     return HELD if all(result.held for result in done) else FAILED
+
+
+def _said(lines: Iterable[str]) -> None:
+    say_lines(lines, flush=True)
+
+
+def _remarked(lines: Iterable[str]) -> None:
+    remark(*lines)
 
 
 def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | None) -> Result:
@@ -99,7 +112,13 @@ def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | 
     return result
 
 
-def _compare(scenario: Scenario, releases: Sequence[Release], seed: int | None, logs: Sequence[str | None], *, quiet: bool) -> Comparison:
+def _compare(
+    scenario: Scenario,
+    releases: Sequence[Release],
+    seed: int | None,
+    logs: Sequence[str | None],
+    say: Callable[[Iterable[str]], None] | None,
+) -> Comparison:
     """Run a scenario under several releases, and say what each came to and where they part."""
     from scenarios import comparison, results
     from scenarios.eventlog import LogWriter, make_header
@@ -116,10 +135,10 @@ def _compare(scenario: Scenario, releases: Sequence[Release], seed: int | None, 
         for writer, outcome in zip(writers, compared.outcomes, strict=False):
             if writer is not None:
                 writer.close(outcome.result.time)
-    if not quiet:
+    if say is not None:
         for outcome in compared.outcomes:
-            say_lines(results.lines(outcome.result))
-        say_lines(comparison.lines(compared), flush=True)
+            say(results.lines(outcome.result))
+        say(comparison.lines(compared))
     return compared
 
 
@@ -142,7 +161,7 @@ def _check_files(
     from scenarios.runner import Run
 
     sources = [scenario.source for scenario in scenarios]
-    outputs: dict[str, str | None] = {"--junit": arguments.junit}
+    outputs: dict[str, str | None] = {"--json": "-" if arguments.json else None, "--junit": arguments.junit}
     if arguments.log is not None and _is_directory(arguments.log):
         if os.path.isdir(arguments.log):
             outputs |= {f"--log, run {number}": log for number, log in enumerate(logs, 1)}

@@ -37,10 +37,12 @@ def add_commands(commands: Any) -> None:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
+    from scenarios.output_files import refuse_stdout
     from spark_reports.sweep.sweep import DEFAULT_RUNS, MAX_RUNS, main_scenario, main_sweep
 
     if arguments.scenario is not None or arguments.cell is not None or arguments.seed is not None:
         return _scenario(arguments, main_scenario)
+    refuse_stdout("-o", arguments.output, "a directory")
     runs = DEFAULT_RUNS if arguments.runs is None else _number("--runs", arguments.runs, 1, MAX_RUNS)
     processes = None if arguments.processes is None else _number("--processes", arguments.processes, 0, 1_000)
     if processes is None and not _has_spark(arguments.master):
