@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import attrs
 import pytest
 
@@ -117,6 +119,30 @@ def test_of_very_many_that_are_down_as_many_are_named_as_there_is_room() -> None
     view = of_many(100, **{f"b{i}": BrokerState.STOPPED for i in range(10, 60)})
     assert not_up(view, 40) == "✕ b10 b11 b12 b13 b14 b15 +44 stopped"
     assert not_up(view, 12) == "✕ 50 stopped"
+
+
+@pytest.mark.parametrize("width", [80, 90, 100, 120])
+@pytest.mark.parametrize("fenced", [False, True])
+@pytest.mark.parametrize("down", [(55,), (55, 56, 57, 58), tuple(range(10, 60))])
+def test_the_title_names_the_first_brokers_that_are_down(width: int, fenced: bool, down: tuple[int, ...]) -> None:
+    brokers = tuple(BrokerSpec(number) for number in range(1, 101))
+    view = cluster(ClusterSpec(brokers=brokers, topics=(TopicSpec("orders"),))).view()
+    gone = [attrs.evolve(b, state=BrokerState.STOPPED, fenced=fenced) if b.id in down else b for b in view.brokers]
+    title = paint_brokers(
+        attrs.evolve(view, brokers=tuple(gone)),
+        COLOUR,
+        (width, 5),
+        selected=1,
+        focused=False,
+        cards=width >= 100,
+        note="unclean election off",
+    )[0].text
+    named = re.search(r"✕ ((?:b\d+ )+)", title)
+    assert named is not None, title
+    names = named[1].split()
+    assert names == [f"b{number}" for number in down[: len(names)]]
+    assert len(names) == len(down) or f" +{len(down) - len(names)} " in title
+    assert "unclean election off" in title
 
 
 async def test_the_arrows_go_through_the_brokers_as_they_stand() -> None:

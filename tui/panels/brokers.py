@@ -28,6 +28,8 @@ _LATE: Final = 3_000_000
 
 WIDEST_CARD: Final = 36
 """Columns of a card at most."""
+MOST_NAMED: Final = 12
+"""Brokers of a kind that are not up and are named in the headline, at most."""
 CHIP: Final = 19
 """Columns of a broker that has one line, at least."""
 
@@ -90,14 +92,14 @@ def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[Brok
     return sorted(view.brokers, key=is_up)
 
 
-def not_up(view: ClusterView, room: int) -> str:
-    """The brokers that are not up, by what they are: `✕ b2 b55 stopped · ‖ b7 paused`; as many as there is room for."""
+def not_up(view: ClusterView, room: int, *, least: int = 0) -> str:
+    """The brokers that are not up, by what they are: `✕ b2 b55 stopped · ‖ b7 paused`; as many as there is room for, and so many of each at least."""
     groups: dict[tuple[str, str], list[str]] = {}
     for broker in view.brokers:
         if not is_up(broker):
             glyph = DOWN if broker.state is BrokerState.STOPPED else "‖" if broker.state is BrokerState.PAUSED else OUT
             groups.setdefault((glyph, short_state(broker)), []).append(f"b{broker.id}")
-    for most in (12, 6, 3, 1, 0):
+    for most in range(MOST_NAMED, least - 1, -1):
         said = [
             f"{glyph} {' '.join(names[:most])}{f' +{len(names) - most}' if 0 < most < len(names) else '' if most else len(names)} {word}"
             for (glyph, word), names in groups.items()
@@ -138,9 +140,9 @@ def paint_brokers(
             notes = [f"{name} {glyph} {word} · {note}", *(notes if view.controller and view.majority else [])]
     note = notes[0]
     if up < len(view.brokers):
-        for note, where in ((note, where) for note in notes for where in (shown, "")):
+        for least, note, where in ((least, note, where) for least in (1, 0) for note in notes for where in (shown, "")):
             room = width - len(title) - len(where) - len(note) - 9
-            down = not_up(view, room)
+            down = not_up(view, room, least=least)
             if len(down) <= room:
                 shown = f" · {down}{where}"
                 break
