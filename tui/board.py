@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from typing import ClassVar, Final
 
-import attrs
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -186,11 +185,8 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             replicas=max((len(p.copies) for p in view.partitions), default=1),
             scenario=self._scenario() is not None,
         )
-        if layout.shared:
-            on_events = self.events.has_focus and self.events.selected is not None
-            layout = attrs.evolve(
-                layout, inspector=layout.inspector if on_events else None, scenario=None if on_events else layout.scenario
-            )
+        if self.events.has_focus and self.events.selected is not None:
+            layout = layout.with_the_cause()
         if self.page is not None and layout.size is not SizeClass.MINIMAL:
             layout = layout.with_page(width, height)
         if layout == self._layout_now:

@@ -24,6 +24,9 @@ LEAST_HEIGHT: Final = 20
 COMPACT: Final = 2
 """Lines of an inspector whose first line is its headline."""
 
+ROOMY: Final = 16
+"""Lines below the brokers of a small screen from which on a scenario has five of them, and otherwise three."""
+
 
 class SizeClass(enum.StrEnum):
     """How much room there is."""
@@ -54,7 +57,13 @@ class Layout(SpelledOut):
     cards: bool = False
     account_headline: bool = False
     shared: bool = False
-    """Scenario and inspector take turns in one place: the inspector has it while the events have the keys."""
+    """The inspector is its headline and a line below it, and takes the scenario's place, too, while the events have the keys."""
+
+    def with_the_cause(self) -> Layout:
+        """The same screen while the events have the keys: why one happened takes more than two lines."""
+        if not self.shared or self.inspector is None or self.scenario is None:
+            return self
+        return attrs.evolve(self, inspector=self.inspector.union(self.scenario), scenario=None)
 
     def with_page(self, width: int, height: int) -> Layout:
         """The same screen while a page stands in place of the panels."""
@@ -101,7 +110,7 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     if cards:
         least_detail, most_detail, least_events, most_grid = 3, 7 + replicas, 6 if room > 22 else 5, max(11, room * 11 // 20)
     else:
-        least_detail = most_detail = 5 if scenario else COMPACT
+        least_detail = most_detail = COMPACT + ((5 if room >= ROOMY else 3) if scenario else 0)
         least_events, most_grid = 4, room
     grid_rows = max(3, min(2 + partitions, max(5, min(most_grid, room - least_detail - least_events))))
     detail = max(least_detail, min(most_detail, room - grid_rows - least_events))
@@ -113,6 +122,8 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     shared = scenario and not cards
     inspector = below
     expected = below if scenario else None
+    if shared:
+        inspector, expected = below.split_horizontal(COMPACT)
     if scenario and cards:
         right = width * 9 // 20
         inspector, expected = Region(0, y, width - right - 1, below.height), Region(width - right, y, right, below.height)

@@ -13,8 +13,6 @@ from tui.layout import Layout, SizeClass, arrange, size_class
 
 def regions(layout: Layout) -> dict[str, Region]:
     found = {field.name: getattr(layout, field.name) for field in attrs.fields(Layout) if isinstance(getattr(layout, field.name), Region)}
-    if layout.shared:
-        found.pop("scenario", None)
     return {name: region for name, region in found.items() if region.area}
 
 
@@ -50,3 +48,20 @@ def test_the_default_cluster_fits_80_by_24() -> None:
     assert layout.grid.height == 11, "all nine partitions are seen"
     assert layout.events is not None
     assert layout.events.height >= 4
+
+
+@pytest.mark.parametrize("height", range(20, 30))
+def test_scenario_and_inspector_are_both_seen_on_80_columns(height: int) -> None:
+    layout = arrange(80, height, brokers=3, partitions=9, replicas=3, scenario=True)
+    assert layout.inspector is not None
+    assert layout.inspector.height == 2
+    assert layout.scenario is not None
+    assert layout.scenario.height >= 3
+    assert layout.grid is not None
+    assert layout.grid.height >= 4, "two partitions are seen"
+    assert layout.events is not None
+    assert layout.events.height >= 2
+    cause = layout.with_the_cause()
+    assert cause.scenario is None
+    assert cause.inspector is not None
+    assert cause.inspector.height >= 5

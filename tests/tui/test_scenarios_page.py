@@ -14,6 +14,7 @@ from core.units import SECOND
 from scenarios import catalogue
 from scenarios.eventlog import LogReader
 from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
 from tests.tui.test_app import playing, screen_text
 from tui.palette import COLOUR
 from tui.screens.scenarios import FREE, OTHER, library, matching, paint_scenarios, release_question, topic_of
@@ -97,3 +98,21 @@ async def test_a_session_that_is_over_is_let_go() -> None:
         await pilot.pause()
         gc.collect()
         assert [each() for each in ended] == [None, None], "its cluster and keyframes take no memory any more"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (80, 20), (120, 40), (200, 60)])
+async def test_what_is_selected_and_what_is_expected_stand_beside_each_other(size: tuple[int, int]) -> None:
+    script = catalogue.load("e1-data-loss")
+    target = PlayTarget(script, script.spec, release_named("0.10.2"), script.seed, title=script.name)
+    async with playing(target, size=size, until=0) as (app, board, pilot):
+        for _ in range(9):
+            board.session.course.step()
+        board.refresh_view()
+        await pilot.pause()
+        text = screen_text(app)
+        assert "leader epoch" in text
+        assert "LOST" in text or "lost" in text
+        assert "held" in text
+        await pilot.press("tab", "up")
+        await pilot.pause()
+        assert "because" in screen_text(app)
