@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import attrs
 
-from core.act_fields import LEAST, MOST, SIGNED
+from core.act_fields import LEAST, MOST, SIGNED, least_of, most_of
 from core.acts import ACTS, Act, Consume, CreateTopic, Set
 from core.ids import TopicPartition
-from core.settings import SETTINGS, setting_named
+from core.settings import MAX_LONG, SETTINGS, setting_named
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
@@ -40,6 +40,9 @@ from scenarios.language.values import (
     as_word,
     check_topic_name,
     each,
+    write_duration,
+    write_ppm,
+    write_signed,
 )
 
 DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "since"})
@@ -117,6 +120,9 @@ def _from_fields(act: type[Act], node: Fields) -> Act:
         for name in _required(act):
             if name not in values and known:
                 raise node.error(f"'{as_written(name)}' is missing", _example(act))
+        if act is Set and values.get("name") is not None and values.get("value") is not None:
+            of_topic, of_broker = node.get("topic") is not None, node.get("broker") is not None
+            node.values["value"].tried(lambda value: _checked(values["name"], value, of_topic, of_broker), None)
     return act(**values)
 
 
@@ -172,9 +178,9 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
     """The value of one field of an act, read by the field's type and name."""
     kind = _kind(act, name)
     if name in SIGNED:
-        return as_signed(node, as_duration if name in DURATIONS else as_ppm)
+        return _within(node, name, as_signed(node, as_duration if name in DURATIONS else as_ppm))
     if name in DURATIONS:
-        return as_duration(node)
+        return _within(node, name, as_duration(node))
     if name == "loss_ppm":
         return as_loss(node)
     if name.endswith("_ppm"):
@@ -203,6 +209,19 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
     if name in MOST:
         return as_int(node, LEAST.get(name, 0), MOST[name])
     return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), 10**9)
+
+
+def _within(node: Node, name: str, value: int) -> int:
+    """A time or a share, if a cluster takes it."""
+    least, most = least_of(name), most_of(name)
+    if least <= value <= most:
+        return value
+    write = write_duration if name in DURATIONS else write_ppm
+    raise node.error(
+        f"{node.what()} is out of range",
+        f"write {write_signed(least, write)} or more" if value < least and most == MAX_LONG
+        else f"write {write_signed(least, write)} to {write(most)}",
+    )  # fmt: skip
 
 
 def _link(node: Node) -> tuple[str, str]:
@@ -272,8 +291,6 @@ def _example(act: type[Act]) -> str:
 
 def act_as_data(act: Act) -> dict[str, Any]:
     """An act's fields as a script writes them, those at their defaults left out."""
-    from scenarios.language.values import write_duration, write_ppm, write_signed
-
     data: dict[str, Any] = {}
     for field in attrs.fields(type(act)):
         value = getattr(act, field.name)

@@ -46,6 +46,7 @@ from core.acts import (
     StartController,
 )
 from core.acts import Release as ReleaseHeld
+from core.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.release import CURRENT, Release
 from core.spec import ClusterSpec, Pace
@@ -166,9 +167,9 @@ def read_script(text: str, source: str) -> Scenario:
         root.only(*_SCRIPT_WORDS)
         cluster = root.get("cluster")
         spec = root.read_needed("cluster", "for example 'cluster: {brokers: 3}'", read_cluster, None)
-        steps, names = root.tried(partial(_read_steps, spec=spec), ((), Names()))
         without = root.read("without", read_guards, ())
         releases = root.read("releases", _releases, (CURRENT.name,))
+        steps, names = root.tried(partial(_read_steps, spec=spec, releases=releases), ((), Names()))
         return Scenario(
             name=root.read("scenario", _scenario_name, FilePath(source).stem),
             about=root.read("about", as_text, ""),
@@ -202,7 +203,7 @@ def _releases(node: Node) -> tuple[str, ...]:
     return found
 
 
-def _read_steps(root: Fields, spec: ClusterSpec | None) -> tuple[tuple[Step, ...], Names]:
+def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str]) -> tuple[tuple[Step, ...], Names]:
     """The steps, and the names that conditions can use; without a cluster every name is good."""
     timeline, by_hand = root.get("timeline"), root.get("steps")
     if timeline is not None and by_hand is not None:
@@ -221,6 +222,7 @@ def _read_steps(root: Fields, spec: ClusterSpec | None) -> tuple[tuple[Step, ...
     readers = [item.tried(partial(_StepReader, spec=spec, pace=pace), None) for item in items]
     for reader in readers:
         if reader is not None:
+            reader.node.tried(partial(reader.check_together, releases), None)
             pace = reader.node.tried(partial(reader.check_pace, pace), pace)
     names = Names()
     if spec is not None and len(document.mistakes) == mistakes:
@@ -284,6 +286,26 @@ class _StepReader:
             remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
             raise node.key_error(self.word, f"'{self.word}' is a step by hand", remedy)
         return next((Pace(act.pace) for act in self.acts if isinstance(act, SetPace)), pace)
+
+    def check_together(self, releases: Sequence[str], node: Fields) -> None:
+        """Refuse fields of an act that do not go together, settings of a client under any of the releases that the script is for."""
+        value = node.values[self.word] if self.word else node
+        for act in self.acts:
+            if isinstance(act, Set) and act.topic is not None and act.broker is not None:
+                raise self._inside(value, "broker").error("both a topic and a broker", "a setting is one of a topic or of a broker")
+            if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
+                raise self._inside(value, "acks").error("an idempotent producer has acks all", "leave 'acks' out, or 'idempotence'")
+            if not isinstance(act, (Produce, Load, Consume)) or not act.config or self.spec is None:
+                continue
+            kind, idempotent = (CONSUMER, False) if isinstance(act, Consume) else (PRODUCER, act.idempotence)
+            refusals = []
+            for release in releases:
+                try:
+                    client_config(kind, (*self.spec.clients, *act.config), release_named(release), idempotent=idempotent)
+                except ValueError as wrong:
+                    refusals.append(str(wrong))
+            if refusals and len(refusals) == len(releases):
+                raise self._inside(value, "config").error(refusals[-1])
 
     def check_acts(self, names: Names, node: Node) -> None:
         """Refuse an act on a topic, partition, broker or client that the script does not have."""

@@ -141,3 +141,55 @@ def test_a_logs_header_reports_its_cluster_the_same_way() -> None:
         ("cluster.network.latency", "'true' is no duration"),
         ("cluster.pace", "unknown word 'fast'"),
     ]
+
+
+CONSTANTS = """\
+cluster: {brokers: 3, topics: {orders: {partitions: 2, replication-factor: 3}}}
+timeline:
+  - load: {topic: orders, rate: 100, every: 0}
+  - set: {min.insync.replicas: 0}
+  - set: {name: min.insync.replicas, value: 0}
+  - set: {name: replica.lag.time.max.ms, value: soon, force: true}
+  - set: {name: replica.lag.time.max.ms, value: 5, topic: orders}
+  - set: {name: min.insync.replicas, value: 1, topic: orders, broker: 1}
+  - clock: {node: 1, drift: -100%}
+  - clock: {node: 1, drift: 50.0001%}
+  - slow-disk: {broker: 1, delay: 11s}
+  - produce: {topic: orders, records: 1, config: {retries: x, linger.ms: 5}}
+  - load: {topic: orders, rate: 1, config: {delivery.timeout.ms: 1}}
+  - load: {topic: orders, rate: 1, idempotence: true, config: {retries: 0}}
+  - load: {topic: orders, rate: 1, idempotence: true, acks: 1}
+  - consume: {topic: orders, config: {retries: 1}}
+"""
+
+CONSTANTS_EXPECTED = """\
+3:45: timeline[1].load.every: '0' is out of range; write 1us or more
+4:32: timeline[2].set.min.insync.replicas: min.insync.replicas takes a number from 1 to 2147483647, not 0
+5:45: timeline[3].set.value: min.insync.replicas takes a number from 1 to 2147483647, not 0
+6:49: timeline[4].set.value: replica.lag.time.max.ms takes a whole number, not 'soon'
+7:49: timeline[5].set.value: replica.lag.time.max.ms is no topic setting; set it for a broker or for the whole cluster
+8:71: timeline[6].set.broker: both a topic and a broker; a setting is one of a topic or of a broker
+9:29: timeline[7].clock.drift: '-100%' is out of range; write -50% to 50%
+10:29: timeline[8].clock.drift: '50.0001%' is out of range; write -50% to 50%
+11:35: timeline[9].slow-disk.delay: '11s' is out of range; write 0us to 10s
+12:60: timeline[10].produce.config.retries: retries takes a whole number, not 'x'
+12:63: timeline[10].produce.config: unknown producer setting 'linger.ms'
+13:44: timeline[11].load.config: delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms
+14:63: timeline[12].load.config: Must set retries to non-zero when using the idempotent producer.
+15:61: timeline[13].load.acks: an idempotent producer has acks all; leave 'acks' out, or 'idempotence'
+16:39: timeline[14].consume.config: unknown consumer setting 'retries'
+"""
+
+
+def test_constants_that_no_cluster_takes_are_found_before_anything_runs() -> None:
+    with pytest.raises(ScriptMistakes) as caught:
+        read_script(CONSTANTS, "s")
+    lines = [str(one).removeprefix("s:") for one in caught.value.mistakes]
+    for told, expected in zip(lines, CONSTANTS_EXPECTED.splitlines(), strict=True):
+        assert told == expected or told.startswith(f"{expected}; "), told
+
+
+def test_settings_that_go_together_under_one_of_its_releases_are_left_to_the_run() -> None:
+    act = "{topic: orders, rate: 1, config: {delivery.timeout.ms: 1}}"
+    cluster = "cluster: {brokers: 1, topics: {orders: {partitions: 1, replication-factor: 1}}}"
+    assert read_script(f"{cluster}\nreleases: ['2.0', '4.1']\ntimeline: [{{load: {act}}}]\n", "s").steps

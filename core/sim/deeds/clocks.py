@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import acts
+from core.act_fields import MOST_DRIFT
 from core.broker.broker import Broker
 from core.clients.client import Client
-from core.clock import MILLION, Clock
+from core.clock import Clock
 from core.controller.controller import Controller
 from core.errors import ActRefused
 from core.ids import CONTROLLER, ZOOKEEPER
@@ -16,9 +17,6 @@ from core.sim.deeds import find
 
 if TYPE_CHECKING:
     from core.sim.cluster import Cluster
-
-MOST_DRIFT: Final = MILLION // 2
-"""Most that a clock gains or loses, parts per million: half as fast again."""
 
 
 def _set_clock(cluster: Cluster, act: acts.SetClock) -> find.Doing:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core import acts
+from core.act_fields import MOST_DISK_DELAY
 from core.broker.appends import delete_records
 from core.broker.broker import Broker
 from core.broker.disk import LogDir
 from core.errors import ActRefused
 from core.journal import events
 from core.sim.deeds import find
-from core.units import SECOND, format_duration
+from core.units import format_duration
 from core.view import BrokerState
 
 if TYPE_CHECKING:
@@ -58,10 +59,6 @@ def _move_replica(cluster: Cluster, act: acts.MoveReplica) -> find.Doing:
     if act.partition in broker.disk.futures:
         raise ActRefused(f"{act.partition} is moving on broker {act.broker} already")
     return lambda: broker.directories.move(act.partition, act.dir)
-
-
-MOST_DISK_DELAY: Final = 10 * SECOND
-"""Longest a slow disk takes for a write, µs: a third of replica.socket.timeout.ms."""
 
 
 def _slow_disk(cluster: Cluster, act: acts.SlowDisk) -> find.Doing:
