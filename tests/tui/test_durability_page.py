@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core import acts
@@ -14,6 +15,7 @@ from core.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.runner import Run
+from tests.tui.states import cluster
 from tests.tui.test_app import playing, screen_text
 from tui.palette import COLOUR
 from tui.ring import Rings
@@ -140,3 +142,11 @@ async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -
         assert board.events.selected[3] == "truncated"
         await pilot.press("less_than_sign")
         assert board.events.selected[3] == "broker-started"
+
+
+def test_totals_that_have_no_room_are_those_of_harm_that_there_is_not() -> None:
+    view = attrs.evolve(cluster().view(), accepted=1_234_567, acked=1_234_567, diverged=12)
+    lines = [line.text.rstrip() for line in paint_durability(view, [], lambda _: None, COLOUR, (70, 10), 0)]
+    assert lines[1].endswith("lost 0  diverged 12")
+    whole = paint_durability(view, [], lambda _: None, COLOUR, (120, 10), 0)[1].text.rstrip()
+    assert whole.endswith("lost 0  exposed 0  duplicated 0  diverged 12")

@@ -217,6 +217,13 @@ def test_all_who_hold_the_high_watermark_are_named() -> None:
     assert held_back(three, view_of(three)) == "HW held at 118 by b2, b4 and b5: 2 records wait."
 
 
+def test_with_one_line_a_loss_comes_before_who_is_missing() -> None:
+    p = attrs.evolve(partition(replica(1, 9, 9, role="leader"), replica(2, 7, 7, in_isr=False)), lost=1, lost_acknowledged=1)
+    assert "lost records" in text(paint_partition(p, view_of(p), COLOUR, 80, 1, left={2: "left 00:01.000"})[:2])
+    well = attrs.evolve(p, lost=0)
+    assert "b2 left" in text(paint_partition(well, view_of(well), COLOUR, 80, 1, left={2: "left 00:01.000"})[:2])
+
+
 def test_a_partition_in_full_shows_what_each_replica_believes() -> None:
     p = partition(
         replica(1, 9, 9, role="leader"), replica(2, 7, 7, role="leader", believes_leader=2, believes_epoch=1, epochs=((0, 0), (1, 5)))

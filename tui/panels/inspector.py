@@ -131,7 +131,7 @@ def paint_partition(
     said = " ".join(filter(None, (held_back(p, view), unclean)))
     if rows == 1 and unclean:
         said = f"Nobody leads. {unclean}"
-    elif rows == 1 and gone and p.status.served:
+    elif rows == 1 and gone and p.status.served and not p.lost:
         said = " ".join(gone)  # all is well but for who is missing: that is what has room
     sentences = wrap(said, width - 2)
     room = rows if rows < COMPACT else rows - 1  # a compact panel has its headline in this one's first line

@@ -62,6 +62,32 @@ def _span(ranges: Sequence[tuple[int, int]]) -> str:
     return f"{len(ranges):,} ranges in {ranges[0][0]:,}–{ranges[-1][1] - 1:,}"
 
 
+def _totals(view: ClusterView, paint: Palette, width: int) -> Row:
+    """What was sent and what came of it; where there is no room for all, harms that there are none of are left out."""
+    totals = [
+        ("sent", f"{sent(view):,}", paint.number),
+        ("accepted", f"{view.accepted:,}", paint.number),
+        ("acked", f"{view.acked:,}", paint.number),
+    ]
+    harms = [
+        ("lost", view.lost, lost_words(view), paint.bad),
+        ("exposed", view.exposed, f"{view.exposed:,}", paint.warn),
+        ("duplicated", view.duplicated, f"{view.duplicated:,}", paint.warn),
+        ("diverged", view.diverged, f"{view.diverged:,}", paint.bad),
+    ]
+    shown = [label for label, *_ in harms]
+    while True:
+        row = Row()
+        for label, words, style in totals + [
+            (label, words, style if n else paint.number) for label, n, words, style in harms if label in shown
+        ]:
+            row.add(f"{'  ' if row.width else ' '}{label} ", paint.muted).add(words, style)
+        none = [label for label, n, *_ in harms if not n and label in shown]
+        if row.width <= width or not none:
+            return row
+        shown.remove(none[-1])
+
+
 def paint_durability(
     view: ClusterView, entries: list[Entry], find: Callable[[int], EventTuple | None], paint: Palette, size: tuple[int, int], selected: int
 ) -> list[Strip]:
@@ -71,12 +97,7 @@ def paint_durability(
     exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
     note = f"{lost:,} lost, {exposed:,} exposed" if entries else "nothing lost, nothing exposed"
     out = [rule("Durability account", note, width, paint.title_focused, paint.faint, paint.bad if entries else paint.good)]
-    head = Row().add(" sent ", paint.muted).add(f"{sent(view):,}", paint.number)
-    head.add("  accepted ", paint.muted).add(f"{view.accepted:,}", paint.number).add("  acked ", paint.muted)
-    head.add(f"{view.acked:,}", paint.number).add("  lost ", paint.muted).add(lost_words(view), paint.bad if view.lost else paint.number)
-    head.add("  exposed ", paint.muted).add(f"{view.exposed:,}", paint.warn if view.exposed else paint.number)
-    head.add("  duplicated ", paint.muted).add(f"{view.duplicated:,}", paint.warn if view.duplicated else paint.number)
-    head.add("  diverged ", paint.muted).add(f"{view.diverged:,}", paint.bad if view.diverged else paint.number)
+    head = _totals(view, paint, width)
     out.append(head.strip(width))
     if not entries:
         words = (
