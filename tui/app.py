@@ -28,7 +28,7 @@ from tui.action import Action
 from tui.actions import ACTIONS
 from tui.board import Board
 from tui.commands.console import INTERNAL
-from tui.dialogs import Closer, TypedAhead
+from tui.dialogs import Ask, Closer, TypedAhead
 from tui.display import Display
 from tui.filters import AsciiFilter, PlainFilter
 from tui.garbage import SETTLE_SECONDS
@@ -264,9 +264,16 @@ class Playground(App[int]):
             self.copy_to_clipboard(self.screen.text)
             self.board.say("copied what stands here")
 
+    def action_command_palette(self) -> None:
+        """Textual's own key for its palette opens the playground's."""
+        self.board.action_do("palette")
+
     def action_leave(self) -> None:
-        """Leave, from a dialog."""
-        self.exit(0)
+        """Leave, from a dialog: asked as on the main screen, at once where that is what it asks."""
+        if isinstance(self.screen, Ask) and self.screen.asks_to_leave:
+            self.exit(0)
+        else:
+            self.board.action_do("quit")
 
 
 def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B008 (frozen)

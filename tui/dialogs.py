@@ -30,9 +30,12 @@ from tui.situation import Option, Question
 PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
 """As on the main screen, with the dialog in it."""
 
+LEAVE: Final = Binding("ctrl+c", "app.leave", show=False, priority=True)
+"""Before a line to write in takes it for copying."""
+
 CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
     Binding("escape,q,enter", "dismiss", "close", show=False),
-    Binding("ctrl+c", "app.leave", show=False),
+    LEAVE,
     PICTURE,
 ]
 
@@ -136,6 +139,8 @@ class Answered(TypedAhead[Given], Dialog[Given]):
 class Finder(TypedAhead[None], CommandPalette):
     """Textual's command palette: letters typed while it came up are in its line."""
 
+    BINDINGS: ClassVar = [LEAVE]
+
     writes: ClassVar[bool] = True
 
     def _action_command_list(self, command: str) -> None:
@@ -163,13 +168,15 @@ class Ask(Answered[Option | None]):
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         Binding("escape", "dismiss(None)", "never mind", show=False),
-        Binding("ctrl+c", "app.leave", show=False),
+        LEAVE,
         PICTURE,
     ]
 
-    def __init__(self, question: Question, paint: Palette) -> None:
+    def __init__(self, question: Question, paint: Palette, *, asks_to_leave: bool = False) -> None:
+        """Ask; `asks_to_leave` says that it is whether to leave the playground."""
         super().__init__()
         self.question = question
+        self.asks_to_leave = asks_to_leave
         self.paint = paint
 
     def compose(self) -> ComposeResult:
@@ -228,7 +235,7 @@ class Write(Answered[str | None]):
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         Binding("escape", "dismiss(None)", "never mind", show=False),
-        Binding("ctrl+c", "app.leave", show=False),
+        LEAVE,
     ]
 
     def __init__(self, title: str, about: str, text: str, wrong: Callable[[str], str | None], paint: Palette) -> None:

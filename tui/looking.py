@@ -216,15 +216,16 @@ class Looking(MainScreen):
 
     def _leave(self) -> None:
         """Leave; what was done and is not saved anywhere is not thrown away unasked."""
-        self.unless_unsaved("Quit", "quit", "q", lambda: self.app.exit(0))
+        self.unless_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
 
-    def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object]) -> None:
+    def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
         """End the session by `go`; if acts would be lost by that, ask first whether to save them.
 
         Args:
             title: of the question.
             label, key: of the answer that goes on without saving.
             go: ends the session.
+            leaves: whether that ends the playground.
         """
         if not self.unsaved or self.stage.log is not None or self.stage.record is not None:
             go()
@@ -242,4 +243,5 @@ class Looking(MainScreen):
             elif option is options[1]:
                 go()
 
-        self.app.push_screen(dialogs.Ask(Question(title, f"{acts[0].upper()}{acts[1:]} not saved.", options), self.paint), chosen)
+        question = Question(title, f"{acts[0].upper()}{acts[1:]} not saved.", options)
+        self.app.push_screen(dialogs.Ask(question, self.paint, asks_to_leave=leaves), chosen)

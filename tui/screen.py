@@ -144,7 +144,7 @@ class MainScreen(Screen[None]):
         """Ask for a name, save, and when that is done do what comes then."""
         raise NotImplementedError
 
-    def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object]) -> None:
+    def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
         """End the session by `go`; if acts would be lost by that, ask first whether to save them."""
         raise NotImplementedError
 

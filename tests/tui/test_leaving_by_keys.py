@@ -35,6 +35,40 @@ async def test_leaving_asks_if_acts_are_not_saved(tmp_path: Path, monkeypatch: p
     assert "kill" in Path("session.yaml").read_text()
 
 
+DIALOGS = {
+    "a question": "c",
+    "a line to write in": "S",
+    "the help": "?",
+    "a closer look": "enter",
+    "the finder": "ctrl+p",
+    "the glossary": "K",
+}
+
+
+@pytest.mark.parametrize("key", DIALOGS.values(), ids=DIALOGS)
+@pytest.mark.parametrize("acts", [0, 1])
+async def test_ctrl_c_asks_in_every_dialog_as_on_the_main_screen(
+    key: str, acts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with playing() as (app, board, pilot):
+        await pilot.press(*["k"] * acts, key)
+        await pilot.pause()
+        dialog = app.screen
+        assert dialog is not board
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        if acts:
+            assert app.return_code is None
+            assert isinstance(app.screen, Ask)
+            assert "1 act is not saved" in screen_text(app)
+            await pilot.press("n")
+            assert app.screen is dialog
+            await pilot.press("ctrl+c", "ctrl+c")
+            await pilot.pause()
+        assert app.return_code == 0
+
+
 @pytest.mark.parametrize("answer", ["n", "g", "s"])
 async def test_another_scenario_is_not_started_over_acts_that_are_not_saved(
     answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
