@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.broker.disk import FutureReplica
+from core.health import STALL_BOUND
 from core.ids import TopicPartition
 from core.journal import events
 from core.log import segments
@@ -166,6 +167,7 @@ class Directories:
         broker.network.disturbed(broker.address, None)
         self.slow = delay
         broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
+        self._tell_if_behind()
         if not self._quick:
             self._quick = {kind: broker.handlers[kind] for kind in (ProduceRequest, FetchResponse)}
         for kind, handler in self._quick.items():
@@ -174,6 +176,12 @@ class Directories:
     def write_wait(self) -> int:
         """How long a write that arrives now waits until the disk has done it, µs."""
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
+
+    def _tell_if_behind(self) -> None:
+        """Record how long writes wait, if that is so long that they are stalled."""
+        wait = self.write_wait()
+        if wait > STALL_BOUND:
+            self.broker.journal.emit(events.DiskBehind.kind, self.broker.id, wait)
 
     def _write(self, message: object, sender: str) -> None:
         """A request or answer with something to write waits its turn at the disk."""
@@ -184,6 +192,7 @@ class Directories:
             return
         broker.journal.stirred = True
         self.busy_until = max(self.busy_until, now) + self.slow
+        self._tell_if_behind()
         broker.timer(self.busy_until - now, "disk-write", (message, sender))
 
     def _written(self, about: object) -> None:

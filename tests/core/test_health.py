@@ -163,6 +163,27 @@ def test_a_queue_at_the_leaders_disk_stalls_writes() -> None:
     assert status(made) is STALLED
 
 
+def test_events_tell_from_when_to_when_a_disk_stalls_writes() -> None:
+    """`disk-behind` says how long a write waits; that passes with time, unless a single write takes longer than the bound."""
+    made = cluster()
+    events = list[tuple]()
+    made.journal.sink = events.append
+    each, told, seen = 0, (0, 0), set()
+    for delay, lasts in ((SECOND // 2, 6), (2 * SECOND, 6), (0, 90)):
+        made.do(acts.SlowDisk(1, delay))
+        end = made.now + lasts * SECOND
+        while made.now < end:
+            made.run_until(made.now + SECOND // 50)
+            for event in events:
+                if event[3] in ("disk-slowed", "disk-behind") and event[4] == 1:
+                    each, told = (event[5], (0, 0)) if event[3] == "disk-slowed" else (each, (event[1], event[5]))
+            events.clear()
+            expected = each > STALL_BOUND or told[0] + told[1] - made.now > STALL_BOUND
+            assert (made.brokers[1].directories.write_wait() > STALL_BOUND) is expected
+            seen.add((delay, expected))
+    assert len(seen) == 5
+
+
 def test_a_slow_disk_of_a_broker_that_does_not_lead_stalls_nothing_by_itself() -> None:
     made = cluster(load=False)
     made.do(acts.SlowDisk(2, 5 * SECOND))

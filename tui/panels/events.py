@@ -70,6 +70,7 @@ _GLYPHS: Final = {
     "replica-move-begun": ("→", "text"),
     "replica-moved": ("→", "good"),
     "disk-slowed": ("‖", "warn"),
+    "disk-behind": ("‖", "muted"),
     "link-cut": ("✕", "bad"),
     "link-healed": ("↔", "good"),
     "link-changed": ("↔", "warn"),

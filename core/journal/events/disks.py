@@ -249,6 +249,19 @@ class DiskSlowed(Event):
         return f"each write of b{self.broker} takes {format_duration(self.delay_us)}: of its fetchers, and of producers' batches, one after another"
 
 
+class DiskBehind(Event):
+    """A write that arrives now would wait for the broker's slow disk for longer than `core.health.STALL_BOUND`."""
+
+    kind: ClassVar[str] = "disk-behind"
+    level: ClassVar[int] = DETAIL
+    source: ClassVar[str] = "LocalLog#append"
+    broker: int
+    write_wait_us: int
+
+    def sentence(self) -> str:
+        return f"the disk of b{self.broker} is behind: a write that arrives now is done in {format_duration(self.write_wait_us)}"
+
+
 class RecoveryPointsCheckpointed(Event):
     """A broker wrote recovery points or log start offsets to their checkpoint files; `partitions` counts those that may have changed."""
 
