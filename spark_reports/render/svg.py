@@ -40,7 +40,7 @@ _STATES: Final = {
 _CLOSED: Final = {
     "stalled": ("u-stalled", "acks=all waits"),
     "writes": ("u-writes", "no writes"),
-    "reads": ("u-reads", "no reads"),
+    "reads": ("u-reads", "no reads or writes"),
 }
 """What clients could not do, the worst last, with its look and its words."""
 
@@ -159,7 +159,7 @@ def legend(states: Sequence[Row], windows: Sequence[Row]) -> str:
     occur = {row["state"] for row in states}
     marks = [(look, name) for name, look in reversed(_STATES.items()) if name in occur]
     closed = {row["what"] for row in windows}
-    words = {"reads": "neither read nor written", "writes": "not written with acks=all", "stalled": "writes with acks=all wait"}
+    words = {"reads": "no reads or writes", "writes": "not written with acks=all", "stalled": "writes with acks=all wait"}
     shut = [(look, words[what]) for what, (look, _) in reversed(_CLOSED.items()) if what in closed]
     rows = [("ISR", marks), *([("clients", shut)] if shut else [])]
     return "".join(f'<div class="legend"><b>{name}</b>{"".join(_swatch(*mark) for mark in found)}</div>' for name, found in rows)

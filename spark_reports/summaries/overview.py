@@ -48,6 +48,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "longest_no_writes_us": Measure("unavailability", _window("writes"), worst=True),
     "stalled_us": Measure("unavailability", _window("stalled")),
     "longest_stalled_us": Measure("unavailability", _window("stalled"), worst=True),
+    "batches_unanswered": Measure("produce_latency", "unanswered"),
     "records_recovered": Measure("records", "recovered"),
     "records_duplicated": Measure("records", "duplicated"),
     "records_diverged": Measure("records", "diverged"),
@@ -63,7 +64,6 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "produce_p50_us": Measure("produce_latency", "p50_us", worst=True),
     "produce_p99_us": Measure("produce_latency", "p99_us", worst=True),
     "batches_given_up": Measure("errors", "given_up"),
-    "batches_unanswered": Measure("produce_latency", "unanswered"),
 }
 """The figures, in the order in which they are shown: what clients lost and waited for is on a terminal's first screen."""
 

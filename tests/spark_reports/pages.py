@@ -19,7 +19,7 @@ def report() -> Report:
         "end_us": END, "events": 7_653, "records_acknowledged": 5_995, "records_lost": 12, "records_lost_acknowledged": 5,
         "records_lost_read": 9, "no_reads_us": 8_378_000, "longest_no_reads_us": 8_378_000, "no_writes_us": 20_000_000,
         "longest_no_writes_us": 12_000_000, "stalled_us": 16_756_000, "longest_stalled_us": 8_378_000, "offline_us": 3_000_000,
-        "under_min_us": 9_000_000, "unclean": 1, "elections": 4, "batches_given_up": 7,
+        "under_min_us": 9_000_000, "unclean": 1, "elections": 4, "batches_given_up": 7, "batches_unanswered": 249,
     }  # fmt: skip
     overview = Result("overview", TITLE, NOTES, ("session", *figures), [(LONG, *figures.values())], worst=WORST)
     columns = (

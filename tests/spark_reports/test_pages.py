@@ -65,6 +65,7 @@ async def test_the_worst_stands_on_the_first_screen(tmp_path: Path) -> None:
                 "8.378slongest stall",
                 "12slongest without acks=all writes",
                 "8.378slongest without reads",
+                "249batches without an answer at the end",
             ):
                 assert any(words in text for text in first), (width, words, cards)
 
@@ -90,8 +91,10 @@ async def test_states_are_told_apart_without_their_colours(tmp_path: Path, schem
                 flat = max(mine) - min(mine) < 8 and max(theirs) - min(theirs) < 8
                 assert unlike > 8 or (flat and brightness > 60), (scheme, one, other, unlike, brightness)
         words = await page.value("Array.from(document.querySelectorAll('.lane text.bar'), (text) => text.textContent)")
-        for state in ("under-replicated", "at min", "under min", "offline", "acks=all waits", "no writes", "no reads", "b1"):
+        for state in ("under-replicated", "at min", "under min", "offline", "acks=all waits", "no writes", "no reads or writes", "b1"):
             assert state in words, "and in the bar itself, where there is room"
+        explained = await page.value("Array.from(document.querySelectorAll('.legend span'), (mark) => mark.textContent)")
+        assert "no reads or writes" in explained, "in the legend's words, too"
 
 
 async def _grey(page: Page, mark: dict[str, Any]) -> list[float]:

@@ -142,12 +142,13 @@ def test_progress_says_nothing_if_it_is_to_be_quiet() -> None:
     assert out.getvalue() == "reading\n"
 
 
-def test_the_stall_of_a_session_is_on_the_first_screen_of_a_terminal() -> None:
+def test_what_a_session_kept_from_its_clients_is_on_the_first_screen_of_a_terminal() -> None:
     """Also of 80 columns and 24 lines, from top to bottom."""
     columns = tuple(SESSION_SHOWN)
     sessions = Result("sessions", "Sessions", "", columns, [("kill", "4.3", 0, "kill-one", 8_286, 60_000_000, True, False)])
-    figures = {"stalled_us": 14_756_000, "longest_stalled_us": 7_378_000}
+    figures = {"stalled_us": 14_756_000, "longest_stalled_us": 7_378_000, "batches_unanswered": 249}
     overview = Result("overview", "", "", ("session", *MEASURES), [("kill", *(figures.get(name, 0) for name in MEASURES))])
     screen = rendered(*comparison.for_people([sessions, overview])).splitlines()[:23]
     assert any(line.split() == ["stalled", "14.756s"] for line in screen)
     assert any(line.split() == ["longest", "stalled", "7.378s"] for line in screen)
+    assert any(line.split() == ["batches", "unanswered", "249"] for line in screen)
