@@ -1,9 +1,9 @@
 """Watches a running cluster for a sweep: when partitions could not be read or written, how long producers waited.
 
-What clients experience is `core.health.status_of`'s word, as in the report's tables: a partition cannot be read while nobody leads it
-or its leader's process is down, stands still, or is cut off from a client of the workload, from that moment on and not only since
-the controller noticed. If the workload writes with acks=all, nor can it be written while its ISR is under min.insync.replicas; and
-while an ISR member cannot fetch, or the high watermark stands still, such writes are *stalled*: they wait. Those times do not overlap.
+What clients experience is the core's word (`core.sim.health.health_of`), asked whenever something that it follows from has changed: a
+partition is not read while its status is not readable. If the workload writes with acks=all, nor is it written while its status is not
+served, but while it is *stalled* such writes wait. Those times do not overlap. That a high watermark stands still the core says only when
+`STALL_BOUND` is over: here it counts from its beginning, as in the report's tables.
 """
 
 from __future__ import annotations
@@ -12,12 +12,28 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from core.clients.producer import Producer
-from core.health import STALL_BOUND, PartitionStatus, status_of
-from core.ids import TopicPartition, broker_address
+from core.health import STALL_BOUND, PartitionStatus
+from core.ids import TopicPartition
 from core.sim.cluster import Cluster
+from core.sim.health import health_of
 from spark_reports.sweep.histogram import Histogram
 
 ACKS_ALL: Final = ("all", "-1")
+
+_MANY: Final = 2**31 - 1
+"""More steps than a cluster takes between two events."""
+
+_OF_ALL: Final = (
+    "broker-stopped",
+    "broker-paused",
+    "broker-started",
+    "broker-resumed",
+    "link-cut",
+    "link-healed",
+    "log-dir-failed",
+    "setting-changed",
+)
+"""Kinds after which any partition may have another status."""
 
 
 class Meter:
@@ -45,11 +61,10 @@ class Meter:
         self.latencies = Histogram()
         self.waits = Histogram()
         self._now = 0
-        self._registered: dict[TopicPartition, tuple[int, tuple[int, ...], int]] = {}
-        self._min_isr: dict[TopicPartition, int] = {}
-        self._gone: dict[int, None] = {}
-        self._cut: dict[tuple[str, str], None] = {}
-        self._unreadable = 0
+        self._changed: dict[TopicPartition, None] = {}  # partitions to ask the core about
+        self._all_changed = False
+        self._slow: dict[int, None] = {}  # brokers whose disks make writes wait
+        self._unreadable: dict[TopicPartition, None] = {}
         self._not_served: dict[TopicPartition, PartitionStatus] = {}
         self._counted: dict[TopicPartition, list[tuple[int, int]]] = {}  # spells of the above, that count already
         self._epochs: dict[TopicPartition, int] = {}
@@ -63,14 +78,11 @@ class Meter:
             "produce-acked": self._acked,
             "produce-failed": self._failed,
             "produce-given-up": self._given_up,
-            "partition-changed": self._changed,
+            "partition-changed": self._registered,
+            "became-follower": self._became_follower,
             "leader-elected": self._elected,
-            "broker-stopped": self._lost,
-            "broker-paused": self._lost,
-            "broker-started": self._back,
-            "broker-resumed": self._back,
-            "link-cut": self._link_cut,
-            "link-healed": self._link_healed,
+            "disk-slowed": self._disk_slowed,
+            **dict.fromkeys(_OF_ALL, self._any_changed),
         }
 
     def sink(self, event: tuple[Any, ...]) -> None:
@@ -81,10 +93,16 @@ class Meter:
 
     def begin(self, cluster: Cluster) -> None:
         """The cluster stands: from here on time counts."""
-        replication = cluster.controller.replication
-        self._min_isr = {tp: replication.min_isr(tp) if self.topics[tp.topic] else 0 for tp in self._registered}
         self._begun = True
-        self._look(cluster.now)
+        self._all_changed = True
+        self._look(cluster)
+
+    def watch(self, cluster: Cluster, until: int) -> None:
+        """Let the cluster live until then."""
+        self._look(cluster)  # at what was done to it
+        while cluster.go_on(_MANY, cluster.journal.seq + 1, until):
+            self._look(cluster)
+        cluster.run_until(until)
 
     def finish(self, cluster: Cluster) -> None:
         """Time counts up to here; what has no answer now has waited so long."""
@@ -101,7 +119,7 @@ class Meter:
 
     def _pass(self, now: int) -> None:
         since, lasted = self._now, now - self._now
-        self.read_down += lasted * self._unreadable
+        self.read_down += lasted * len(self._unreadable)
         for tp, status in self._not_served.items():
             if status is PartitionStatus.STALLED:
                 self.stalled += lasted
@@ -111,29 +129,30 @@ class Meter:
                 self._counted.setdefault(tp, []).append((since, now))
         self._now = now
 
-    def _look(self, now: int) -> None:
-        """Something that may matter changed: the time until now was as it was, from now on it is as it is."""
-        if not self._begun:
+    def _look(self, cluster: Cluster) -> None:
+        """Ask about what may have changed: the time until now was as it was, from now on it is as it is."""
+        partitions = cluster.controller.replication.partitions
+        if self._slow:
+            # How long writes wait for a disk changes without an event: as long as they do, and once more.
+            self._changed.update((tp, None) for tp, registration in partitions.items() if registration.leader in self._slow)
+            self._slow = {broker: None for broker in self._slow if cluster.brokers[broker].directories.write_wait()}
+        if self._all_changed:
+            self._changed.update(dict.fromkeys(partitions))
+            self._all_changed = False
+        if not self._changed:
             return
-        self._pass(now)
-        absent = dict.fromkeys(self._gone)
-        for pair in self._cut:
-            for one, other in (pair, pair[::-1]):
-                if one in self.clients and other[:1] == "b" and other[1:].isdecimal():
-                    absent[int(other[1:])] = None
-        self._unreadable = 0
-        self._not_served = {}
-        for tp, (leader, isr, replicas) in self._registered.items():
-            stuck = [member for member in isr if member != leader and self._cannot_fetch(member, leader)] if self.topics[tp.topic] else ()
-            status = status_of(leader, isr, replicas, self._min_isr.get(tp, 0), leader_serves=leader not in absent, stuck=stuck)
+        self._pass(cluster.now)
+        for tp in self._changed:
+            if tp.topic not in self.topics or tp not in partitions:
+                continue
+            status = health_of(cluster, tp, partitions[tp]).status
+            self._unreadable.pop(tp, None)
+            self._not_served.pop(tp, None)
             if not status.readable:
-                self._unreadable += 1
-            if not status.served:
+                self._unreadable[tp] = None
+            if not (status.served if self.topics[tp.topic] else status.readable):
                 self._not_served[tp] = status
-
-    def _cannot_fetch(self, follower: int, leader: int) -> bool:
-        one, other = broker_address(follower), broker_address(leader)
-        return follower in self._gone or (one, other) in self._cut or (other, one) in self._cut
+        self._changed = {}
 
     # --- progress --------------------------------------------------------------------------------------------------
 
@@ -149,10 +168,13 @@ class Meter:
             tp = TopicPartition(event[5], event[6])
             if event[7] == self._epochs.get(tp, event[7]):
                 self._moved(tp, event[1])
+                if tp in self._not_served:
+                    self._changed[tp] = None
                 if event[9] < self._ends.get(tp, 0):
                     self._uncommitted[tp] = event[1]
 
     def _became_leader(self, event: tuple[Any, ...]) -> None:
+        self._changed[TopicPartition(event[5], event[6])] = None
         if self.topics.get(event[5]):
             tp = TopicPartition(event[5], event[6])
             if event[7] >= self._epochs.get(tp, event[7]):
@@ -185,26 +207,17 @@ class Meter:
     def _given_up(self, event: tuple[Any, ...]) -> None:
         self.waits.add(event[10], event[7])
 
-    def _changed(self, event: tuple[Any, ...]) -> None:
-        if event[4] in self.topics:
-            self._registered[TopicPartition(event[4], event[5])] = (event[6], event[10], len(event[9]) - len(event[13]))
-            self._look(event[1])
+    def _registered(self, event: tuple[Any, ...]) -> None:
+        self._changed[TopicPartition(event[4], event[5])] = None
+
+    def _became_follower(self, event: tuple[Any, ...]) -> None:
+        self._changed[TopicPartition(event[5], event[6])] = None
+
+    def _disk_slowed(self, event: tuple[Any, ...]) -> None:
+        self._slow[event[4]] = None
+
+    def _any_changed(self, _: tuple[Any, ...]) -> None:
+        self._all_changed = True
 
     def _elected(self, event: tuple[Any, ...]) -> None:
         self.unclean += event[10] == "unclean"
-
-    def _lost(self, event: tuple[Any, ...]) -> None:
-        self._gone[event[4]] = None
-        self._look(event[1])
-
-    def _back(self, event: tuple[Any, ...]) -> None:
-        self._gone.pop(event[4], None)
-        self._look(event[1])
-
-    def _link_cut(self, event: tuple[Any, ...]) -> None:
-        self._cut[event[4], event[5]] = None
-        self._look(event[1])
-
-    def _link_healed(self, event: tuple[Any, ...]) -> None:
-        if self._cut.pop((event[4], event[5]), self) is None:
-            self._look(event[1])

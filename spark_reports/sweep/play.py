@@ -75,14 +75,14 @@ def play(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None = None) -> 
     for topic in grid.consumers:
         _do(cluster, Consume(topic, f"reader-{topic}"), acts)
     for time, deed in episode.deeds:
-        cluster.run_until(time)
+        meter.watch(cluster, time)
         for act in _acts(cluster, deed):
             _do(cluster, act, acts)
     end = episode.end
-    cluster.run_until(end)
+    meter.watch(cluster, end)
     while not (whole := _whole(cluster)) and not episode.final and end < episode.end + MAX_HEAL:
         end += HEAL_STEP
-        cluster.run_until(end)
+        meter.watch(cluster, end)
     meter.finish(cluster)
     account = cluster.account
     return Played(

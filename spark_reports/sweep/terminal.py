@@ -104,7 +104,7 @@ def notes_of(outcome: Outcome) -> list[str]:
         "P(loss): share of runs that lost an acknowledged record for good, with Wilson's 95 % interval. Lost acked, lost read: records "
         "that a run lost for good, mean: those acknowledged to their producer, and those that a consumer had read; a record can be both. No writes, no reads: time in a run, "
         "mean over its partitions, with bootstrap 95 % bounds. Stalled: beside that, time in which writes with acks=all waited, because a follower "
-        "that did not fetch was still in the ISR. Latencies: of all records, ±1.6 %"
+        "that did not fetch was still in the ISR, or the leader's disk was slow. Latencies: of all records, ±1.6 %"
         + (", in what was simulated" if outcome.grid.around else "")
         + "; ≥: some were given up or had no answer at the end, and count with the time that they had waited.",
         f"{faults:,} faults in {episodes:,} {'stretches' if outcome.grid.around else 'runs'}; {format_duration(simulated)} simulated"

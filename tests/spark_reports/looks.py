@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.health import STALL_BOUND, PartitionStatus
-from core.ids import TopicPartition, broker_address
+from core.ids import TopicPartition
 from core.sim.cluster import Cluster
 
 STEP = 20_000
@@ -13,18 +13,19 @@ STEP = 20_000
 class Looks:
     """What the statuses come to: µs by partition without reads (`read_down`), without writes (`write_down`) and `stalled`; and how often they changed.
 
-    Of the first two, `returning` is the time in which a leader's process ran again and did not lead yet: no event of the log begins or ends it
-    for everybody, and reports do not count it.
+    `slow_disk` is the part of `stalled` that nothing but the leaders' disks is the reason of.
     """
 
     def __init__(self) -> None:
         self.times: dict[tuple[TopicPartition, str], int] = {}
         self.changes = 0
+        self.slow_disk = 0
         self._before: dict[TopicPartition, PartitionStatus] = {}
+        self._served: dict[TopicPartition, list[int]] = {}  # looks at which it was served, since all was committed
 
     def begin(self) -> None:
         """Another cluster comes."""
-        self._before = {}
+        self._before, self._served = {}, {}
 
     def total(self, what: str) -> int:
         """Over all partitions."""
@@ -43,11 +44,18 @@ class Looks:
             stalled = status is PartitionStatus.STALLED
             self._add(view.tp, "read_down", STEP * (not status.readable))
             self._add(view.tp, "write_down", STEP * (not status.served and not stalled))
-            leader = next((copy for copy in view.copies if copy.broker == view.leader), None)
-            back = leader is not None and leader.alive and leader.role != "leader" and broker_address(view.leader) not in cluster.paused
-            self._add(view.tp, "returning", STEP * (status is PartitionStatus.LEADER_UNAVAILABLE and back))
-            # That it stands still is known only when `STALL_BOUND` is over; it began that much earlier.
-            self._add(view.tp, "stalled", STEP * stalled + STALL_BOUND * (stalled and before is not status and not view.stuck))
+            still = view.uncommitted_us > STALL_BOUND
+            self._add(view.tp, "stalled", STEP * stalled)
+            served = self._served.setdefault(view.tp, [])
+            if status.served:
+                served.append(cluster.now)
+            elif stalled and still:
+                # That it stands still is known only when `STALL_BOUND` is over; it began that much earlier.
+                self._add(view.tp, "stalled", STEP * sum(time > cluster.now - view.uncommitted_us for time in served))
+                served.clear()
+            if not view.uncommitted_us:
+                served.clear()
+            self.slow_disk += STEP * (stalled and not still and not view.stuck)
             self.changes += before is not status
             self._before[view.tp] = status
 
