@@ -24,7 +24,7 @@ from spark_reports.schema import BULK, CORRUPT_FIELD, DATASET_HEADER, DATASET_TA
 from spark_reports.summaries.counted import counted
 from spark_reports.summaries.lag import behind
 from spark_reports.summaries.partition_states import down_times, partition_states
-from spark_reports.summaries.stalls import clients, cut_times, ended, stalled, standing_still
+from spark_reports.summaries.stalls import behind_disks, clients, cut_times, ended, leading, stalled, standing_still, unserved
 from spark_reports.summaries.summary import Inputs, Once
 
 if TYPE_CHECKING:
@@ -225,21 +225,21 @@ def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
 
 def inputs_of(frames: Frames, sessions: DataFrame) -> Inputs:
     """What summaries are computed from; what several of them need is kept in memory."""
-    # Of the stalls only the rows are kept: how they came about is a plan that each table made from them would go through again.
+    # Of what clients experienced only the rows are kept: how they came about is a plan that each table made from them would go through again.
     states = Once(lambda: partition_states(frames.rare, sessions).cache())
     down = Once(lambda: down_times(frames.rare, sessions))
     cuts = Once(lambda: cut_times(frames.rare, sessions).cache())
-    used_by = Once(lambda: clients(frames.rare))
+    closed = Once(lambda: unserved(states(), down(), cuts(), clients(frames.rare), leading(frames.rare)).localCheckpoint())
     return Inputs(
         frames.events,
         frames.rare,
         sessions,
         states_once=states,
-        down_once=down,
-        cuts_once=cuts,
-        clients_once=used_by,
+        unserved_once=closed,
         stalled_once=Once(
-            lambda: stalled(states(), down(), cuts(), used_by(), ended(standing_still(frames.events), sessions)).localCheckpoint()
+            lambda: stalled(
+                states(), closed(), down(), cuts(), ended(standing_still(frames.events), sessions), behind_disks(frames.rare, sessions)
+            ).localCheckpoint()
         ),
         counted_once=Once(lambda: counted(frames.events).cache()),
         behind_once=Once(lambda: behind(frames.events)),
@@ -271,17 +271,21 @@ def gathered_inputs(frames: Frames, quick: SparkSession, sessions: DataFrame, fe
     states = Once(lambda: partition_states(rare, sessions).coalesce(1).cache())
     down = Once(lambda: down_times(rare, sessions))
     cuts = Once(lambda: cut_times(rare, sessions).coalesce(1).cache())
-    used_by = Once(lambda: clients(rare))
+    closed = Once(lambda: unserved(states(), down(), cuts(), clients(rare), leading(rare)).coalesce(1).localCheckpoint())
     still = Once(lambda: gathered(standing_still, "still"))
     return Inputs(
         events,
         rare,
         sessions,
         states_once=states,
-        down_once=down,
-        cuts_once=cuts,
-        clients_once=used_by,
-        stalled_once=Once(lambda: stalled(states(), down(), cuts(), used_by(), ended(still(), sessions)).coalesce(1).localCheckpoint()),
+        unserved_once=closed,
+        stalled_once=Once(
+            lambda: (
+                stalled(states(), closed(), down(), cuts(), ended(still(), sessions), behind_disks(rare, sessions))
+                .coalesce(1)
+                .localCheckpoint()
+            )
+        ),
         counted_once=Once(lambda: gathered(counted, "counted")),
         behind_once=Once(lambda: gathered(behind, "behind")),
         gathered=True,

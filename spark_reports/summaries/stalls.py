@@ -1,9 +1,10 @@
 """When writes with acks=all were stalled: the leader served, the ISR was large enough, and yet nothing was acknowledged.
 
-`core.health` defines the state; here it follows from the log's events alone. Two facts hold a partition up. An ISR member beside
-the leader *cannot fetch*: its process is down or stands still, or the link between the two is cut, in whichever direction. Or the high
-watermark *stands still* below the log end for longer than `STALL_BOUND`; that counts from its beginning. A spell of either is a stall as far as
-somebody leads, the ISR is not under min.insync.replicas, the leader's process runs, and no client of the topic is cut off from it.
+`core.health` defines the state; here it follows from the log's events alone. Three facts hold a partition up. An ISR member beside
+the leader *cannot fetch*: its process is down or stands still, or the link between the two is cut, in whichever direction. The high
+watermark *stands still* below the log end for longer than `STALL_BOUND`; that counts from its beginning. Or the leader's *disk* is so slow
+that a write waits for longer than that. A spell of any of them is a stall as far as the leader that the controller names leads, the ISR is
+not under min.insync.replicas, the leader's process runs, and no client of the topic is cut off from it.
 """
 
 from __future__ import annotations
@@ -32,14 +33,25 @@ LINK_KINDS: Final = ("link-cut", "link-healed", "act")
 LINK_COLUMNS: Final = ("src", "dst", "act", "args")
 """Event columns that they look at."""
 
-STALL_KINDS: Final = tuple(dict.fromkeys(STATE_KINDS + DOWN_KINDS + LINK_KINDS + PROGRESS_KINDS))
+ROLE_KINDS: Final = ("became-leader", "became-follower", "broker-stopped")
+"""Event kinds that `leading` looks at."""
+
+DISK_KINDS: Final = ("disk-slowed", "disk-behind", "broker-stopped")
+"""Event kinds that `behind_disks` looks at."""
+
+DISK_COLUMNS: Final = ("delay_us", "write_wait_us")
+"""Event columns that it looks at."""
+
+STALL_KINDS: Final = tuple(dict.fromkeys(STATE_KINDS + DOWN_KINDS + LINK_KINDS + PROGRESS_KINDS + ROLE_KINDS + DISK_KINDS))
 """Event kinds that `stalled` is made from."""
 
-STALL_COLUMNS: Final = tuple(dict.fromkeys((*STATE_COLUMNS, "broker", *LINK_COLUMNS, *PROGRESS_COLUMNS)))
+STALL_COLUMNS: Final = tuple(dict.fromkeys((*STATE_COLUMNS, "broker", *LINK_COLUMNS, *PROGRESS_COLUMNS, *DISK_COLUMNS)))
 """Event columns that it is made from."""
 
 STANDS_STILL: Final = "the high watermark stands still"
+SLOW_DISK: Final = "the leader's disk is slow"
 CUT_OFF: Final = "leader cut off from a client"
+LEADS_NOT_YET: Final = "leader does not lead yet"
 
 _CLIENTS: Final[dict[type[Act], str]] = {Load: "producer", Produce: "producer", Consume: "consumer"}
 """Acts that make clients, and the field that names them."""
@@ -117,19 +129,75 @@ def clients(events: DataFrame) -> DataFrame:
     )
 
 
-def unserved(states: DataFrame, down: DataFrame, cuts: DataFrame, clients: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us, why`: somebody leads, and clients cannot talk to it; `why` says what ails the leader."""
+def leading(events: DataFrame) -> DataFrame:
+    """Rows `in, led_topic, led_partition, broker, leads_from, leads_until`: a broker's process led; null where it led on; `in` is the session."""
+    process = Window.partitionBy("session", "broker").orderBy("seq").rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    role = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
+    return (
+        events.where(F.col("kind").isin(*ROLE_KINDS))
+        .withColumn("stops", F.first(F.expr("CASE WHEN kind = 'broker-stopped' THEN t END"), ignorenulls=True).over(process))
+        .where("kind <> 'broker-stopped'")
+        .withColumn("leads_until", F.least(F.lead("t").over(role), "stops"))
+        .where("kind = 'became-leader'")
+        .selectExpr("session AS in", "topic AS led_topic", "partition AS led_partition", "broker", "t AS leads_from", "leads_until")
+    )
+
+
+def behind_disks(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Rows `in, broker, slow_from, slow_until`: a write at a broker waited for its disk for longer than `STALL_BOUND`; `in` is the session.
+
+    A wait passes with time until the next write is given to the disk; one that a single write takes does not.
+    """
+    life = Window.partitionBy("session", "broker").orderBy("seq")
+    slowed = F.last(F.expr("CASE WHEN kind = 'disk-slowed' THEN delay_us END"), ignorenulls=True).over(
+        life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    return (
+        events.where(F.col("kind").isin(*DISK_KINDS))
+        .join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .withColumns({"next": F.coalesce(F.lead("t").over(life), F.greatest("end_us", "t")), "each_us": F.coalesce(slowed, F.lit(0))})
+        .withColumn("waits_us", F.expr("CASE WHEN kind = 'disk-behind' THEN write_wait_us ELSE 0 END"))
+        .selectExpr(
+            "session AS in",
+            "broker",
+            "t AS slow_from",
+            f"CASE WHEN each_us > {STALL_BOUND} THEN next ELSE least(next, t + waits_us - {STALL_BOUND}) END AS slow_until",
+        )
+        .where("slow_until > slow_from")
+    )
+
+
+def unserved(states: DataFrame, down: DataFrame, cuts: DataFrame, clients: DataFrame, leads: DataFrame) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us, why`: the controller names a leader, and clients are not served by it; `why` says what ails it."""
     led = states.where("leader >= 0 AND until > t")
     silent = led.join(
         F.broadcast(down.withColumnRenamed("session", "in")),
         F.expr("session = in AND leader = broker AND down_from < until AND down_until > t"),
     ).selectExpr(*PARTITION, "greatest(t, down_from) AS from_us", "least(until, down_until) AS to_us", "how AS why")
+    serving = led.join(
+        F.broadcast(leads),
+        F.expr(
+            "session = in AND topic = led_topic AND partition = led_partition AND leader = broker "
+            "AND leads_from < until AND coalesce(leads_until > t, true)"
+        ),
+    ).selectExpr(*PARTITION, "greatest(t, leads_from) AS from_us", "least(until, leads_until) AS to_us")
+    facts = {"led": led.withColumnsRenamed({"t": "from_us", "until": "to_us"}), "serving": serving, "silent": silent}
+    not_yet = _pieces(facts, "led > 0 AND serving = 0 AND silent = 0").withColumn("why", F.lit(LEADS_NOT_YET))
     of_clients = cuts.join(clients.withColumnsRenamed({"session": "of", "topic": "used"}), F.expr("in = of AND other = client"))
     apart = led.join(
         F.broadcast(of_clients),
         F.expr("session = in AND topic = used AND one = concat('b', leader) AND cut_from < until AND cut_until > t"),
     ).selectExpr(*PARTITION, "greatest(t, cut_from) AS from_us", "least(until, cut_until) AS to_us", f"'{CUT_OFF}' AS why")
-    return silent.unionByName(apart)
+    return silent.unionByName(not_yet).unionByName(apart)
+
+
+def _slowed(states: DataFrame, disks: DataFrame) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us, why`: writes waited for the leader's disk."""
+    return (
+        states.where("until > t")
+        .join(F.broadcast(disks), F.expr("session = in AND leader = broker AND slow_from < until AND slow_until > t"))
+        .selectExpr(*PARTITION, "greatest(t, slow_from) AS from_us", "least(until, slow_until) AS to_us", f'"{SLOW_DISK}" AS why')
+    )
 
 
 def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFrame:
@@ -162,19 +230,31 @@ def _count(spells: DataFrame, name: str) -> DataFrame:
     return spells.selectExpr(*PARTITION, f"inline(array(struct(from_us AS at, 1 AS {name}), struct(to_us AS at, -1 AS {name})))")
 
 
-def stalled(states: DataFrame, down: DataFrame, cuts: DataFrame, clients: DataFrame, still: DataFrame) -> DataFrame:
-    """The stalls: rows `session, topic, partition, from_us, to_us, why`; stalls of a partition neither overlap nor adjoin."""
-    served: Column = ~offline() & ~under_min()
-    facts = {
-        "open": states.where(served & (F.col("until") > F.col("t"))).withColumnsRenamed({"t": "from_us", "until": "to_us"}),
-        "closed": unserved(states, down, cuts, clients),
-        "held": (held := _cannot_fetch(states, down, cuts).unionByName(still.withColumn("why", F.lit(STANDS_STILL)))),
-    }
+def _pieces(facts: dict[str, DataFrame], condition: str) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us`: from one change to the next, where so many spells of each fact make a condition true."""
     ends = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (_count(*fact[::-1]) for fact in facts.items()))
     order = Window.partitionBy(*PARTITION).orderBy("at")
     now = ends.groupBy(*PARTITION, "at").agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in facts))
     now = now.withColumns({name: F.sum(name).over(order) for name in facts} | {"to_us": F.lead("at").over(order)})
-    pieces = now.where("open > 0 AND closed = 0 AND held > 0").select(*PARTITION, F.col("at").alias("from_us"), "to_us")
+    return now.where(condition).select(*PARTITION, F.col("at").alias("from_us"), "to_us")
+
+
+def stalled(states: DataFrame, closed: DataFrame, down: DataFrame, cuts: DataFrame, still: DataFrame, disks: DataFrame) -> DataFrame:
+    """The stalls: rows `session, topic, partition, from_us, to_us, why`; stalls of a partition neither overlap nor adjoin.
+
+    Args:
+        closed: from `unserved`.
+        still: from `ended`.
+        disks: from `behind_disks`.
+    """
+    served: Column = ~offline() & ~under_min()
+    held = _cannot_fetch(states, down, cuts).unionByName(still.withColumn("why", F.lit(STANDS_STILL))).unionByName(_slowed(states, disks))
+    facts = {
+        "open": states.where(served & (F.col("until") > F.col("t"))).withColumnsRenamed({"t": "from_us", "until": "to_us"}),
+        "closed": closed,
+        "held": held,
+    }
+    pieces = _pieces(facts, "open > 0 AND closed = 0 AND held > 0")
     whole = (
         sessionised(pieces, PARTITION).groupBy(*PARTITION, "window").agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"))
     )

@@ -51,7 +51,7 @@ class Inputs:
         events: every event, in the columns of `schema.event_schema` that are needed, with its `session`.
         rare: those of them that are of no `BULK` kind, kept ready: most summaries look at nothing else.
         sessions: a row a session (`schema.session_schema`).
-        states_once, down_once, cuts_once, clients_once, stalled_once, counted_once, behind_once: what the properties of these names come from.
+        states_once, unserved_once, stalled_once, counted_once, behind_once: what the properties of these names come from.
         gathered: all frames but `events` are of one partition, so that nothing has to be shuffled.
     """
 
@@ -59,9 +59,7 @@ class Inputs:
     rare: DataFrame
     sessions: DataFrame
     states_once: Once
-    down_once: Once
-    cuts_once: Once
-    clients_once: Once
+    unserved_once: Once
     stalled_once: Once
     counted_once: Once
     behind_once: Once
@@ -73,19 +71,9 @@ class Inputs:
         return self.states_once()
 
     @property
-    def down(self) -> DataFrame:
-        """`partition_states.down_times` of the events."""
-        return self.down_once()
-
-    @property
-    def cuts(self) -> DataFrame:
-        """`stalls.cut_times` of the events."""
-        return self.cuts_once()
-
-    @property
-    def clients(self) -> DataFrame:
-        """`stalls.clients` of the events."""
-        return self.clients_once()
+    def unserved(self) -> DataFrame:
+        """`stalls.unserved` of the events."""
+        return self.unserved_once()
 
     @property
     def stalled(self) -> DataFrame:

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.partition_states import offline, under_min
-from spark_reports.summaries.stalls import STALL_COLUMNS, STALL_KINDS, unserved
+from spark_reports.summaries.stalls import STALL_COLUMNS, STALL_KINDS
 from spark_reports.summaries.summary import Inputs, Summary, table
 from spark_reports.summaries.windows import sessionised
 
@@ -34,9 +34,7 @@ def _compute(inputs: Inputs) -> DataFrame:
             _spell(offline(), "no leader", ("reads", "writes")), _spell(under_min(), "ISR under min.insync.replicas", ("writes",))
         ).alias("marks"),
     )
-    silent = unserved(states, inputs.down, inputs.cuts, inputs.clients).select(
-        *_PARTITION, "from_us", "to_us", _spell(F.lit(True), F.col("why"), ("reads", "writes")).alias("marks")
-    )
+    silent = inputs.unserved.select(*_PARTITION, "from_us", "to_us", _spell(F.lit(True), F.col("why"), ("reads", "writes")).alias("marks"))
     spells = (
         committed.unionByName(silent)
         .where(F.col("to_us") > F.col("from_us"))
@@ -58,11 +56,12 @@ UNAVAILABILITY: Final = Summary(
     name="unavailability",
     title="Windows in which a partition could not be read or written, or acknowledged nothing",
     notes=(
-        "Reads: nobody leads, or the leader's process is down, stands still, or is cut off from a client of the topic, from that moment on and not "
-        "only since the controller noticed. Writes are those with acks=all: the same, and an ISR under min.insync.replicas. Stalled: none of that, "
+        "Reads: nobody leads, or the leader's process is down, stands still, does not lead yet (it started again, or has just been elected), or is "
+        "cut off from a client of the topic, from that moment on and not only since the controller noticed. Writes are those with acks=all: the same, and an ISR under min.insync.replicas. Stalled: none of that, "
         "and yet writes with acks=all wait, because an ISR member is down, paused or cut off from the leader, so that nothing can be committed (even "
-        "if nobody writes), or because the high watermark stands still below the log end for more than 1 s, then from its beginning. "
-        "A leader whose process runs again counts as serving, though it takes some seconds until it leads. Full request queues are not looked at."
+        "if nobody writes), because the high watermark stands still below the log end for more than 1 s, then from its beginning, or because a write "
+        "waits for the leader's slow disk for more than 1 s, which logs of an earlier isrlab do not tell. A failed log directory of several and full "
+        "request queues are not looked at."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

@@ -357,9 +357,51 @@ def stuck_high_watermarks(events: list[Line], end: int) -> dict[Any, list[tuple[
     return {where: [(begin, finish) for begin, finish in several if finish - begin > 1_000_000] for where, several in found.items()}
 
 
+def slow_disks(events: list[Line], end: int) -> list[tuple[int, int, int]]:
+    """(broker, from, to): a write that arrives at the broker waits for its disk for more than a second."""
+    found: list[tuple[int, int, int]] = []
+    each, waits = dict[int, int](), dict[int, tuple[int, int]]()
+
+    def until(broker: int, now: int) -> None:
+        since, wait = waits.get(broker, (0, 0))
+        finish = now if each.get(broker, 0) > 1_000_000 else min(now, since + wait - 1_000_000)
+        if finish > since:
+            found.append((broker, since, finish))
+
+    for event in events:
+        if event["kind"] in ("disk-slowed", "disk-behind", "broker-stopped"):
+            until(event["broker"], event["t"])
+            waits[event["broker"]] = (event["t"], event.get("write_wait_us", 0))
+            if event["kind"] == "disk-slowed":
+                each[event["broker"]] = event["delay_us"]
+    for broker in waits:
+        until(broker, end)
+    return found
+
+
+def leaderships(where: Any, events: list[Line], end: int) -> list[tuple[int, int, int]]:
+    """(broker, from, to) of processes that led a partition."""
+    found: list[tuple[int, int, int]] = []
+    since: dict[int, int] = {}
+    for event in events:
+        here = (event.get("topic"), event.get("partition")) == where
+        if event["kind"] == "broker-stopped" or (here and event["kind"] in ("became-leader", "became-follower")):
+            if event["broker"] in since:
+                found.append((event["broker"], since.pop(event["broker"]), event["t"]))
+            if event["kind"] == "became-leader":
+                since[event["broker"]] = event["t"]
+    return found + [(broker, start, end) for broker, start in since.items()]
+
+
 def closed(state: Line, events: list[Line], end: int) -> list[tuple[int, int, str]]:
     """When clients could not talk to a state's leader, and why."""
     found = [(start, stop, f"leader {how}") for broker, start, stop, how in away(events, end) if broker == state["leader"]]
+    leads = [(start, stop) for broker, start, stop in leaderships(state["where"], events, end) if broker == state["leader"]]
+    leads += [(start, stop) for start, stop, _ in found]
+    moments = {state["from"], state["until"], *(moment for spell in leads for moment in spell)}
+    for begin, finish in itertools.pairwise(sorted(moments)):
+        if not any(start <= begin and finish <= stop for start, stop in leads):
+            found.append((begin, finish, "leader does not lead yet"))
     for ends, start, stop in apart(events, end):
         if f"b{state['leader']}" in ends and ends & users(events)[state["where"][0]] - {f"b{state['leader']}"}:
             found.append((start, stop, "leader cut off from a client"))
@@ -381,6 +423,7 @@ def stalls(events: list[Line], end: int) -> dict[Any, list[tuple[int, int, str]]
                 held += [(start, stop, f"b{member} is {how}") for broker, start, stop, how in away(events, end) if broker == member]
                 pair = {f"b{member}", f"b{leader}"}
                 held += [(start, stop, f"b{member} is cut off from the leader") for ends, start, stop in apart(events, end) if ends == pair]
+        held += [(start, stop, "the leader's disk is slow") for broker, start, stop in slow_disks(events, end) if broker == leader]
         held = [(a, b, why) for a, b, why in held if max(a, state["from"]) < min(b, state["until"])]
         reasons[where] += [(a, b, why) if "high" in why else (max(a, state["from"]), min(b, state["until"]), why) for a, b, why in held]
         if state["under_min"]:

@@ -60,6 +60,8 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "bytes": st.integers(0, 1000),
     "doomed_by": st.integers(0, 20),
     "controller": st.sampled_from(["b1", "b2", "c1"]),
+    "delay_us": st.sampled_from([0, 500_000, 2_000_000]),
+    "write_wait_us": st.sampled_from([1_000_001, 3_000_000, 40_000_000]),
 }
 BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
     "int": st.integers(-1, 2**40),
@@ -100,6 +102,7 @@ def sessions(draw: st.DrawFn) -> Session:
         "link-cut",
         "became-leader",
         "high-watermark",
+        "disk-behind",
     )
     kinds = st.sampled_from([*heavy, *heavy, *kinds_of(EVERY), "broker-unfenced", "follower-append"])
     events = draw(st.lists(kinds.flatmap(events_of), max_size=30))

@@ -26,6 +26,10 @@ def changed(
     return event(t, "partition-changed", **(where or A), leader=leader, isr=list(isr), replicas=list(replicas), adding=list(adding))
 
 
+def leads(t: int, broker: int, **where: Any) -> dict[str, Any]:
+    return event(t, "became-leader", **(where or A), broker=broker)
+
+
 def acked(latency: int, acks: int = -1, records: int = 10, **where: Any) -> dict[str, Any]:
     return event(latency, "produce-acked", **(where or A), records=records, acks=acks, latency_us=latency)
 
@@ -131,7 +135,7 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
     "stall": (
         [
             changed(0, 1, [1, 2, 3]),
-            event(0, "became-leader", **A, broker=1),
+            leads(0, 1),
             span(2_000_000, "append", 0, 5, broker=1),
             event(5_000_000, "broker-stopped", broker=3),
             event(6_000_000, "high-watermark", **A, broker=1, new_offset=5),
@@ -142,6 +146,31 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             event(22_000_000, "broker-paused", broker=1),
             changed(23_000_000, -1, [1, 2]),
             event(25_000_000, "link-healed", src="b2", dst="b1"),
+        ],
+        30_000_000,
+    ),
+    # Each write takes 0.5 s from 1 s on; of those at 2 s the last is done 3 s later, and one that arrives at 7 s has 2 s to wait. The disk is well
+    # at 7.5 s, what it was given is done at 9.1 s. From 20 s on each takes 2 s, and at 23 s the process ends; it starts at 24 s, leads at 26 s.
+    # Meanwhile broker 2, elected at 25 s, never leads.
+    "slow-disk": (
+        [
+            changed(0, 1, [1, 2]),
+            changed(0, 1, [1, 2], **B),
+            leads(0, 1),
+            leads(0, 1, **B),
+            event(1_000_000, "disk-slowed", broker=1, delay_us=500_000),
+            event(2_000_000, "disk-behind", broker=1, write_wait_us=1_500_000),
+            event(2_000_000, "disk-behind", broker=1, write_wait_us=3_500_000),
+            event(7_000_000, "disk-behind", broker=1, write_wait_us=2_000_000),
+            event(7_500_000, "disk-slowed", broker=1, delay_us=0),
+            event(7_500_000, "disk-behind", broker=1, write_wait_us=1_600_000),
+            event(20_000_000, "disk-slowed", broker=1, delay_us=2_000_000),
+            event(20_000_000, "disk-behind", broker=1, write_wait_us=2_000_000),
+            event(23_000_000, "broker-stopped", broker=1),
+            event(24_000_000, "broker-started", broker=1),
+            changed(25_000_000, 2, [1, 2], **B),
+            leads(26_000_000, 1),
+            event(27_000_000, "disk-slowed", broker=1, delay_us=0),
         ],
         30_000_000,
     ),
@@ -175,9 +204,12 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         [
             changed(0, 1, [1, 2, 3]),
             changed(0, 2, [2, 3, 1], **B),
+            leads(0, 1),
+            leads(0, 2, **B),
             event(1_000, "broker-stopped", broker=1, how="killed"),
             changed(2_000, -1, [1]),
             changed(3_000, 2, [2]),
+            leads(3_000, 2),
             changed(5_000, 2, [2, 3]),
             event(6_000, "broker-paused", broker=2),
             event(6_500, "broker-resumed", broker=2),
@@ -365,6 +397,19 @@ def test_stalls(tables: dict[str, Table]) -> None:
     ]
 
 
+def test_a_slow_disk_of_the_leader_and_a_leader_that_does_not_lead_yet(tables: dict[str, Table]) -> None:
+    def windows(topic: str, what: str) -> list[tuple[Any, ...]]:
+        rows = [row for row in tables["unavailability"] if (row["session"], row["topic"], row["what"]) == ("slow-disk", topic, what)]
+        return [(row["from_us"] / 1e6, row["to_us"] / 1e6, row["why"]) for row in rows]
+
+    slow = [(start, end, "the leader's disk is slow") for start, end in ((2, 4.5), (7, 8.1), (20, 23), (26, 27))]
+    assert windows("a", "stalled") == slow
+    assert windows("b", "stalled") == slow[:3]
+    for what in ("reads", "writes"):
+        assert windows("a", what) == [(23, 26, "leader does not lead yet, leader down")]
+        assert windows("b", what) == [(23, 30, "leader does not lead yet, leader down")]
+
+
 def test_leadership(tables: dict[str, Table]) -> None:
     # broker, partitions, led, share in percent, led as preferred, taken over. Led in all: 9,000 of a-0, 10,000 of b-3.
     assert of(tables["leadership"], "windows") == [(1, 1, 2_000, 10, 2_000, 0), (2, 2, 17_000, 89, 0, 1)]
@@ -497,7 +542,7 @@ def test_rows_are_sorted_by_session_first(tables: dict[str, Table]) -> None:
     for name, table in tables.items():
         sessions = [row["session"] for row in table if name != "overview"]
         assert sessions == sorted(sessions)
-    assert len({row["session"] for row in tables["availability"]}) == 9
+    assert len({row["session"] for row in tables["availability"]}) == 10
 
 
 def test_overview(tables: dict[str, Table]) -> None:
