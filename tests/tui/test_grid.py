@@ -118,6 +118,13 @@ def test_both_offsets_are_seen_at_every_width(width: int, brokers: int, leo: int
     assert columns.bar or leo > 100_000_000 or (width == 80 and (brokers == 100 or leo > 1_000_000)), "bars have room, too"
 
 
+def test_offsets_are_shortened_only_where_even_without_bars_they_do_not_fit() -> None:
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(1, 101)), topics=(TopicSpec("orders", partitions=1),))
+    p = partition(replica(54, 12_000, 12_000), replica(55, 12_003, 12_000), replica(100, 12_003, 12_000))
+    row = texts(attrs.evolve(cluster(spec).view(), partitions=(p,)), 80)[2]
+    assert re.findall(r"\d+/\S+", row) == ["12000/12000", "12000/12003", "12000/12003"]
+
+
 def test_ten_thousand_records_leave_the_isr_on_80_columns() -> None:
     p = partition(replica(1, 10_003, 10_000, role="leader"), replica(2, 10_000, 9_990), replica(3, 10_003, 10_000))
     row = texts(view_of(p), 80)[2]

@@ -144,6 +144,7 @@ class Columns(SpelledOut):
             (_GLYPH, 0, 0, isr, short, SHORTEST_BAR),
             (_GLYPH, 0, 0, 0, full, SHORTEST_BAR),
             (_GLYPH, 0, 0, 0, short, SHORTEST_BAR),
+            (_GLYPH, 0, 0, 0, full, 0),
             (_GLYPH, 0, 0, 0, short, 0),
             (_GLYPH, 0, 0, 0, min(short, digits + 1 + SHORTEST_END), 0),
             (_GLYPH, 0, 0, 0, digits, 0),
