@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import functools
+import importlib.util
 import os
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
 import attrs
 
@@ -20,6 +23,7 @@ from core.sim.cluster import Cluster
 from core.spec import ClusterSpec
 from core.units import SECOND
 from scenarios import catalogue
+from scenarios.describe import selection
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import render_describe
 from scenarios.describe.spec import to_cluster_spec
@@ -34,7 +38,8 @@ from scenarios.textfile import decode
 from spark_reports.sweep.reading import read_grid
 from spark_reports.sweep.sweep import GRIDS
 from tests.fuzz.mutations import NASTY, mutated
-from tests.fuzz.watch import command
+from tests.fuzz.watch import Broken, command
+from tui.cli import parser_for
 from tui.keymap import DEFAULT, as_toml, load_keymap
 
 DESCRIBED: Final = Path(__file__).parents[1] / "scenarios" / "describe" / "data"
@@ -255,41 +260,110 @@ def _lines() -> Sequence[bytes]:
     return [SEPARATOR.join(part.encode() for part in line) for line in lines]
 
 
-LASTING: Final = frozenset({"play", "serve", "sweep", "report", "convert", "export"})
-"""Commands that show, serve, compute or convert for long; they stay as the corpus has them, with something wrong in it."""
+@attrs.frozen
+class _Command:
+    """A command with what can stand behind it, as its parser says."""
+
+    words: tuple[str, ...]
+    positionals: tuple[argparse.Action, ...]
+    options: tuple[argparse.Action, ...]
+
+
+@functools.cache
+def commands() -> Sequence[_Command]:
+    """Every command of isrlab that does something."""
+    return [_Command((), (), tuple(_actions(parser_for(""))[1])), *_below(parser_for(""), ())]
+
+
+def _actions(parser: argparse.ArgumentParser) -> tuple[list[argparse.Action], list[argparse.Action]]:
+    known = [action for action in parser._actions if not isinstance(action, argparse._SubParsersAction)]
+    return [action for action in known if not action.option_strings], [action for action in known if action.option_strings]
+
+
+def _below(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator[_Command]:
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not groups:
+        positionals, options = _actions(parser)
+        yield _Command(words, tuple(positionals), tuple(options))
+    for group in groups:
+        for word, below in group.choices.items():
+            yield from _below(below, (*words, word))
+
+
+GOOD: Final = (
+    b"1", b"7", b"0", b"1s", b"90ms", b"orders", b"orders.*", b"(a+)+", b"2.4", b"4.1", b"0.10.2", b"1,2", b"orders-0", b"preferred", b"unclean",
+    b"out.x", b"out.jsonl", b"out.jsonl.zst", b"out/", b"eligible.leader.replicas.version=0", b"4.3 without maximal-isr", b"spark.x=1", b"0.05",
+    b"e1-data-loss", b"b2-high-watermark",
+)  # fmt: skip
+"""Values that some option takes."""
 
 
 def _command_line(draw: random.Random) -> bytes:
-    parts = draw.choice(_lines()).split(SEPARATOR)
-    if parts[0].decode() in LASTING:
+    """A command with some of its options, in any order, each with a value that is right for something, or for nothing."""
+    if draw.random() < 0.2:
+        parts = [*draw.choice(_lines()).split(SEPARATOR)]
+        parts[draw.randrange(len(parts))] = _value(draw)
         return SEPARATOR.join(parts)
-    for _ in range(draw.randrange(1, 4)):
-        at = draw.randrange(len(parts)) if parts else 0
-        sort = draw.random()
-        other = draw.choice(_lines()).split(SEPARATOR)
-        if sort < 0.35 and parts:
-            parts[at] = draw.choice(NASTY).replace(SEPARATOR, b"")
-        elif sort < 0.55:
-            parts.insert(at + 1, draw.choice(other[1:] or [b"-"]))
-        elif sort < 0.7 and len(parts) > 1:
-            del parts[draw.randrange(1, len(parts))]
-        elif parts:
-            parts[at] = mutated(draw, parts[at], [b" ".join(other)]).replace(SEPARATOR, b"")
-    return SEPARATOR.join(parts)
+    command = draw.choice(commands())
+    while command.words == ("scenarios", "list") and draw.random() < 0.95:
+        command = draw.choice(commands())  # It reads the whole library, which takes as long as a hundred others.
+    given: list[list[bytes]] = [[_source(draw)] for action in command.positionals for _ in range(draw.choice((1, 1, 1, 1, 0, 2)))]
+    pool = command.options if draw.random() < 0.9 else draw.choice(commands()).options
+    needed = [option for option in command.options if option.required and draw.random() < 0.9]
+    for option in [*needed, *draw.choices(pool, k=draw.randrange(4))]:
+        name = draw.choice(option.option_strings).encode()
+        if draw.random() < 0.05:
+            name = mutated(draw, name, [name]).replace(SEPARATOR, b"")
+        value = [] if option.nargs == 0 and draw.random() < 0.95 else [_value(draw)]
+        given.append([name + b"=" + value[0]] if value and name.startswith(b"--") and draw.random() < 0.2 else [name, *value])
+    draw.shuffle(given)
+    return SEPARATOR.join([*(word.encode() for word in command.words), *(part for parts in given for part in parts)])
+
+
+def _source(draw: random.Random) -> bytes:
+    """What commands read: one of the files, mostly."""
+    _lines()
+    files = ("s.yaml", "s.jsonl", "d.txt", "g.yaml", "plan.json", "topics.json")
+    return draw.choice(files).encode() if draw.random() < 0.9 else _value(draw)
+
+
+def _value(draw: random.Random) -> bytes:
+    sort = draw.random()
+    value = _source(draw) if sort < 0.15 else draw.choice(GOOD) if sort < 0.6 else draw.choice(NASTY)
+    return (mutated(draw, value, GOOD) if sort > 0.85 else value).replace(SEPARATOR, b"")
+
+
+_find_spec: Final = importlib.util.find_spec
+
+
+@contextlib.contextmanager
+def _nothing_lasts() -> Iterator[None]:
+    """Commands that serve, compute on Spark or sweep do all they do before that, and end then."""
+    with (
+        mock.patch("importlib.util.find_spec", lambda name: None if name == "pyspark" else _find_spec(name)),
+        mock.patch("tui.serving.serve", return_value=None),
+        mock.patch("spark_reports.sweep.sweep.main_sweep", return_value=0),
+        mock.patch.object(selection, "PATTERN_SECONDS", 0.05),
+    ):
+        yield
 
 
 def _run_line(case: bytes, draw: random.Random) -> None:
     argv = [os.fsdecode(part) for part in case.split(SEPARATOR)]
-    if not argv or (argv[0] in LASTING and case not in _lines()) or any(part in ("/", "-") for part in argv):
-        return
-    if any("/" in part and not part.startswith((str(HERE), "/nowhere")) for part in argv[1:]):
-        return  # files outside are nobody's case
-    if argv[0] == "run" and (len(argv) < 2 or argv[1].startswith("-")):
-        return  # that is the whole library
+    values = [value for part in argv for value in (part, part.partition("=")[2], part[2:])]
+    if any(value in ("/", "-") or value.startswith("/dev/std") for value in values):
+        return  # The terminal is nobody's file.
+    if any("/" in value and not value.startswith(str(HERE)) and value != "out/" for value in values):
+        return  # Files outside are nobody's case.
+    if argv[0] == "run" and not any(part.endswith((".yaml", ".jsonl", ".txt", ".json")) for part in argv[1:]):
+        return  # That may be the whole library.
     before = os.getcwd()
     os.chdir(HERE)
     try:
-        command(argv, stdin=draw.choice(_described()) if draw.random() < 0.2 else b"")
+        with _nothing_lasts():
+            code, _, err = command(argv, stdin=draw.choice(_described()) if draw.random() < 0.2 else b"")
+        if code == 2 and not err.startswith("isrlab: "):
+            raise Broken(f"a refusal in another form: {err[:200]}")
     finally:
         os.chdir(before)
 
@@ -305,10 +379,10 @@ TARGETS: Final = {
     for target in (
         Target("scripts", _scripts, _read_script, 0.06),
         Target("logs", _logs, _read_log, 0.04),
-        Target("describe", _described, _read_described, 0.45),
+        Target("describe", _described, _read_described, 0.44),
         Target("grids", _grids, _read_grid, 0.01),
-        Target("keys", _keymaps, _read_keymap, 0.436),
-        _Lines("arguments", _lines, _run_line, 0.004),
+        Target("keys", _keymaps, _read_keymap, 0.40),
+        _Lines("arguments", _lines, _run_line, 0.05),
     )
 }
 """All but the key bursts of the playground, which have a runner of their own (`key_bursts`)."""

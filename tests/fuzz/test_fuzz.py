@@ -20,7 +20,7 @@ from scenarios.language.cluster import write_yaml
 from scenarios.language.readings import READINGS
 from scenarios.language.script import read_script
 from tests.fuzz.campaign import Campaign, attempt, minimised
-from tests.fuzz.targets import SEPARATOR, TARGETS, Target
+from tests.fuzz.targets import SEPARATOR, TARGETS, Target, commands
 from tests.fuzz.watch import Broken, command, failure_of
 
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.case"))
@@ -36,8 +36,21 @@ def test_a_short_run_finds_nothing(name: str) -> None:
 
 def test_a_short_run_of_command_lines_finds_nothing() -> None:
     campaign = Campaign([TARGETS["arguments"]], seed=12)
-    campaign.run(seconds=60, cases=50)
+    campaign.run(seconds=60, cases=300)
+    assert campaign.cases["arguments"] >= 300
     assert not campaign.failures, campaign.failures[0]
+
+
+def test_command_lines_are_of_every_command_and_option() -> None:
+    draw = random.Random(1)
+    drawn = [TARGETS["arguments"].case(draw).split(SEPARATOR) for _ in range(20_000)]
+    for known in commands():
+        words = [word.encode() for word in known.words]
+        of_it = [parts for parts in drawn if parts[: len(words)] == words]
+        for option in known.options:
+            names = [name.encode() for name in option.option_strings]
+            assert any(part.partition(b"=")[0] in names for parts in of_it for part in parts), (known.words, option.option_strings)
+    assert {"play", "serve", "sweep", "report", "log convert", "leader-election"} <= {" ".join(known.words) for known in commands()}
 
 
 @pytest.mark.parametrize("path", REGRESSIONS, ids=[path.stem for path in REGRESSIONS])
