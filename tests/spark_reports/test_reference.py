@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from core.journal.events import KINDS, column_types
 from spark_reports.summaries import CHARTS, SUMMARIES, kinds_of
 from tests.spark_reports import reference
+from tests.spark_reports.logs import event as event_at
 from tests.spark_reports.logs import write_log
 
 pytestmark = pytest.mark.spark
 
 Session = tuple[list[dict[str, Any]], int | None]
 EVERY = (*SUMMARIES, *CHARTS)
+CREATED = event_at(0, "topic-created", topic="a", partitions=3, replication_factor=3)
+"""The first event of each session: a log says so of the topics in it."""
 BROKERS = st.integers(1, 4)
 WORDS: dict[str, st.SearchStrategy[Any]] = {
     "topic": st.sampled_from(["a", "b", "<script>alert(1)</script>", "naïve 話題 \u2028"]),
@@ -132,7 +135,7 @@ def test_spark_and_plain_python_agree(summarise: Callable[[Sequence[Path]], dict
     several = drawn()
     assert len(several) > 30
     with tempfile.TemporaryDirectory() as directory:
-        paths = [write_log(Path(directory) / f"s{number}.jsonl", *session) for number, session in enumerate(several)]
+        paths = [write_log(Path(directory) / f"s{number}.jsonl", [CREATED, *events], end) for number, (events, end) in enumerate(several)]
         tables = summarise(paths)
         for summary in EVERY:
             expected = {}
