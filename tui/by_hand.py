@@ -31,9 +31,9 @@ def cannot_toggle(situation: Situation) -> str | None:
     if situation.built_by_hand:
         return "this scenario is by hand from its start to its end"
     if situation.view.voters:
-        return "a cluster with a quorum of controllers cannot be moved by hand"
+        return "a running cluster with a quorum of controllers cannot be turned to by hand: its voters elect by timers of their own"
     if situation.on_zookeeper:
-        return "a running cluster with ZooKeeper cannot be turned to by hand; choose release 3.3 or later, or a scenario that is by hand, as e1-data-loss"
+        return "a running cluster with ZooKeeper cannot be turned to by hand: its sessions live by pings; choose release 3.3 or later, or a scenario that is by hand, as e1-data-loss"
     return None
 
 

@@ -16,6 +16,7 @@ from scenarios.runner import run_scenario
 from tests.core.sim.test_pace import B2
 from tests.tui.test_app import playing, said, screen_text
 from tests.tui.test_travel import settled
+from tui import by_hand
 from tui.app import Playground
 from tui.board import Board
 
@@ -149,5 +150,6 @@ async def test_where_it_cannot_be_it_says_why() -> None:
     async with playing(PlayTarget(None, None, release_named("2.8"))) as (app, board, pilot):
         await pilot.press("b")
         assert "ZooKeeper cannot be turned to by hand" in said(app, board)
+        assert "its sessions live by pings" in str(by_hand.cannot_toggle(board.situation()))
         await pilot.press("v")
         assert "the cluster runs by itself; b turns it to by hand" in said(app, board)

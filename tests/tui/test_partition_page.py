@@ -221,3 +221,12 @@ async def test_a_tab_is_clicked() -> None:
         await pilot.press("2")
         await pilot.click("#tabs", offset=(3, 0))
         assert board.page is None
+
+
+async def test_no_heading_of_the_replicas_is_cut_with_four_digits() -> None:
+    async with playing(size=(80, 24), until=120 * SECOND) as (app, _, pilot):
+        await pilot.press("2")
+        await pilot.pause()
+        head = next(line for line in screen_text(app).split("\n") if line.startswith(" replica  role"))
+        assert "…" not in head
+        assert "epoch: from" in head

@@ -199,7 +199,7 @@ def _replicas(detail: PartitionDetail, paint: Palette, width: int, broker: int |
     p, leads = detail.view, detail.leads
     columns = (
         Column("replica"), Column("role"), Column("LEO", right=True), Column("HW", right=True), Column("start", right=True, rank=2),
-        Column("fetched", right=True, rank=1), Column("caught up", right=True), Column("epochs: from offset", rest=True, least=14, rank=3),
+        Column("fetched", right=True, rank=1), Column("caught up", right=True), Column("epoch: from", rest=True, least=14, rank=3),
     )  # fmt: skip
     longest = max((copy.leo for copy in p.copies), default=0)
     rows: list[list[Cell]] = []
