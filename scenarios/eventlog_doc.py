@@ -65,6 +65,9 @@ and `line`: text that is not made from the columns. A row of kind `log-header` (
 what stands behind the last event: the end line, a torn line (`base64:…` if it is no text), nothing, or `no-newline` if the last line
 lacks its line break. An event has its `line` only if somebody wrote it otherwise than the laboratory does.
 
+**What is refused.** A line is refused, with its number, if the cluster in the header cannot have such an event: it names a broker that is not
+there, a topic that no line above creates, a partition that the topic does not have, or a number out of its bounds, such as offset −5.
+
 **Versions.** This program reads version {VERSION}, the first one, and refuses a newer one, saying so. A new kind or a new column raises the
 version only when an old reader would misunderstand the log: an older program refuses a kind that it does not know, with its line.
 When the version is raised, this page says what changed, and logs of all older versions stay readable.
