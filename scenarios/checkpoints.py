@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from core.broker.disk import Disk
-from core.errors import ActRefused, KafkaError
-from core.ids import TopicPartition
-from core.journal.events import Acted
-from core.log import checkpoint_files
-from core.log.leader_epoch_cache import format_checkpoint, parse_checkpoint
-from core.recorded_acts import recorded_act
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.kafka.broker.disk import Disk
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.events import Acted
+from core.kafka.ids import TopicPartition
+from core.kafka.log import checkpoint_files
+from core.kafka.log.leader_epoch_cache import format_checkpoint, parse_checkpoint
+from core.lab.cluster import Cluster
+from core.lab.recorded_acts import recorded_act
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 from scenarios import textfile
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader

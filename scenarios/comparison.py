@@ -11,11 +11,11 @@ from typing import Any
 
 import attrs
 
-from core.ids import NO_LEADER
-from core.journal.events import KINDS, EventTuple, explain
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.units import format_duration
+from core.kafka.events import KINDS, EventTuple, explain
+from core.kafka.ids import NO_LEADER
+from core.kafka.release import Release
+from core.lab.cluster import Cluster
+from core.sim.units import format_duration
 from scenarios.language.script import Scenario
 from scenarios.runner import Result, Run, Sink
 

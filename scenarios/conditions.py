@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import attrs
 
-from core.ids import TopicPartition
-from core.journal.events import KINDS, column_types
+from core.kafka.events import KINDS, column_types
+from core.kafka.ids import TopicPartition
 from scenarios.errors import did_you_mean
 from scenarios.language.readings import BOOL, DURATION, EPOCHS, IDS, READINGS, ROW, Moment, Reading, show
 from scenarios.language.tokens import ConditionError, Token

@@ -3,7 +3,7 @@
 Line 1 is the header: format and version, release, seed, settings, and the cluster as a script writes it. Every further
 line is one event with its columns by name. A clean end is a last line `{"end": true, ...}`; without it the process was
 killed. A line that was only half written when that happened is reported and skipped; anything else that is wrong is
-refused with its line number. The columns are those of `core.journal.events`; EVENTLOG.md lists them.
+refused with its line number. The columns are those of `core.kafka.events`; EVENTLOG.md lists them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from core.errors import Standstill
-from core.journal.events import KINDS
-from core.release import Release
-from core.settings import render_value
-from core.spec import ClusterSpec
+from core.kafka.errors import Standstill
+from core.kafka.events import KINDS
+from core.kafka.release import Release
+from core.kafka.settings import render_value
+from core.lab.spec import ClusterSpec
 from scenarios.errors import InputError, LogError, ScriptError
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
 from scenarios.language.nodes import MAX_VALUES

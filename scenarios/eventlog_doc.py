@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 from typing import Final
 
-from core.journal.events import EVENTS, column_types
+from core.kafka.events import EVENTS, column_types
 from scenarios.eventlog import FLUSH_SECONDS, VERSION
 
 DOCUMENT: Final = Path(__file__).with_name("EVENTLOG.md")
@@ -17,7 +17,7 @@ _LEVELS: Final = ("detail", "normal", "notable")
 
 _HEAD: Final = f"""# The event log, version {VERSION}
 
-<!-- Written by `python -m scenarios.eventlog_doc` from core/journal/events. -->
+<!-- Written by `python -m scenarios.eventlog_doc` from core/kafka/events. -->
 
 A session's log is JSON Lines in UTF-8: one object a line, each line ended by a newline. `isrlab run --log FILE` and
 `isrlab play` write it while the session runs, at least once in {FLUSH_SECONDS:g} s of wall time.

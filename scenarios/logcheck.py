@@ -13,8 +13,8 @@ from typing import IO, Final
 import attrs
 import msgspec
 
-from core.journal.events import Acted
-from core.recorded_acts import recorded_act
+from core.kafka.events import Acted
+from core.lab.recorded_acts import recorded_act
 from scenarios.errors import InputError
 from scenarios.eventlog import MAX_LINE, End, LogReader, one_line
 from scenarios.logfile import open_log_file

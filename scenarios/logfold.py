@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import attrs
 
-from core.acts import CreateTopic
-from core.journal.events import decode
-from core.recorded_acts import recorded_act
-from core.release import Release
-from core.settings import TOPIC_SETTINGS
+from core.kafka.events import decode
+from core.kafka.release import Release
+from core.kafka.settings import TOPIC_SETTINGS
+from core.lab.acts import CreateTopic
+from core.lab.recorded_acts import recorded_act
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.errors import LogError
 from scenarios.eventlog import LogReader

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec.structs import astuple
 
-from core.ids import NO_LEADER
-from core.journal.events import KINDS, Event, PartitionsCreated, TopicCreated, TopicRefused
-from core.spec import MAX_PARTITIONS, ClusterSpec
+from core.kafka.events import KINDS, Event, PartitionsCreated, TopicCreated, TopicRefused
+from core.kafka.ids import NO_LEADER
+from core.lab.spec import MAX_PARTITIONS, ClusterSpec
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1

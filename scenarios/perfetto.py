@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from core.journal.events import KINDS, explain
-from core.journal.events.base import name_of
+from core.kafka.events import KINDS, explain
+from core.kafka.events.base import name_of
 from scenarios.eventlog import LogReader
 from scenarios.output_files import Writes
 from scenarios.visible import visible_json

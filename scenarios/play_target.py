@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from core.release import Release
-from core.spec import ClusterSpec
-from core.spelled_out import SpelledOut
+from core.kafka.release import Release
+from core.lab.spec import ClusterSpec
+from core.sim.spelled_out import SpelledOut
 
 if TYPE_CHECKING:
     from scenarios.language.script import Scenario
@@ -30,7 +30,7 @@ class PlayTarget(SpelledOut):
         record: file that the session is saved to as a script when it ends, or None.
         old: an old session that is opened; None: a new one.
         read_only: whether the session can only be looked at.
-        features: levels of features, beside those of the spec (`core.features`).
+        features: levels of features, beside those of the spec (`core.kafka.features`).
         at: virtual µs that an old session is opened at; -1: its end.
     """
 

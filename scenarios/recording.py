@@ -1,6 +1,6 @@
 """A session as a scenario script: the acts that were done, each at its virtual time, replay to the same event log.
 
-An `act` event holds its act's fields as JSON (`core.recorded_acts` makes the act of it again), so a session can be saved,
+An `act` event holds its act's fields as JSON (`core.lab.recorded_acts` makes the act of it again), so a session can be saved,
 and an old one be played, from nothing but its event log.
 """
 
@@ -12,12 +12,12 @@ from typing import Any
 
 import attrs
 
-from core.acts import Act
-from core.journal.events import Acted
-from core.recorded_acts import recorded_act
-from core.release import Release
-from core.spec import ClusterSpec, Pace
-from core.units import format_clock
+from core.kafka.events import Acted
+from core.kafka.release import Release
+from core.lab.acts import Act
+from core.lab.recorded_acts import recorded_act
+from core.lab.spec import ClusterSpec, Pace
+from core.sim.units import format_clock
 from scenarios.errors import LogError
 from scenarios.eventlog import LogReader
 from scenarios.language.acts import act_as_data

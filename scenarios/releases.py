@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from core.release import RELEASES, Release
+from core.kafka.release import RELEASES, Release
 from scenarios.errors import did_you_mean
 
 
 def release_named(text: str) -> Release:
-    """The release of that name, perhaps without some guards (`core.release.GUARDS`).
+    """The release of that name, perhaps without some guards (`core.kafka.release.GUARDS`).
 
     Raises:
         ValueError: there is no such release or guard; the message names the nearest.

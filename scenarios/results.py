@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from core.units import SECOND, format_duration
+from core.sim.units import SECOND, format_duration
 from scenarios.runner import Check, Harm, Result, State
 from scenarios.visible import visible
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import attrs
 
-from core.account import Loss
-from core.acts import Act
-from core.errors import ActRefused, KafkaError
-from core.features import finalized
-from core.ids import TopicPartition
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.sim.keyframe import Keyframe
-from core.units import format_duration
-from core.view import ClusterView, PartitionView
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.features import finalized
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.lab.account import Loss
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.history.keyframe import Keyframe
+from core.lab.views.view import ClusterView, PartitionView
+from core.sim.units import format_duration
 from scenarios.conditions import ages, kinds_of
 from scenarios.errors import Place, ScriptError
 from scenarios.language.expectations import Expectation
@@ -60,7 +60,7 @@ class Harm:
     """The durability account at the end of a run.
 
     Attributes:
-        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: records (`core.account`).
+        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: records (`core.lab.account`).
         exposed_ranges: committed offsets that a replica which may be elected lacks, by partition.
         losses: what is lost, by producer, with the event that doomed it.
     """

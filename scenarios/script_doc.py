@@ -8,8 +8,8 @@ from typing import Final
 
 import attrs
 
-from core.acts import ACTS
-from core.spec import MAX_BROKERS, MAX_LOSS_PPM, MAX_PARTITIONS, MAX_REPLICAS
+from core.lab.acts import ACTS
+from core.lab.spec import MAX_BROKERS, MAX_LOSS_PPM, MAX_PARTITIONS, MAX_REPLICAS
 from scenarios.language.acts import as_written
 from scenarios.language.readings import READINGS
 from scenarios.language.values import write_ppm
@@ -50,7 +50,7 @@ expect:
 
 _HEAD: Final = f"""# Scripts
 
-<!-- Written by `python -m scenarios.script_doc` from scenarios/language and core/acts.py. -->
+<!-- Written by `python -m scenarios.script_doc` from scenarios/language and core/lab/acts.py. -->
 
 A script is YAML: a cluster, steps, and what is expected. `isrlab run FILE` runs it and checks, `isrlab play FILE` shows it. Scripts are data:
 nothing in them is evaluated as code, and YAML's anchors, aliases, tags and merge keys are refused. A wrong script is refused with

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 import attrs
 
-from core.journal.events import EVENTS
+from core.kafka.events import EVENTS
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader, encode_event
 from scenarios.logfile import is_packed, is_packed_name, open_log_file, packer

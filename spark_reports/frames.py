@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from core.journal.events import KINDS, column_types, required_columns
+from core.kafka.events import KINDS, column_types, required_columns
 from spark_reports.schema import BULK, CORRUPT_FIELD, DATASET_HEADER, DATASET_TAIL, END_FIELD, HEADER_FIELD, LINE, SESSION
 from spark_reports.summaries.counted import counted
 from spark_reports.summaries.lag import behind

@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import Final
 
-from core import acts
-from core.release import CURRENT
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.release import CURRENT
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
 from scenarios.printing import complain, remark
 from scenarios.stopping import Stopped, stoppable

@@ -1,6 +1,6 @@
 """The Spark schema of an event log: one wide table, the columns of every kind side by side, all nullable.
 
-It is derived from `core.journal.events`, where each kind declares its columns; a name has the same type in every kind.
+It is derived from `core.kafka.events`, where each kind declares its columns; a name has the same type in every kind.
 The header and end lines of a log are read by the same schema (`HEADER_FIELD`, `END_FIELD` tell them from events), and a
 line that is not JSON of these types is kept whole in `CORRUPT_FIELD`.
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
-from core.journal.events import EVENTS, column_types
+from core.kafka.events import EVENTS, column_types
 
 SESSION: Final = "session"
 """Column with the session an event belongs to; not in the log, added on reading."""

@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 import attrs
 import msgspec
 
-from core.release import Release
-from core.spec import ClusterSpec
+from core.kafka.release import Release
+from core.lab.spec import ClusterSpec
 from scenarios.errors import InputError
 from scenarios.eventlog import Header, LogReader, parse_header
 from scenarios.logfile import is_packed, open_log_file

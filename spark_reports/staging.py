@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 import attrs
 
-from core.journal.events import KINDS, required_columns
+from core.kafka.events import KINDS, required_columns
 from scenarios.eventlog import MAX_LINE
 from spark_reports.schema import BULK, DATASET_HEADER, DATASET_TAIL, ENVELOPE, LINE, SESSION, event_columns
 from spark_reports.sessions import Log

@@ -55,10 +55,10 @@ def test_the_first_frame_loads_what_it_shows() -> None:
     """Screens, the script language, file formats and another control plane are loaded when somebody opens one of them."""
     environ = {"TEXTUAL_DRIVER": "textual.drivers.headless_driver:HeadlessDriver", "TEXTUAL_PRESS": "q", "HOME": os.devnull}
     loaded = modules_after(call_main("play"), **environ)
-    assert {"tui.board", "tui.screens.page", "core.sim.cluster"} <= loaded
+    assert {"tui.board", "tui.screens.page", "core.lab.cluster"} <= loaded
     later = (
         "yaml", "msgspec", "zstandard", "tomllib", "scenarios.language", "scenarios.runner", "scenarios.conditions", "scenarios.describe",
-        "core.zookeeper", "core.controller.zookeeper", "core.controller.quorum", "core.broker.zookeeper", "core.detail", "core.metrics.observer",
+        "core.kafka.zookeeper", "core.kafka.controller.zookeeper", "core.kafka.controller.quorum", "core.kafka.broker.zookeeper", "core.lab.views.detail", "core.kafka.metrics.observer",
     )  # fmt: skip
     assert {name for name in loaded if name.startswith(later)} == set()
     assert {name for name in loaded if name.startswith("tui.screens.")} == {"tui.screens.page"}

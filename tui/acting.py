@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from core.acts import Act, CreateTopic, SetPace
-from core.errors import ActRefused, KafkaError
-from core.ids import TopicPartition
-from core.journal.events import DETAIL, EventTuple
-from core.spec import Pace
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.events import DETAIL, EventTuple
+from core.kafka.ids import TopicPartition
+from core.lab.acts import Act, CreateTopic, SetPace
+from core.lab.spec import Pace
 from tui import dialogs
 from tui.actions import BY_ID
 from tui.motion import AS_FAST_AS_IT_CAN

@@ -11,8 +11,8 @@ from typing import Final
 
 import attrs
 
-from core.acts import Act
-from core.spelled_out import SpelledOut
+from core.lab.acts import Act
+from core.sim.spelled_out import SpelledOut
 from tui.refusals import READ_ONLY, always
 from tui.situation import Line, Question, Situation
 

@@ -19,7 +19,7 @@ from textual.driver import Driver
 from textual.filter import ANSIToTruecolor
 from textual.markup import escape
 
-from core.errors import KafkaError
+from core.kafka.errors import KafkaError
 from scenarios.errors import InputError
 from scenarios.play_target import PlayTarget
 from scenarios.printing import complain

@@ -13,10 +13,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.geometry import Region
 
-from core.ids import TopicPartition
-from core.journal.events import NOTABLE
-from core.spec import Pace
-from core.view import ClusterView, PartitionView
+from core.kafka.events import NOTABLE
+from core.kafka.ids import TopicPartition
+from core.lab.spec import Pace
+from core.lab.views.view import ClusterView, PartitionView
 from tui.acting import Acting
 from tui.actions import ACTIONS
 from tui.causes import Causes

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from core.journal.events import NOTABLE, EventTuple
-from core.recorded_acts import recorded_act
-from core.sim import keyframe
-from core.sim.cluster import Cluster
-from core.spelled_out import SpelledOut
+from core.kafka.events import NOTABLE, EventTuple
+from core.lab.cluster import Cluster
+from core.lab.history import keyframe
+from core.lab.recorded_acts import recorded_act
+from core.sim.spelled_out import SpelledOut
 from tui.course import ClusterLike, KeptCourse, Outlet, Played, Position, Tape
 from tui.ends import Ends
 from tui.ring import LEVEL

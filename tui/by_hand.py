@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from core import acts
-from core.acts import Act
-from core.spec import Pace
-from core.view import BrokerState, PartitionView
+from core.lab import acts
+from core.lab.acts import Act
+from core.lab.spec import Pace
+from core.lab.views.view import BrokerState, PartitionView
 from tui.refusals import needs_broker, needs_partition
 from tui.rows import in_a_sentence
 from tui.situation import Line, Option, Question, Situation

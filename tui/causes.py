@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import attrs
 
-from core.ids import TopicPartition
-from core.journal.events import DETAIL, EventTuple
-from core.spelled_out import SpelledOut
-from core.view import BrokerView, PartitionView
+from core.kafka.events import DETAIL, EventTuple
+from core.kafka.ids import TopicPartition
+from core.lab.views.view import BrokerView, PartitionView
+from core.sim.spelled_out import SpelledOut
 from tui import dialogs
 from tui.course import ClusterLike
 from tui.replay import Goal

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from core.acts import Act
-from core.ids import TopicPartition
-from core.journal.events import EventTuple
-from core.journal.recorder import nobody
-from core.release import Release
-from core.settings import Settings
-from core.sim.cluster import Cluster
-from core.sim.keyframe import Keyframe
-from core.spelled_out import SpelledOut
-from core.view import ClusterView
+from core.kafka.events import EventTuple
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.settings import Settings
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.history.keyframe import Keyframe
+from core.lab.views.view import ClusterView
+from core.sim.journal import nobody
+from core.sim.spelled_out import SpelledOut
 from tui.ends import Ends
 
 if TYPE_CHECKING:
-    from core.detail import Harm, PartitionDetail
+    from core.lab.views.detail import Harm, PartitionDetail
 
 
 class ClusterLike(Protocol):
-    """What the session needs of `core.sim.cluster.Cluster`."""
+    """What the session needs of `core.lab.cluster.Cluster`."""
 
     @property
     def now(self) -> int: ...

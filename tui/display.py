@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 from rich.console import Console
 
-from core.spelled_out import SpelledOut
+from core.sim.spelled_out import SpelledOut
 from tui.filters import wants_ascii
 from tui.keymap import DEFAULT, Keymap
 

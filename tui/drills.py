@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from core import acts
-from core.acts import Act
-from core.ids import CONTROLLER, broker_address
-from core.units import format_duration
-from core.view import BrokerState, BrokerView, PartitionView
+from core.kafka.ids import CONTROLLER, broker_address
+from core.lab import acts
+from core.lab.acts import Act
+from core.lab.views.view import BrokerState, BrokerView, PartitionView
+from core.sim.units import format_duration
 from tui.situation import Option, Question, Situation
 
 DELAYS: Final = (

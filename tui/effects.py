@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.view import BrokerState, PartitionView
+from core.lab.views.view import BrokerState, PartitionView
 from tui.questions import UNCLEAN
 from tui.situation import Situation
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import attrs
 
-from core.ids import broker_address
-from core.spelled_out import SpelledOut
-from core.units import format_duration
-from core.view import BrokerState, BrokerView, ClusterView, LinkView
+from core.kafka.ids import broker_address
+from core.lab.views.view import BrokerState, BrokerView, ClusterView, LinkView
+from core.sim.spelled_out import SpelledOut
+from core.sim.units import format_duration
 
 _BOTH, _OUT, _BACK = "↔", "→", "←"
 _ORDER: Final = ("paused", "dir", "cut", "held", "slow", "loss", "repeats", "reorders", "disk")

@@ -7,8 +7,8 @@ from typing import Final
 import attrs
 from textual.strip import Strip
 
-from core.release import Release
-from core.spelled_out import SpelledOut
+from core.kafka.release import Release
+from core.sim.spelled_out import SpelledOut
 from tui.palette import Palette
 from tui.panels import states
 from tui.rows import Row, wrap

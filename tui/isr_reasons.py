@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.journal.events import KINDS, NORMAL, EventTuple
-from core.units import format_clock, format_duration
-from core.view import PartitionView
+from core.kafka.events import KINDS, NORMAL, EventTuple
+from core.lab.views.view import PartitionView
+from core.sim.units import format_clock, format_duration
 from tui.ring import Ring, Rings
 
 _CHANGED: Final = "partition-changed"

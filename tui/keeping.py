@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from core.units import format_clock
+from core.sim.units import format_clock
 from scenarios.errors import InputError
 from scenarios.output_files import same_file, write_whole
 from scenarios.visible import visible_line

@@ -19,7 +19,7 @@ from typing import Any, Final
 import attrs
 from textual.keys import Keys, _character_to_key, format_key
 
-from core.spelled_out import SpelledOut
+from core.sim.spelled_out import SpelledOut
 from scenarios import textfile
 from scenarios.errors import InputError, did_you_mean
 from tui.actions import ACTIONS, BY_ID

@@ -12,9 +12,9 @@ from typing import Final
 
 import attrs
 
-from core.ids import CONTROLLER, TopicPartition, broker_address
-from core.journal.events import DETAIL, KINDS, EventTuple, decode
-from core.units import format_duration
+from core.kafka.events import DETAIL, KINDS, EventTuple, decode
+from core.kafka.ids import CONTROLLER, TopicPartition, broker_address
+from core.sim.units import format_duration
 from tui.ring import Ring, Rings, act_in_words
 
 CLIENTS: Final = "clients"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar
 
-from core.view import ClusterView
+from core.lab.views.view import ClusterView
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 from textual.geometry import Region
 
-from core.spelled_out import SpelledOut
+from core.sim.spelled_out import SpelledOut
 from tui.panels import brokers as broker_panel
 from tui.panels.timeline import height_for as timeline_height
 

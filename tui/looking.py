@@ -8,9 +8,9 @@ from typing import Final
 from textual.command import CommandPalette
 from textual.strip import Strip
 
-from core.journal.events import DETAIL, NORMAL, NOTABLE
-from core.units import format_duration
-from core.view import PartitionView
+from core.kafka.events import DETAIL, NORMAL, NOTABLE
+from core.lab.views.view import PartitionView
+from core.sim.units import format_duration
 from tui import dialogs
 from tui.actions import ACTIONS
 from tui.glossary import paint_glossary

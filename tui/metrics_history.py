@@ -13,10 +13,10 @@ from typing import Final
 
 import attrs
 
-from core.metrics import CONTROLLER
-from core.spelled_out import SpelledOut
-from core.units import SECOND
-from core.view import BrokerState, ClusterView
+from core.kafka.metrics import CONTROLLER
+from core.lab.views.view import BrokerState, ClusterView
+from core.sim.spelled_out import SpelledOut
+from core.sim.units import SECOND
 from tui.lasting import lasting
 
 FIRST_STEP: Final = SECOND // 5

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from core.journal.events import NOTABLE
-from core.sim.cluster import Cluster
-from core.units import SECOND, format_clock
+from core.kafka.events import NOTABLE
+from core.lab.cluster import Cluster
+from core.sim.units import SECOND, format_clock
 from tui.course import ClusterLike, Tape
 from tui.replay import Goal
 from tui.watching import Watch

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from core.errors import ActRefused, KafkaError
-from core.journal.events import KINDS, EventTuple, agree
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.events import KINDS, EventTuple, agree
 from tui.course import Tape
 from tui.ring import sentence
 

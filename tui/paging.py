@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.errors import KafkaError
-from core.journal.events import DETAIL, NORMAL, NOTABLE
+from core.kafka.errors import KafkaError
+from core.kafka.events import DETAIL, NORMAL, NOTABLE
 from scenarios.play_target import PlayTarget
 from tui.layout import SizeClass
 from tui.panels.tabs import Tab, Tabs

@@ -16,7 +16,7 @@ from rich.color import Color
 from rich.style import Style
 from textual.theme import Theme
 
-from core.spelled_out import SpelledOut
+from core.sim.spelled_out import SpelledOut
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -13,10 +13,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.acts import Act, Isolate, Kill, Pause, Start
-from core.errors import ActRefused
-from core.release import CURRENT, Release
-from core.units import SECOND
+from core.kafka.errors import ActRefused
+from core.kafka.release import CURRENT, Release
+from core.lab.acts import Act, Isolate, Kill, Pause, Start
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.errors import InputError
 from scenarios.language.script import releases_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from core import acts
-from core.acts import Act
-from core.ids import CONTROLLER, broker_address
-from core.view import PartitionView
+from core.kafka.ids import CONTROLLER, broker_address
+from core.lab import acts
+from core.lab.acts import Act
+from core.lab.views.view import PartitionView
 from tui.situation import Line, Option, Question, Situation
 from tui.writing_numbers import count_of
 

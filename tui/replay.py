@@ -12,10 +12,10 @@ from typing import Final
 
 import attrs
 
-from core.journal.events import EventTuple
-from core.sim.cluster import Cluster
-from core.sim.scheduler import END
-from core.spelled_out import SpelledOut
+from core.kafka.events import EventTuple
+from core.lab.cluster import Cluster
+from core.sim.agenda import END
+from core.sim.spelled_out import SpelledOut
 from tui.branches import Keeper, Kept, bring_back
 from tui.course import ClusterLike, Outlet, Played, Position, Start, Tape
 from tui.ends import Ends

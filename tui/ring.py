@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import attrs
 
-from core.acts import ACTS
-from core.journal.events import DETAIL, KINDS, NORMAL, NOTABLE, EventTuple, explain
-from core.units import SECOND, format_duration
+from core.kafka.events import DETAIL, KINDS, NORMAL, NOTABLE, EventTuple, explain
+from core.lab.acts import ACTS
+from core.sim.units import SECOND, format_duration
 
 LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
 """How notable each kind is."""

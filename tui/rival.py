@@ -12,9 +12,9 @@ from typing import Final
 
 import attrs
 
-from core.errors import ActRefused, KafkaError
-from core.journal.events import DETAIL, EventTuple
-from core.view import ClusterView
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.events import DETAIL, EventTuple
+from core.lab.views.view import ClusterView
 from tui.course import Outlet, Played, Start, Tape
 from tui.ring import Rings
 

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import attrs
 
-from core.acts import Act
-from core.journal.events import EventTuple
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.sim.keyframe import Keyframe
-from core.spec import Pace
+from core.kafka.events import EventTuple
+from core.kafka.release import Release
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.history.keyframe import Keyframe
+from core.lab.spec import Pace
 from scenarios.language.script import Scenario
 from scenarios.runner import Run, Standing, State
 from tui.panels.scenario import Expected, ScenarioState, Verdict

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual.screen import Screen
 
-from core.ids import TopicPartition
-from core.view import ClusterView, PartitionView
+from core.kafka.ids import TopicPartition
+from core.lab.views.view import ClusterView, PartitionView
 from tui import dialogs
 from tui.display import Display
 from tui.isr_reasons import IsrReasons

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.ids import TopicPartition
+from core.kafka.ids import TopicPartition
 from tui import dialogs
 from tui.actions import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.panels.brokers import Brokers

@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from core.acts import Act
-from core.ids import TopicPartition
-from core.journal.events import DETAIL, NOTABLE, EventTuple
-from core.sim.cluster import Cluster
-from core.sim.glance import Glance
-from core.sim.observe import lags
-from core.view import ClusterView
+from core.kafka.events import DETAIL, NOTABLE, EventTuple
+from core.kafka.ids import TopicPartition
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.views.glance import Glance
+from core.lab.views.observe import lags
+from core.lab.views.view import ClusterView
 from tui.branches import FIRST_NAME, Bookmark, Branch, Keeper
 from tui.course import Outlet, Played, Position, Start, Tape
 from tui.motion import FRAME_BUDGET, MAX_FRAME, Motion

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import attrs
 
-from core.acts import Act
-from core.ids import CONTROLLER
-from core.journal.events import EventTuple
-from core.settings import Value
-from core.spec import Pace
-from core.spelled_out import SpelledOut
-from core.view import BrokerView, ClusterView, PartitionView
+from core.kafka.events import EventTuple
+from core.kafka.ids import CONTROLLER
+from core.kafka.settings import Value
+from core.lab.acts import Act
+from core.lab.spec import Pace
+from core.lab.views.view import BrokerView, ClusterView, PartitionView
+from core.sim.spelled_out import SpelledOut
 
 
 @attrs.frozen(repr=False)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from core.acts import Act, Consume, Load
-from core.journal.events import EventTuple
-from core.release import CURRENT, Release
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
-from core.spelled_out import SpelledOut
+from core.kafka.events import EventTuple
+from core.kafka.release import CURRENT, Release
+from core.lab.acts import Act, Consume, Load
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
+from core.sim.spelled_out import SpelledOut
 from scenarios.output_files import write_whole
 from scenarios.play_target import PlayTarget
 from tui.course import Course, FreeCourse, Start

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from core.sim.cluster import MAX_TIME
-from core.spec import Pace
-from core.units import format_clock, parse_duration
-from core.view import ClusterView
+from core.lab.cluster import MAX_TIME
+from core.lab.spec import Pace
+from core.lab.views.view import ClusterView
+from core.sim.units import format_clock, parse_duration
 from tui import dialogs
 from tui.course import Played, Position
 from tui.panels.diff import paint_diff

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from core.journal.events import KINDS
-from core.view import ClusterView
+from core.kafka.events import KINDS
+from core.lab.views.view import ClusterView
 from scenarios.conditions import Compare, Condition, Happened, Names, Truth, kinds_of
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.readings import READINGS

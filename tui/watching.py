@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from core.ids import TopicPartition
-from core.journal.events import KINDS, EventTuple, column_types
-from core.view import ClusterView
+from core.kafka.events import KINDS, EventTuple, column_types
+from core.kafka.ids import TopicPartition
+from core.lab.views.view import ClusterView
 from tui.course import ClusterLike
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""The simulated world: clock and scheduler, network, and the cluster that ties the nodes together."""
+"""The kernel of the simulation, which knows no protocol: agenda, network, node, clock, journal."""

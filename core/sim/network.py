@@ -16,8 +16,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from core.messages import ConsumerFetchRequest, Disconnected, InitProducerIdRequest, MetadataRequest, ProduceRequest
-from core.sim.scheduler import Scheduler
+from core.kafka.messages import ConsumerFetchRequest, Disconnected, InitProducerIdRequest, MetadataRequest, ProduceRequest
+from core.sim.agenda import Scheduler
 
 RETRANSMISSION: Final = 200_000
 """TCP's least retransmission time-out, µs (Linux TCP_RTO_MIN)."""
@@ -68,7 +68,7 @@ class Network:
         given_up: how often the one that opened a connection gave it up, by (opener, other).
         at_once: by hand no message takes time, whatever its link is like.
         lose_next: directions whose next message is lost for good (by hand).
-        disturbed: called before the links between two nodes, or (None) anything about one, change (`core.sim.quiet`).
+        disturbed: called before the links between two nodes, or (None) anything about one, change (`core.kafka.broker.quiet`).
     """
 
     __slots__ = (

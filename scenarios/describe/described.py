@@ -10,7 +10,7 @@ import enum
 
 import attrs
 
-from core.ids import NO_LEADER
+from core.kafka.ids import NO_LEADER
 from scenarios.errors import InputError
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.release import Release
-from core.settings import setting_named
-from core.view import ClusterView, PartitionView
+from core.kafka.release import Release
+from core.kafka.settings import setting_named
+from core.lab.views.view import ClusterView, PartitionView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.visible import visible
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from core.release import Release
+from core.kafka.release import Release
 from scenarios.describe.described import DescribedTopic
 from scenarios.stopping import TookTooLong, at_most
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NoReturn
 
-from core.ids import NO_LEADER
-from core.settings import TOPIC_SETTINGS, Value
-from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.kafka.ids import NO_LEADER
+from core.kafka.settings import TOPIC_SETTINGS, Value
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.describe.described import DescribedPartition, DescribedTopic, DescribeError, DescribeImport
 from scenarios.describe.parse import missing_partitions
 

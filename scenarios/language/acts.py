@@ -1,6 +1,6 @@
 """Acts of a script: `kill: 2`, `cut: [1, 3]`, `produce: {topic: orders, records: 500}`.
 
-An act is built from the fields and types of its class in `core.acts`, so that a new act needs no change here. A field is
+An act is built from the fields and types of its class in `core.lab.acts`, so that a new act needs no change here. A field is
 written with dashes; `loss_ppm` is `loss: 5%`; times are durations. Short forms: a lone value is the act's first
 field; a list of brokers does the act for each in turn; two nodes in a list are a link.
 """
@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import attrs
 
-from core.act_fields import LEAST, MOST, SIGNED, least_of, most_of
-from core.acts import ACTS, Act, Consume, CreateTopic, Set
-from core.ids import TopicPartition
-from core.settings import MAX_LONG, SETTINGS, setting_named
+from core.kafka.ids import TopicPartition
+from core.kafka.settings import MAX_LONG, SETTINGS, setting_named
+from core.lab.act_fields import LEAST, MOST, SIGNED, least_of, most_of
+from core.lab.acts import ACTS, Act, Consume, CreateTopic, Set
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from core.clients.client_config import CLIENT_SETTINGS
+from core.kafka.clients.client_config import CLIENT_SETTINGS
 from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, shortened
 from scenarios.language.values import as_fields, as_text

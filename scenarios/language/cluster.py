@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import yaml
 
-from core.features import FEATURES
-from core.ids import NO_LEADER, broker_address
-from core.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
-from core.spec import (
+from core.kafka.features import FEATURES
+from core.kafka.ids import NO_LEADER, broker_address
+from core.kafka.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
+from core.lab.spec import (
     MAX_BROKERS,
     MAX_LOG_DIRS,
     MAX_PARTITIONS,

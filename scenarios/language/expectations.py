@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import attrs
 
-from core.ids import TopicPartition
-from core.release import GUARDS, Release
+from core.kafka.ids import TopicPartition
+from core.kafka.release import GUARDS, Release
 from scenarios.conditions import Condition, Names, comparison
 from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.condition_parser import parse_condition
@@ -94,7 +94,7 @@ def read_under(node: Node) -> Under:
 
 
 def read_guards(node: Node) -> tuple[str, ...]:
-    """A guard or a list of guards (`core.release.GUARDS`)."""
+    """A guard or a list of guards (`core.kafka.release.GUARDS`)."""
     items = tuple(node) if isinstance(node, Items) else (node,)
     found: list[str] = []
     for item in items:

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 import attrs
 import yaml
 
-from core.spec import MAX_PARTITIONS
+from core.lab.spec import MAX_PARTITIONS
 from scenarios import textfile
 from scenarios.errors import Place, ScriptError, ScriptMistakes, did_you_mean
 from scenarios.garbage import without_collection

@@ -1,6 +1,6 @@
 """What a condition can read: each name with its arguments, its type, and how it is taken from a frozen view.
 
-Every reading looks at `core.view` snapshots or at the recorded events, never at the running cluster. A reading that has
+Every reading looks at `core.lab.views.view` snapshots or at the recorded events, never at the running cluster. A reading that has
 nothing to say just now (the high watermark of a partition without leader) gives None; every comparison with it is false.
 """
 
@@ -11,10 +11,10 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from core.health import STALL_BOUND, PartitionStatus
-from core.ids import NO_LEADER, TopicPartition
-from core.units import format_duration
-from core.view import BrokerState, ClusterView, PartitionView, ReplicaView
+from core.kafka.health import STALL_BOUND, PartitionStatus
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.lab.views.view import BrokerState, ClusterView, PartitionView, ReplicaView
+from core.sim.units import format_duration
 
 NUMBER: Final = "number"
 DURATION: Final = "duration"

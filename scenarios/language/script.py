@@ -3,7 +3,7 @@
 scenario: unclean-election-on       # its name; a script without timeline is a plain cluster to play
 about: what there is to see         # the first sentence is what `scenarios list` shows
 releases: ["0.10.2", "4.3"]         # it runs under each of these; without: the current one
-without: [maximal-isr]              # every run has these guards (core.release.GUARDS) switched off
+without: [maximal-isr]              # every run has these guards (core.kafka.release.GUARDS) switched off
 seed: 0
 cluster: {...}                      # scenarios.language.cluster
 timeline:                           # or `steps:`, at the pace `by-hand`, where time moves only by `wait`
@@ -24,7 +24,10 @@ from typing import Final
 
 import attrs
 
-from core.acts import (
+from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
+from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
+from core.kafka.release import CURRENT, Release
+from core.lab.acts import (
     ACTS,
     Act,
     Consume,
@@ -45,12 +48,9 @@ from core.acts import (
     SetPace,
     StartController,
 )
-from core.acts import Release as ReleaseHeld
-from core.clients.client_config import CONSUMER, PRODUCER, client_config
-from core.ids import CONTROLLER, ZOOKEEPER, TopicPartition
-from core.release import CURRENT, Release
-from core.spec import ClusterSpec, Pace
-from core.units import SECOND
+from core.lab.acts import Release as ReleaseHeld
+from core.lab.spec import ClusterSpec, Pace
+from core.sim.units import SECOND
 from scenarios.conditions import Condition, Names
 from scenarios.errors import Place, did_you_mean
 from scenarios.garbage import without_collection

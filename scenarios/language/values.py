@@ -8,10 +8,10 @@ from typing import Final, TypeVar
 
 import attrs
 
-from core.ids import TopicPartition, node_address
-from core.settings import Setting
-from core.spec import MAX_BROKER_ID, MAX_LOSS_PPM
-from core.units import SECOND, US_PER_MS, parse_duration
+from core.kafka.ids import TopicPartition, node_address
+from core.kafka.settings import Setting
+from core.lab.spec import MAX_BROKER_ID, MAX_LOSS_PPM
+from core.sim.units import SECOND, US_PER_MS, parse_duration
 from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 

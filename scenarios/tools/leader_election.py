@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.errors import ELIGIBLE_LEADERS_NOT_AVAILABLE, PREFERRED_LEADER_NOT_AVAILABLE
-from core.ids import TopicPartition
+from core.kafka.errors import ELIGIBLE_LEADERS_NOT_AVAILABLE, PREFERRED_LEADER_NOT_AVAILABLE
+from core.kafka.ids import TopicPartition
 from scenarios.errors import InputError
 from scenarios.tools.reassign import State, document, doubles, entries, listed, partition_of
 

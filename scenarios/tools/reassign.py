@@ -14,12 +14,12 @@ from typing import Any, Final, TypeGuard, TypeVar
 
 import attrs
 
-from core.controller.placement import UsableBroker, assign_replicas_to_brokers
-from core.controller.reassignment import refusal_of_dead_target
-from core.errors import KafkaError
-from core.ids import TopicPartition
-from core.release import CURRENT, Release
-from core.spec import MAX_BROKER_ID
+from core.kafka.controller.placement import UsableBroker, assign_replicas_to_brokers
+from core.kafka.controller.reassignment import refusal_of_dead_target
+from core.kafka.errors import KafkaError
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT, Release
+from core.lab.spec import MAX_BROKER_ID
 from scenarios.describe.described import DescribedPartition, DescribedTopic
 from scenarios.errors import InputError
 

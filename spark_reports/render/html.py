@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from core.units import format_duration
+from core.sim.units import format_duration
 from scenarios.visible import visible
 from spark_reports.render import svg
 from spark_reports.render.comparison import MOST, for_people

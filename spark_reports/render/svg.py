@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import attrs
 
-from core.units import SECOND, format_duration
+from core.sim.units import SECOND, format_duration
 from scenarios.visible import visible
 
 PLOT: Final = 960

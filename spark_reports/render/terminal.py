@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from core.units import format_duration
+from core.sim.units import format_duration
 from scenarios.visible import visible
 from spark_reports.render.result import Result
 

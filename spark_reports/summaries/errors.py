@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from core.journal.events import EVENTS, column_types
+from core.kafka.events import EVENTS, column_types
 from spark_reports.summaries.summary import Inputs, Summary, count_if, table
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from core.units import SECOND
+from core.sim.units import SECOND
 from spark_reports.summaries.partition_states import PARTITION
 from spark_reports.summaries.summary import Inputs, Summary, count_if, table
 

@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from core.units import SECOND
+from core.sim.units import SECOND
 from spark_reports.summaries.counted import LOST
 from spark_reports.summaries.summary import Inputs, Summary, count_if, sum_if, table
 

@@ -1,6 +1,6 @@
 """When writes with acks=all were stalled: the leader served, the ISR was large enough, and yet nothing was acknowledged.
 
-`core.health` defines the state; here it follows from the log's events alone. Three facts hold a partition up. An ISR member beside
+`core.kafka.health` defines the state; here it follows from the log's events alone. Three facts hold a partition up. An ISR member beside
 the leader *cannot fetch*: its process is down or stands still, or the link between the two is cut, in whichever direction. The high
 watermark *stands still* below the log end for longer than `STALL_BOUND`; that counts from its beginning. Or the leader's *disk* is so slow
 that a write waits for longer than that. A spell of any of them is a stall as far as the leader that the controller names leads, the ISR is
@@ -16,8 +16,8 @@ import attrs
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from core.acts import Act, Consume, Load, Produce
-from core.health import STALL_BOUND
+from core.kafka.health import STALL_BOUND
+from core.lab.acts import Act, Consume, Load, Produce
 from spark_reports.summaries.partition_states import DOWN_KINDS, PARTITION, STATE_COLUMNS, STATE_KINDS, offline, under_min
 from spark_reports.summaries.windows import sessionised
 

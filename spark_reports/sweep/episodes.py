@@ -14,8 +14,8 @@ from typing import Final
 
 import attrs
 
-from core.acts import Load, StopLoad
-from core.units import SECOND, US_PER_MS
+from core.lab.acts import Load, StopLoad
+from core.sim.units import SECOND, US_PER_MS
 from spark_reports.sweep.faults import Deed, Drawn, draw_faults
 from spark_reports.sweep.grid import Around, Cell, Grid, Producing
 

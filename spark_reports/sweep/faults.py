@@ -13,9 +13,23 @@ from typing import Final
 
 import attrs
 
-from core.acts import Act, Cut, Heal, Isolate, Kill, KillController, Pause, PowerLoss, Resume, Shutdown, SlowDisk, Start, StartController
-from core.ids import CONTROLLER, broker_address
-from core.spec import ClusterSpec
+from core.kafka.ids import CONTROLLER, broker_address
+from core.lab.acts import (
+    Act,
+    Cut,
+    Heal,
+    Isolate,
+    Kill,
+    KillController,
+    Pause,
+    PowerLoss,
+    Resume,
+    Shutdown,
+    SlowDisk,
+    Start,
+    StartController,
+)
+from core.lab.spec import ClusterSpec
 from spark_reports.sweep.grid import Fault, FaultKind, exponential
 
 REJOIN: Final = "rejoin"

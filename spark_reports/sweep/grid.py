@@ -8,9 +8,9 @@ from typing import Final
 
 import attrs
 
-from core.release import Release
-from core.spec import ClusterSpec
-from core.units import SECOND
+from core.kafka.release import Release
+from core.lab.spec import ClusterSpec
+from core.sim.units import SECOND
 
 
 class FaultKind(enum.StrEnum):

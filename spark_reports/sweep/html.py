@@ -10,7 +10,7 @@ import math
 from html import escape
 from typing import Final
 
-from core.units import format_duration
+from core.sim.units import format_duration
 from scenarios.visible import visible, visible_text
 from spark_reports.sweep.outcome import CellOutcome, Outcome
 from spark_reports.sweep.terminal import _values, notes_of, numbers_of, percent, title_of, varied

@@ -1,6 +1,6 @@
 """Watches a running cluster for a sweep: when partitions could not be read or written, how long producers waited.
 
-What clients experience is the core's word (`core.sim.health.health_of`), asked whenever something that it follows from has changed: a
+What clients experience is the core's word (`core.lab.views.partition_health.health_of`), asked whenever something that it follows from has changed: a
 partition is not read while its status is not readable. If the workload writes with acks=all, nor is it written while its status is not
 served, but while it is *stalled* such writes wait. Those times do not overlap. That a high watermark stands still the core says only when
 `STALL_BOUND` is over: here it counts from its beginning, as in the report's tables.
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from core.clients.producer import Producer
-from core.health import STALL_BOUND, PartitionStatus
-from core.ids import TopicPartition
-from core.sim.cluster import Cluster
-from core.sim.health import health_of
+from core.kafka.clients.producer import Producer
+from core.kafka.health import STALL_BOUND, PartitionStatus
+from core.kafka.ids import TopicPartition
+from core.lab.cluster import Cluster
+from core.lab.views.partition_health import health_of
 from spark_reports.sweep.histogram import Histogram
 
 ACKS_ALL: Final = ("all", "-1")

@@ -10,13 +10,13 @@ from typing import Any
 
 import attrs
 
-from core.acts import Act, Consume, Heal
-from core.errors import ActRefused
-from core.ids import NO_LEADER, broker_address
-from core.journal.recorder import Sink
-from core.sim.cluster import Cluster
-from core.units import SECOND
-from core.view import BrokerState
+from core.kafka.errors import ActRefused
+from core.kafka.ids import NO_LEADER, broker_address
+from core.lab.acts import Act, Consume, Heal
+from core.lab.cluster import Cluster
+from core.lab.views.view import BrokerState
+from core.sim.journal import Sink
+from core.sim.units import SECOND
 from spark_reports.sweep.episodes import Episode
 from spark_reports.sweep.faults import Deed, Rejoin
 from spark_reports.sweep.grid import Cell, Grid
@@ -39,7 +39,7 @@ class Played:
         acts: what was done, with its time.
         events: of the journal.
         meter: what was measured.
-        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.account`.
+        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.lab.account`.
         duplicated: records appended again by retries.
         whole: whether every partition had a leader and a full ISR at the end.
     """

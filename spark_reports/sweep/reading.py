@@ -13,13 +13,13 @@ from typing import Final
 
 import attrs
 
-from core.acts import Consume
-from core.errors import ActRefused, KafkaError
-from core.release import CURRENT
-from core.settings import SETTINGS, render_value, setting_named
-from core.sim.cluster import Cluster
-from core.spec import MAX_BROKERS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, Pace
-from core.units import SECOND, US_PER_MS
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.release import CURRENT
+from core.kafka.settings import SETTINGS, render_value, setting_named
+from core.lab.acts import Consume
+from core.lab.cluster import Cluster
+from core.lab.spec import MAX_BROKERS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, Pace
+from core.sim.units import SECOND, US_PER_MS
 from scenarios.errors import did_you_mean
 from scenarios.garbage import without_collection
 from scenarios.language.cluster import read_cluster

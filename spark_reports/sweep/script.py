@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.acts import Act
-from core.units import format_duration
+from core.lab.acts import Act
+from core.sim.units import format_duration
 from scenarios.language.acts import act_as_data
 from scenarios.language.cluster import cluster_as_data, write_yaml
 from scenarios.language.values import write_duration

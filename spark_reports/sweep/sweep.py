@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import attrs
 
-from core.units import format_duration
+from core.sim.units import format_duration
 from scenarios.errors import InputError, did_you_mean
 from scenarios.output_files import check_outputs, is_stdout, write_whole
 from scenarios.printing import complain, remark, say_json, say_text, styled

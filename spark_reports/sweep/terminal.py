@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from core.units import format_duration
+from core.sim.units import format_duration
 from scenarios.visible import visible
 from spark_reports.sweep.estimates import Estimate
 from spark_reports.sweep.outcome import SHOWN_SEEDS, CellOutcome, Outcome

@@ -20,8 +20,8 @@ from typing import Any, Final
 import workload
 from engines import with_each_engine
 
-from core.journal.recorder import Sink
-from core.sim.cluster import Cluster
+from core.lab.cluster import Cluster
+from core.sim.journal import Sink
 from scenarios.eventlog import LogWriter, make_header
 from tui.ring import KEPT
 

@@ -45,10 +45,10 @@ ROOT = Path(__file__).parents[2]
 
 def build(brokers: int, topics: int, partitions: int) -> Any:
     """A stage with a cluster under load: every partition has three replicas."""
-    from core.acts import Load
-    from core.release import CURRENT
-    from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-    from core.units import SECOND
+    from core.kafka.release import CURRENT
+    from core.lab.acts import Load
+    from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+    from core.sim.units import SECOND
     from scenarios.play_target import PlayTarget
     from tui.target import set_stage
 
@@ -236,7 +236,7 @@ def view_memory() -> tuple[float, float]:
     return beside, measured("memory-of-modules", *LABORATORY, "tui.app") - measured("memory-of-modules", *LABORATORY)
 
 
-LABORATORY = ("core.sim.cluster", "scenarios.play_target", "scenarios.eventlog")
+LABORATORY = ("core.lab.cluster", "scenarios.play_target", "scenarios.eventlog")
 
 
 def machine() -> None:

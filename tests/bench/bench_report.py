@@ -21,11 +21,11 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from core import acts
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.release import Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -17,14 +17,14 @@ from contextlib import contextmanager
 import workload
 from engines import with_each_engine
 
-from core import acts
-from core.broker.appends import append_records_to_leader
-from core.ids import TopicPartition
-from core.messages import ProduceRequest
-from core.sim.cluster import Cluster
-from core.sim.keyframe import shares
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.broker.appends import append_records_to_leader
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import ProduceRequest
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.history.keyframe import shares
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from tui.branches import KEEP_EVERY
 from tui.course import FreeCourse
 from tui.replay import Goal, Known

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import simpy
 
-from core.broker.appends import append_records_to_leader
-from core.journal.recorder import Sink
-from core.messages import ProduceRequest
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+from core.kafka.broker.appends import append_records_to_leader
+from core.kafka.messages import ProduceRequest
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+from core.sim.journal import Sink
 
 ROUND: Final = 10_000
 """µs from one fetch of a follower to its next."""

@@ -12,13 +12,13 @@ import sys
 from typing import Any
 
 import core
-from core import acts
-from core.errors import KafkaError
-from core.release import RELEASES as RELEASES_OF_KAFKA
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.errors import KafkaError
+from core.kafka.release import RELEASES as RELEASES_OF_KAFKA
+from core.kafka.release import Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.language.script import releases_of
 from scenarios.releases import release_named

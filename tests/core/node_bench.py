@@ -10,19 +10,17 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from core import errors
-from core.account import Account
-from core.broker.broker import Broker
-from core.broker.partition import Partition
-from core.broker.replica import Replica
-from core.controller.controller import Controller
-from core.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
-from core.controller.registration import PartitionRegistration
-from core.ids import CONTROLLER, NO_EPOCH, TopicPartition, broker_address
-from core.journal.recorder import Journal
-from core.log.replica_log import ReplicaLog
-from core.log.term import Batch, Term
-from core.messages import (
+from core.kafka import errors
+from core.kafka.broker.broker import Broker
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.replica import Replica
+from core.kafka.controller.controller import Controller
+from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.ids import CONTROLLER, NO_EPOCH, TopicPartition, broker_address
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.term import Batch, Term
+from core.kafka.messages import (
     LATEST,
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -40,13 +38,15 @@ from core.messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from core.node import Node
-from core.release import CURRENT, Release
-from core.settings import Settings
+from core.kafka.release import CURRENT, Release
+from core.kafka.settings import Settings
+from core.lab.account import Account
+from core.lab.spec import BrokerSpec, PartitionSpec, TopicSpec
+from core.sim.agenda import Scheduler
+from core.sim.journal import Journal
 from core.sim.network import Network
-from core.sim.scheduler import Scheduler
-from core.spec import BrokerSpec, PartitionSpec, TopicSpec
-from core.units import US_PER_MS
+from core.sim.node import Node
+from core.sim.units import US_PER_MS
 
 TP = TopicPartition("t", 0)
 """The partition of a bench that needs only one."""

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import attrs
 
-from core.ids import TopicPartition, broker_address
-from core.units import SECOND
-from core.view import PartitionView
+from core.kafka.ids import TopicPartition, broker_address
+from core.lab.views.view import PartitionView
+from core.sim.units import SECOND
 from scenarios.describe.render import from_view, render_describe
 from tests.fidelity.recording import Point, RecordedPartition, Recording
 from tests.fidelity.rejoining import Timed, entered, forget_times, same_order, without_races

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import attrs
 
-from core.ids import TopicPartition
-from core.release import RELEASES, Release
-from core.units import SECOND
+from core.kafka.ids import TopicPartition
+from core.kafka.release import RELEASES, Release
+from core.sim.units import SECOND
 
 TOPIC_PREFIX: Final = "t-"
 """What the recorded names of topics begin with and the acts leave out."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from core.units import SECOND
+from core.sim.units import SECOND
 from tests.fidelity.recording import State
 
 RACE: Final = 5 * SECOND

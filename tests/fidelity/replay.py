@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import attrs
 
-from core import acts
-from core.errors import ActRefused
-from core.ids import NO_LEADER, TopicPartition
-from core.journal.events import PartitionChanged, ProduceAcked, decode
-from core.sim.cluster import Cluster
-from core.spec import ClusterSpec, NetworkSpec
-from core.units import SECOND, US_PER_MS
-from core.view import BrokerState, ClusterView
+from core.kafka.errors import ActRefused
+from core.kafka.events import PartitionChanged, ProduceAcked, decode
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import ClusterSpec, NetworkSpec
+from core.lab.views.view import BrokerState, ClusterView
+from core.sim.units import SECOND, US_PER_MS
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec
 from tests.fidelity.recording import TOPIC_PREFIX, RecordedAct, Recording, State, partition_named

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from core.units import SECOND
+from core.sim.units import SECOND
 from tests.fidelity.__main__ import main
 from tests.fidelity.comparison import EXPLAINED, MEASURES, best_replay, compare
 from tests.fidelity.recording import State, read_recording

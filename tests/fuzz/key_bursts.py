@@ -32,8 +32,8 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.geometry import Size
 from textual.keys import _character_to_key
 
-from core.release import CURRENT
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.kafka.release import CURRENT
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.recording import read_session

@@ -16,12 +16,12 @@ from unittest import mock
 
 import attrs
 
-from core.errors import ActRefused, KafkaError
-from core.journal.events import explain
-from core.release import CURRENT
-from core.sim.cluster import Cluster
-from core.spec import ClusterSpec
-from core.units import SECOND
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.events import explain
+from core.kafka.release import CURRENT
+from core.lab.cluster import Cluster
+from core.lab.spec import ClusterSpec
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.describe import selection
 from scenarios.describe.parse import parse_describe

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.acts import ACTS
-from core.settings import SETTINGS
+from core.kafka.settings import SETTINGS
+from core.lab.acts import ACTS
 from scenarios.errors import InputError
 from scenarios.language.cluster import write_yaml
 from scenarios.language.readings import READINGS

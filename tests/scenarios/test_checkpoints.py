@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core import acts
-from core.ids import TopicPartition
-from core.log import checkpoint_files
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.ids import TopicPartition
+from core.kafka.log import checkpoint_files
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios import checkpoints
 from scenarios.errors import InputError
 from tui.cli import main

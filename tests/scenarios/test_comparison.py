@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.release import RELEASES, Release
+from core.kafka.release import RELEASES, Release
 from scenarios import catalogue, comparison
 from scenarios.errors import ScriptError
 from scenarios.language.script import read_script, releases_of

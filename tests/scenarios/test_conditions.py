@@ -7,10 +7,19 @@ from typing import Any
 import attrs
 import pytest
 
-from core.health import STALL_BOUND
-from core.ids import TopicPartition
-from core.units import SECOND
-from core.view import BrokerState, BrokerView, ClusterView, ConsumerView, PartitionStatus, PartitionView, ProducerView, ReplicaView
+from core.kafka.health import STALL_BOUND
+from core.kafka.ids import TopicPartition
+from core.lab.views.view import (
+    BrokerState,
+    BrokerView,
+    ClusterView,
+    ConsumerView,
+    PartitionStatus,
+    PartitionView,
+    ProducerView,
+    ReplicaView,
+)
+from core.sim.units import SECOND
 from scenarios.conditions import Names, kinds_of
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.readings import READINGS

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.journal.events import EVENTS, KINDS, PartitionsCreated, SettingChanged, TopicCreated, agree, column_types
-from core.release import CURRENT
-from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.kafka.events import EVENTS, KINDS, PartitionsCreated, SettingChanged, TopicCreated, agree, column_types
+from core.kafka.release import CURRENT
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
 from scenarios import eventlog
 from scenarios.errors import InputError, LogError
 from scenarios.eventlog import ENCODED_AT_ONCE, FLUSH_SECONDS, End, LogReader, LogWriter, encode_event, make_header, read_events

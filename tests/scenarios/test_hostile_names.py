@@ -15,9 +15,9 @@ import msgspec
 import pytest
 import yaml
 
-from core.journal.events import KINDS
-from core.release import CURRENT
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.kafka.events import KINDS
+from core.kafka.release import CURRENT
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
 from scenarios.eventlog import End, encode_event, make_header
 from scenarios.language.cluster import read_cluster, write_cluster
 from scenarios.language.nodes import parse

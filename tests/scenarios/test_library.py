@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.release import Release
+from core.kafka.release import Release
 from scenarios import catalogue, results
 from scenarios.language.script import Scenario, releases_of
 from scenarios.releases import release_named

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 import zstandard
 
-from core import acts
-from core.errors import ActRefused
-from core.release import CURRENT
-from core.sim.cluster import Cluster
-from core.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.errors import ActRefused
+from core.kafka.release import CURRENT
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios.errors import ScriptError
 from scenarios.eventlog import encode_event, make_header
 from scenarios.language.script import read_script

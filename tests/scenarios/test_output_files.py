@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import pytest
 
-from core.release import CURRENT
+from core.kafka.release import CURRENT
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader, LogWriter
 from scenarios.output_files import OutputFile, check_outputs, same_file, stream_of, whole_entries, whole_file, write_whole

@@ -13,14 +13,14 @@ import attrs
 import msgspec
 import pytest
 
-from core import acts
-from core.errors import ActRefused
-from core.ids import TopicPartition
-from core.recorded_acts import recorded_act
-from core.release import RELEASES, Release
-from core.sim.cluster import Cluster
-from core.sim.deeds import arguments
-from core.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace, TopicSpec
+from core.kafka.errors import ActRefused
+from core.kafka.ids import TopicPartition
+from core.kafka.release import RELEASES, Release
+from core.lab import acts
+from core.lab.act_handlers import arguments
+from core.lab.cluster import Cluster
+from core.lab.recorded_acts import recorded_act
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace, TopicSpec
 from scenarios import catalogue
 from scenarios.eventlog import End, LogWriter, make_header
 from scenarios.language.script import releases_of

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from core.acts import Kill
-from core.ids import TopicPartition
-from core.release import CURRENT, Release
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT, Release
+from core.lab.acts import Kill
 from scenarios import catalogue, results
 from scenarios.errors import ScriptError
 from scenarios.language.script import read_script, releases_of

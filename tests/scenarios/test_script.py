@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import acts
-from core.acts import ACTS
-from core.ids import NO_LEADER, TopicPartition
-from core.release import CURRENT, RELEASES
-from core.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, LogSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.release import CURRENT, RELEASES
+from core.lab import acts
+from core.lab.acts import ACTS
+from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, LogSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
 from scenarios.errors import ScriptError
 from scenarios.language.acts import act_as_data, read_acts
 from scenarios.language.cluster import cluster_as_data, cluster_from_data, read_cluster, write_cluster, write_yaml

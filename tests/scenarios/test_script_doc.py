@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.release import Release
+from core.kafka.release import Release
 from scenarios import results
 from scenarios.language.script import read_script
 from scenarios.runner import run_scenario

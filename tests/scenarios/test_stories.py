@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from core.release import GUARDS, RELEASES, Release
+from core.kafka.release import GUARDS, RELEASES, Release
 from scenarios import catalogue, results
 from scenarios.releases import release_named
 from scenarios.runner import run_scenario

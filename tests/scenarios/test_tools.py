@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.ids import TopicPartition
+from core.kafka.ids import TopicPartition
 from scenarios.describe.described import DescribedPartition
 from scenarios.errors import InputError
 from scenarios.tools import leader_election, reassign

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.journal.events import KINDS, column_types
+from core.kafka.events import KINDS, column_types
 
 HEADER: dict[str, Any] = {
     "isrlab": "event-log",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.health import STALL_BOUND, PartitionStatus
-from core.ids import TopicPartition
-from core.sim.cluster import Cluster
+from core.kafka.health import STALL_BOUND, PartitionStatus
+from core.kafka.ids import TopicPartition
+from core.lab.cluster import Cluster
 
 STEP = 20_000
 """µs between two looks."""

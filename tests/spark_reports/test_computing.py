@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from core import acts
-from core.release import CURRENT
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.release import CURRENT
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
 from spark_reports import computing
 from spark_reports.sessions import open_log

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.journal.events import EVENTS
-from core.release import CURRENT
-from core.spec import BrokerSpec, ClusterSpec
+from core.kafka.events import EVENTS
+from core.kafka.release import CURRENT
+from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios.errors import LogError
 from scenarios.eventlog import LogWriter, make_header
 from spark_reports import computing, convert

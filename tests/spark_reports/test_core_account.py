@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from core import acts
-from core.clients.producer import Producer
-from core.health import STALL_BOUND
-from core.ids import TopicPartition
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.clients.producer import Producer
+from core.kafka.health import STALL_BOUND
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
 from tests.spark_reports.looks import STEP, Looks
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from core import acts
-from core.release import CURRENT
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
-from core.units import SECOND, format_duration
+from core.kafka.release import CURRENT
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND, format_duration
 from scenarios.eventlog import LogWriter, make_header
 from spark_reports import computing
 from spark_reports.render import html

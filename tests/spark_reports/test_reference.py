@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from core.journal.events import KINDS, column_types
+from core.kafka.events import KINDS, column_types
 from spark_reports.summaries import CHARTS, SUMMARIES, kinds_of
 from tests.spark_reports import reference
 from tests.spark_reports.logs import event as event_at

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.broker.isr_order import expanded, shrunk
-from core.release import IsrOrder
+from core.kafka.broker.isr_order import expanded, shrunk
+from core.kafka.release import IsrOrder
 
 
 def _members(printed: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.journal.events import KINDS
+from core.kafka.events import KINDS
 from tests.spark_reports.logs import event, write_log
 
 pytestmark = pytest.mark.spark

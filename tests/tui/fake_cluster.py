@@ -1,4 +1,4 @@
-"""A stand-in for `core.sim.cluster.Cluster` with the same surface: plausible views and events, no protocol.
+"""A stand-in for `core.lab.cluster.Cluster` with the same surface: plausible views and events, no protocol.
 
 Widgets and the session are tested against it where the test needs a state or an event that is quick to make.
 """
@@ -10,14 +10,13 @@ from collections.abc import Callable
 
 import attrs
 
-from core import acts
-from core.errors import ActRefused
-from core.ids import NO_LEADER, TopicPartition, node_address
-from core.release import CURRENT, Release
-from core.settings import Settings
-from core.spec import ClusterSpec
-from core.units import US_PER_MS
-from core.view import (
+from core.kafka.errors import ActRefused
+from core.kafka.ids import NO_LEADER, TopicPartition, node_address
+from core.kafka.release import CURRENT, Release
+from core.kafka.settings import Settings
+from core.lab import acts
+from core.lab.spec import ClusterSpec
+from core.lab.views.view import (
     BrokerState,
     BrokerView,
     ClusterView,
@@ -28,6 +27,7 @@ from core.view import (
     ReplicaView,
     TopicView,
 )
+from core.sim.units import US_PER_MS
 
 TICK = 50 * US_PER_MS
 

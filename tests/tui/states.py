@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from core.ids import TopicPartition
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.view import ClusterView, PartitionStatus, PartitionView, ReplicaView
+from core.kafka.ids import TopicPartition
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, ReplicaView
 from tests.tui.fake_cluster import FakeCluster
 
 SPEC = ClusterSpec(

@@ -12,12 +12,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from core import acts
-from core.journal.events import DETAIL, NORMAL, NOTABLE
-from core.release import CURRENT, Release
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
-from core.view import BrokerState
+from core.kafka.events import DETAIL, NORMAL, NOTABLE
+from core.kafka.release import CURRENT, Release
+from core.lab import acts
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.view import BrokerState
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from tui.actions import ACTIONS, BY_ID
@@ -304,7 +304,7 @@ async def test_a_question_can_be_left_without_an_answer() -> None:
 
 
 async def test_a_refusal_of_the_cluster_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.errors import ActRefused
+    from core.kafka.errors import ActRefused
 
     async with playing() as (app, board, pilot):
 

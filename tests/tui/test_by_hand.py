@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.core.sim.test_pace import B2
 from textual.pilot import Pilot
 
-from core.ids import TopicPartition
-from core.units import SECOND
+from core.kafka.ids import TopicPartition
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named
 from scenarios.runner import run_scenario
-from tests.core.sim.test_pace import B2
 from tests.tui.test_app import playing, said, screen_text
 from tests.tui.test_travel import settled
 from tui import by_hand

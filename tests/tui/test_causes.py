@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.acts import Kill, Load, Produce, Start
-from core.ids import TopicPartition
-from core.journal.events import DETAIL
-from core.units import SECOND
-from core.view import ClusterView
+from core.kafka.events import DETAIL
+from core.kafka.ids import TopicPartition
+from core.lab.acts import Kill, Load, Produce, Start
+from core.lab.views.view import ClusterView
+from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tests.tui.test_history import arrive, stage_of
 from tui.causes import cells_of

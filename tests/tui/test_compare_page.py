@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core import acts
-from core.release import RELEASES, Release
-from core.units import SECOND
+from core.kafka.release import RELEASES, Release
+from core.lab import acts
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from tests.tui.states import partition, replica, view_of

@@ -24,7 +24,7 @@ acting.Acting._faster = fail
 """`+` fails."""
 
 BROKEN_CLUSTER = """
-from core.sim.cluster import Cluster
+from core.lab.cluster import Cluster
 from tui import acting
 def fail(self, *_): raise RuntimeError("no such luck")
 def break_it(self): Cluster.step = Cluster.run_until = fail; self.session.play(); self.refresh_view()

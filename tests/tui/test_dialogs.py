@@ -9,7 +9,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from core.units import SECOND
+from core.sim.units import SECOND
 from tests.tui.test_app import playing, said, screen_text
 from tests.tui.test_travel import settled, write
 from tui.app import Playground

@@ -13,7 +13,7 @@ import pytest
 from rich.color import Color, ColorSystem
 from rich.console import Console
 
-from core.view import PartitionStatus
+from core.lab.views.view import PartitionStatus
 from scenarios.errors import InputError
 from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import done, playing, said, screen_text

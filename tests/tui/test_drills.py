@@ -5,13 +5,13 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core import acts
-from core.errors import ActRefused, KafkaError
-from core.ids import TopicPartition
-from core.release import CURRENT
-from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
-from core.units import SECOND
-from core.view import BrokerState, PartitionView
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT
+from core.lab import acts
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+from core.lab.views.view import BrokerState, PartitionView
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from tests.tui.states import partition, replica, view_of

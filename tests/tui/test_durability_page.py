@@ -5,13 +5,13 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core import acts
-from core.ids import TopicPartition
-from core.journal.events import KINDS
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.events import KINDS
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.runner import Run

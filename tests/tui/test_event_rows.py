@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Size
 
-from core import acts
-from core.journal.events import NOTABLE
-from core.units import SECOND
+from core.kafka.events import NOTABLE
+from core.lab import acts
+from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tests.tui.test_first_minute import hundred
 from tui.palette import COLOUR

@@ -10,8 +10,8 @@ from textual.command import CommandList
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.journal.events import DETAIL, NOTABLE
-from core.units import SECOND
+from core.kafka.events import DETAIL, NOTABLE
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named

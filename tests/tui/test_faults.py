@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from core import acts
-from core.acts import Act
-from core.release import CURRENT
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
-from core.view import ClusterView
+from core.kafka.release import CURRENT
+from core.lab import acts
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.view import ClusterView
+from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tui.faults import all_faults, faults_at, in_words
 from tui.palette import COLOUR

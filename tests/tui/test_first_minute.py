@@ -7,11 +7,11 @@ import re
 import attrs
 import pytest
 
-from core import acts
-from core.release import CURRENT
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
-from core.view import BrokerState, ClusterView
+from core.kafka.release import CURRENT
+from core.lab import acts
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.view import BrokerState, ClusterView
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named

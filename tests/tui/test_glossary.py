@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.ids import TopicPartition
-from core.release import RELEASES, Release
+from core.kafka.ids import TopicPartition
+from core.kafka.release import RELEASES, Release
 from tests.tui.test_app import playing, screen_text
 from tests.tui.test_first_minute import hundred
 from tui.dialogs import Closer

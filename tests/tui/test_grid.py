@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.ids import TopicPartition
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.view import PartitionStatus
+from core.kafka.ids import TopicPartition
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.view import PartitionStatus
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.palette import COLOUR
 from tui.panels.bars import Window, bar

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import acts
-from core.errors import ActRefused, KafkaError
-from core.journal.events import DETAIL, NORMAL, NOTABLE
-from core.release import CURRENT, Release
-from core.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
-from core.units import SECOND
-from core.view import ClusterView
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.events import DETAIL, NORMAL, NOTABLE
+from core.kafka.release import CURRENT, Release
+from core.lab import acts
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
+from core.lab.views.view import ClusterView
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.eventlog import read_events
 from scenarios.language.script import load_script, read_script

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from core.acts import CreateTopic, Kill
-from core.release import CURRENT
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.release import CURRENT
+from core.lab.acts import CreateTopic, Kill
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios.language.script import read_script
 from scenarios.play_target import PlayTarget
 from scenarios.visible import visible

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from core import acts
-from core.ids import TopicPartition
-from core.journal.events import DETAIL, NOTABLE
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.events import DETAIL, NOTABLE
+from core.kafka.ids import TopicPartition
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tui.lanes import CLIENTS, Lane, Step, concerns
 from tui.palette import COLOUR

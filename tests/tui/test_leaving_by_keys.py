@@ -8,8 +8,8 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from core.ids import TopicPartition
-from core.units import SECOND
+from core.kafka.ids import TopicPartition
+from core.sim.units import SECOND
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tests.tui.test_app import done, playing, said, screen_text

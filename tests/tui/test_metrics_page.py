@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core import acts
-from core.metrics.observer import MetricsObserver
-from core.release import CURRENT
-from core.units import SECOND
+from core.kafka.metrics.observer import MetricsObserver
+from core.kafka.release import CURRENT
+from core.lab import acts
+from core.sim.units import SECOND
 from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import playing, screen_text
 from tui.metrics_folded import Folded

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from core.acts import Kill, Load, Start
-from core.errors import ActRefused, KafkaError
-from core.journal.events import DETAIL
-from core.release import CURRENT
-from core.units import SECOND
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.events import DETAIL
+from core.kafka.release import CURRENT
+from core.lab.acts import Kill, Load, Start
+from core.sim.units import SECOND
 from scenarios.eventlog import read_events
 from scenarios.play_target import PlayTarget
 from scenarios.recording import read_session

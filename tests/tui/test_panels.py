@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Size
 
-from core import acts
-from core.ids import TopicPartition
-from core.journal.events import DETAIL, KINDS, NOTABLE
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.view import BrokerState, PartitionStatus, PartitionView, ProducerView
+from core.kafka.events import DETAIL, KINDS, NOTABLE
+from core.kafka.ids import TopicPartition
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.view import BrokerState, PartitionStatus, PartitionView, ProducerView
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.palette import COLOUR
 from tui.panels.account import client_items, paint_account

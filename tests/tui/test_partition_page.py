@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from core import acts
-from core.detail import PartitionDetail
-from core.ids import TopicPartition
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.detail import PartitionDetail
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.runner import Run
 from tests.tui.test_app import playing, screen_text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.units import SECOND
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from core.release import RELEASES, Release
-from core.units import SECOND
+from core.kafka.release import RELEASES, Release
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.eventlog import LogReader
 from scenarios.play_target import PlayTarget

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core import acts
-from core.errors import ActRefused
-from core.journal.events import DETAIL, NOTABLE
-from core.release import CURRENT, Release
-from core.units import SECOND
+from core.kafka.errors import ActRefused
+from core.kafka.events import DETAIL, NOTABLE
+from core.kafka.release import CURRENT, Release
+from core.lab import acts
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.eventlog import read_events
 from scenarios.language.script import releases_of

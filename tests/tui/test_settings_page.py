@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
-from core.release import Release
-from core.settings import MAX_LONG, SETTINGS, Settings
-from core.units import SECOND
+from core.kafka.release import Release
+from core.kafka.settings import MAX_LONG, SETTINGS, Settings
+from core.sim.units import SECOND
 from tests.tui.test_app import done, playing, said, screen_text
 from tui.palette import COLOUR
 from tui.screens.settings import Place, consequences, edit_question, gather, in_words, paint_settings, sentence_of
@@ -75,7 +75,7 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
     stage = set_stage(None)
     stage.session.course.advance_to(SECOND)
     cluster = stage.session.cluster
-    from core import acts
+    from core.lab import acts
 
     stage.session.do(acts.Kill(2))
     stage.session.course.advance_to(20 * SECOND)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from core.acts import Kill
-from core.units import SECOND
+from core.lab.acts import Kill
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named

@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core import acts
-from core.ids import TopicPartition
-from core.release import Release
-from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
-from core.units import SECOND
-from core.view import PartitionStatus
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.lab import acts
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.views.view import PartitionStatus
+from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from core.release import CURRENT
+from core.kafka.release import CURRENT
 from scenarios.eventlog import read_events
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.journal.events import KINDS
-from core.units import SECOND
+from core.kafka.events import KINDS
+from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tui.branches import Mark
 from tui.palette import COLOUR

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.acts import Kill, Load, Start
-from core.release import CURRENT
-from core.sim.cluster import Cluster
-from core.units import SECOND
+from core.kafka.release import CURRENT
+from core.lab.acts import Kill, Load, Start
+from core.lab.cluster import Cluster
+from core.sim.units import SECOND
 from tests.tui.test_history import SMALL, arrive, stage_of
 from tui.session import Session
 from tui.watch_words import parse_watch

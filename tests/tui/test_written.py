@@ -13,8 +13,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widgets import Label
 
-from core.acts import Kill
-from core.units import SECOND
+from core.lab.acts import Kill
+from core.sim.units import SECOND
 from tests.tui.test_app import playing
 from tui.app import Playground
 from tui.board import Board

@@ -63,7 +63,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _log_check(arguments: argparse.Namespace) -> int:
-    from core.units import format_duration
+    from core.sim.units import format_duration
     from scenarios.errors import InputError
     from scenarios.logcheck import check_log
 

@@ -11,7 +11,7 @@ from tui.commands.options import release_of, time_of
 from tui.commands.sources import described_moment
 
 if TYPE_CHECKING:
-    from core.ids import TopicPartition
+    from core.kafka.ids import TopicPartition
     from scenarios.logfold import Described
     from scenarios.tools.reassign import State
 
@@ -94,7 +94,7 @@ def _reassign(arguments: argparse.Namespace) -> int:
 
 
 def _elect(arguments: argparse.Namespace) -> int:
-    from core.ids import TopicPartition
+    from core.kafka.ids import TopicPartition
     from scenarios.errors import InputError
     from scenarios.tools import leader_election
 

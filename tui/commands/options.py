@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.release import Release
+    from core.kafka.release import Release
     from tui.display import Display
 
 
@@ -34,7 +34,7 @@ def add_feature_option(parser: argparse.ArgumentParser) -> None:
 
 def features_of(texts: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
     """The levels of `--feature`, by name."""
-    from core.features import check_feature
+    from core.kafka.features import check_feature
     from scenarios.errors import InputError
 
     levels: dict[str, int] = {}
@@ -62,7 +62,7 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
 
 def release_of(text: str | None) -> Release | None:
     """The release of `--release`."""
-    from core.release import CURRENT
+    from core.kafka.release import CURRENT
     from scenarios.errors import InputError
     from scenarios.releases import release_named
 
@@ -90,7 +90,7 @@ def seed_of(text: str | None) -> int | None:
 
 def time_of(text: str | None) -> int | None:
     """The virtual time of `--at`."""
-    from core.units import parse_duration
+    from core.sim.units import parse_duration
     from scenarios.errors import InputError
 
     if text is None:

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from core.units import format_duration
+from core.sim.units import format_duration
 from scenarios.printing import complain, say_lines
 from tui.commands.console import BAD_INPUT, HELD
 from tui.commands.options import (
@@ -69,7 +69,7 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
     """
     from pathlib import Path
 
-    from core.release import CURRENT
+    from core.kafka.release import CURRENT
     from scenarios.errors import InputError
     from scenarios.play_target import PlayTarget
     from scenarios.releases import release_named

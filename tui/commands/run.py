@@ -14,7 +14,7 @@ from tui.commands.console import FAILED, HELD, write_text
 from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
 
 if TYPE_CHECKING:
-    from core.release import Release
+    from core.kafka.release import Release
     from scenarios.comparison import Comparison
     from scenarios.language.script import Scenario
     from scenarios.runner import Result

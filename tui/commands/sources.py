@@ -10,7 +10,7 @@ from scenarios.printing import complain, remark
 from tui.commands.console import read_text
 
 if TYPE_CHECKING:
-    from core.release import Release
+    from core.kafka.release import Release
     from scenarios.describe.described import DescribeImport
     from scenarios.logfold import Described
 
@@ -76,7 +76,7 @@ def described_moment(source: str, at: int | None, release: Release | None) -> De
 
 def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None) -> Described:
     """A describe text as it stands, or, with a time, the cluster made of it after it has lived that long."""
-    from core.release import CURRENT
+    from core.kafka.release import CURRENT
     from scenarios.describe.render import from_view
     from scenarios.describe.spec import living, to_cluster_spec
     from scenarios.logfold import Described
@@ -86,7 +86,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
     if at is None:
         rows = [row for topic in imported.topics for row in topic.rows]
         return Described(imported.topics, living(rows), release or _release_of(text, imported), printed_already=True)
-    from core.sim.cluster import Cluster
+    from core.lab.cluster import Cluster
 
     spec, notes = to_cluster_spec(imported)
     for note in notes:
@@ -99,7 +99,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
 
 def _release_of(text: str, imported: DescribeImport) -> Release:
     """The newest release that prints the columns a text has."""
-    from core.release import RELEASES
+    from core.kafka.release import RELEASES
     from scenarios.describe.described import ElrColumn
 
     rows = [row for topic in imported.topics for row in topic.rows]

@@ -9,10 +9,10 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.health import STALL_BOUND
-from core.spelled_out import SpelledOut
-from core.units import format_duration
-from core.view import ClusterView, PartitionStatus, PartitionView
+from core.kafka.health import STALL_BOUND
+from core.lab.views.view import ClusterView, PartitionStatus, PartitionView
+from core.sim.spelled_out import SpelledOut
+from core.sim.units import format_duration
 from tui.lasting import lasting
 from tui.palette import Palette
 from tui.panels.lines import Lines

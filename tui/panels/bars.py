@@ -11,8 +11,8 @@ from typing import Final
 
 import attrs
 
-from core.spelled_out import SpelledOut
-from core.view import PartitionView
+from core.lab.views.view import PartitionView
+from core.sim.spelled_out import SpelledOut
 
 LEAST_WINDOW: Final = 10
 """Records a bar spans at least."""

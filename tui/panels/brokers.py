@@ -11,9 +11,9 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.ids import CONTROLLER, broker_address
-from core.units import format_duration
-from core.view import BrokerState, BrokerView, ClusterView
+from core.kafka.ids import CONTROLLER, broker_address
+from core.lab.views.view import BrokerState, BrokerView, ClusterView
+from core.sim.units import format_duration
 from tui.faults import faults_at
 from tui.palette import Palette
 from tui.panels.lines import RIGHT, Lines

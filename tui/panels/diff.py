@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.style import Style
 from textual.strip import Strip
 
-from core.units import format_clock
-from core.view import ClusterView, PartitionView
+from core.lab.views.view import ClusterView, PartitionView
+from core.sim.units import format_clock
 from tui.palette import Palette
 from tui.panels.account import lost_words
 from tui.rows import Row, wrap

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from core.journal.events import EventTuple
-from core.units import SECOND
+from core.kafka.events import EventTuple
+from core.sim.units import SECOND
 from tui.ring import Ring, sentence
 from tui.search_words import matcher
 

@@ -11,8 +11,8 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.journal.events import DETAIL, NORMAL, NOTABLE, EventTuple
-from core.units import format_clock
+from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
+from core.sim.units import format_clock
 from tui.palette import Palette
 from tui.panels.event_rows import EventRows, EveryEvent, Folded, Matching
 from tui.panels.lines import Lines

@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.spelled_out import SpelledOut
+from core.sim.spelled_out import SpelledOut
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Row

@@ -15,9 +15,9 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.ids import TopicPartition
-from core.spelled_out import SpelledOut
-from core.view import ClusterView, PartitionView, ReplicaView
+from core.kafka.ids import TopicPartition
+from core.lab.views.view import ClusterView, PartitionView, ReplicaView
+from core.sim.spelled_out import SpelledOut
 from tui.palette import Palette
 from tui.panels.bars import Window, bar
 from tui.panels.lines import RIGHT, Lines

@@ -8,8 +8,8 @@ from functools import lru_cache
 import attrs
 from textual.strip import Strip
 
-from core.spelled_out import SpelledOut
-from core.units import format_clock, format_duration
+from core.sim.spelled_out import SpelledOut
+from core.sim.units import format_clock, format_duration
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Part, Row, clip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.strip import Strip
 
-from core.journal.events import EventTuple
-from core.view import ClusterView, PartitionStatus
+from core.kafka.events import EventTuple
+from core.lab.views.view import ClusterView, PartitionStatus
 from tui.palette import Palette
 from tui.panels.account import account_items
 from tui.panels.events import coloured

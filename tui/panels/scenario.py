@@ -13,7 +13,7 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.spelled_out import SpelledOut
+from core.sim.spelled_out import SpelledOut
 from tui.palette import Palette
 from tui.panels.events import coloured
 from tui.panels.lines import Lines

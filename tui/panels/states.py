@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.style import Style
 
-from core.view import BrokerState, BrokerView, PartitionStatus, PartitionView, ReplicaView
+from core.lab.views.view import BrokerState, BrokerView, PartitionStatus, PartitionView, ReplicaView
 from tui.palette import Palette
 
 LEADER: Final = "★"

@@ -9,10 +9,10 @@ from typing import ClassVar, Final
 from rich.style import Style
 from textual.strip import Strip
 
-from core.journal.events import KINDS
-from core.release import RELEASES
-from core.units import format_clock
-from core.view import BrokerState, ClusterView, PartitionView
+from core.kafka.events import KINDS
+from core.kafka.release import RELEASES
+from core.lab.views.view import BrokerState, ClusterView, PartitionView
+from core.sim.units import format_clock
 from tui import dialogs
 from tui.branches import Branch
 from tui.palette import Palette

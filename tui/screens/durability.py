@@ -8,10 +8,10 @@ from typing import ClassVar, Final
 import attrs
 from textual.strip import Strip
 
-from core.detail import ExposedRecords, Harm, LostRecords
-from core.ids import TopicPartition
-from core.journal.events import NOTABLE, EventTuple
-from core.view import ClusterView
+from core.kafka.events import NOTABLE, EventTuple
+from core.kafka.ids import TopicPartition
+from core.lab.views.detail import ExposedRecords, Harm, LostRecords
+from core.lab.views.view import ClusterView
 from tui.palette import Palette
 from tui.panels.account import lost_words, sent
 from tui.panels.inspector import paint_event_detail

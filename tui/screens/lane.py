@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-from core.ids import CONTROLLER, broker_address
-from core.journal.events import DETAIL, NORMAL, NOTABLE, EventTuple
-from core.units import format_clock
+from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
+from core.kafka.ids import CONTROLLER, broker_address
+from core.sim.units import format_clock
 from tui.lanes import CLIENTS, Lane, Step
 from tui.palette import Palette
 from tui.panels.events import glyph_of

@@ -12,8 +12,8 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.detail import PartitionDetail, ReplicaDetail
-from core.view import ReplicaView
+from core.lab.views.detail import PartitionDetail, ReplicaDetail
+from core.lab.views.view import ReplicaView
 from tui.palette import Palette
 from tui.panels.states import replica_marks
 from tui.rows import Row, clip

@@ -9,9 +9,9 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.metrics import CONTROLLER
-from core.metrics.observer import MetricsObserver
-from core.units import format_clock
+from core.kafka.metrics import CONTROLLER
+from core.kafka.metrics.observer import MetricsObserver
+from core.sim.units import format_clock
 from tui.metrics_folded import Folded
 from tui.metrics_history import METRICS, Metric, Series, Values
 from tui.palette import Palette

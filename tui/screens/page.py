@@ -12,7 +12,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.journal.events import EventTuple
+from core.kafka.events import EventTuple
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Row, blank

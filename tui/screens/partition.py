@@ -8,9 +8,9 @@ from typing import ClassVar, Final
 from rich.style import Style
 from textual.strip import Strip
 
-from core.detail import FollowerState, PartitionDetail
-from core.units import format_clock, format_duration
-from core.view import BrokerState, ClusterView, PartitionStatus, ReplicaView
+from core.lab.views.detail import FollowerState, PartitionDetail
+from core.lab.views.view import BrokerState, ClusterView, PartitionStatus, ReplicaView
+from core.sim.units import format_clock, format_duration
 from tui.palette import Palette
 from tui.panels.account import lost_words
 from tui.panels.events import coloured

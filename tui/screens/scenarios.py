@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 import attrs
 from textual.strip import Strip
 
-from core.release import CURRENT, RELEASES
+from core.kafka.release import CURRENT, RELEASES
 from scenarios import catalogue
 from scenarios.language.script import Scenario, releases_of
 from scenarios.play_target import PlayTarget

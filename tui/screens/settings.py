@@ -7,10 +7,10 @@ from typing import ClassVar, Final
 import attrs
 from textual.strip import Strip
 
-from core import acts
-from core.release import Release
-from core.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
-from core.view import ClusterView
+from core.kafka.release import Release
+from core.kafka.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
+from core.lab import acts
+from core.lab.views.view import ClusterView
 from tui.palette import Palette
 from tui.refusals import READ_ONLY
 from tui.rows import Row, blank, rule, wrap

@@ -8,13 +8,13 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
-from core.clients.consumer import Consumer
-from core.clients.producer import Producer
-from core.controller.zookeeper.control import ZooKeeperControl
-from core.ids import NO_LEADER, TopicPartition
-from core.log.replica_log import ReplicaLog
-from core.release import Release, Truncation
-from core.sim.cluster import Cluster
+from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.producer import Producer
+from core.kafka.controller.zookeeper.control import ZooKeeperControl
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.release import Release, Truncation
+from core.lab.cluster import Cluster
 
 _AFFECTING: Final = frozenset(
     {

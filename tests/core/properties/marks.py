@@ -1,6 +1,6 @@
 """Holds what a journal was told of changes against the changes themselves, step by step.
 
-A keyframe shares with the one before whatever nobody said had changed (`core.sim.moving`): `Journal.stirred` by who changes what no row
+A keyframe shares with the one before whatever nobody said had changed (`core.lab.history.moving`): `Journal.stirred` by who changes what no row
 holds, `Journal.moves` by who changes a row. `Watched` looks after every step at everything that a keyframe would share then, and finds
 what changed untold. And it finds which of the marks in the source was needed: that without it something would have been missed.
 """
@@ -19,10 +19,10 @@ from typing import Any, Final
 import pytest
 
 import core
-from core.journal.recorder import Journal
-from core.sim import kinds, moving
-from core.sim.cluster import Cluster
-from core.sim.keyframe import Base
+from core.lab.cluster import Cluster
+from core.lab.history import kinds, moving
+from core.lab.history.keyframe import Base
+from core.sim.journal import Journal
 
 CORE: Final = Path(core.__file__).parent
 

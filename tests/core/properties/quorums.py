@@ -7,14 +7,14 @@ from typing import Final
 import attrs
 from hypothesis import strategies as st
 
-from core import acts
-from core.controller.voter import Role
-from core.errors import ActRefused
-from core.ids import TopicPartition
-from core.messages import LeaderChange
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
-from core.units import SECOND, US_PER_MS
+from core.kafka.controller.voter import Role
+from core.kafka.errors import ActRefused
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import LeaderChange
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND, US_PER_MS
 
 HEALED_WITHIN: Final = 60 * SECOND
 """Virtual time in which a healed cluster must be whole again: start-up, an election, a session, the way back into the ISR."""

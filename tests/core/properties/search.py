@@ -8,8 +8,8 @@ from random import Random
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 
-from core.release import RELEASES, Release
-from core.sim.cluster import Cluster
+from core.kafka.release import RELEASES, Release
+from core.lab.cluster import Cluster
 from tests.core.properties.invariants import Watch
 from tests.core.properties.timelines import Timeline, heal, play, timelines
 

@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from core import acts
-from core.ids import CONTROLLER, ZOOKEEPER, TopicPartition, broker_address
-from core.journal import events
-from core.release import Release
-from core.sim.cluster import Cluster
-from core.units import SECOND, US_PER_MS
+from core.kafka import events
+from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition, broker_address
+from core.kafka.release import Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.sim.units import SECOND, US_PER_MS
 from scenarios.releases import release_named
 from tests.core.properties.timelines import DEFAULT_LATENCY, Step, Timeline, play
 

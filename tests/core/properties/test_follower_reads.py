@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core import acts
-from core.journal import events
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec
-from core.units import SECOND
+from core.kafka import events
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec
+from core.sim.units import SECOND
 from scenarios.releases import release_named
 from tests.core.properties.test_quiet import lives, spec_of
 from tests.core.properties.timelines import attempt

@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core import acts
-from core.ids import CONTROLLER, TopicPartition
-from core.release import CURRENT, RELEASES
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
-from core.units import SECOND, US_PER_MS
+from core.kafka.ids import CONTROLLER, TopicPartition
+from core.kafka.release import CURRENT, RELEASES
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
+from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.search import watched
 from tests.core.properties.timelines import Timeline
 

@@ -9,19 +9,19 @@ from collections import deque
 import attrs
 import pytest
 
-from core import acts
-from core.broker.disk import FutureReplica
-from core.controller.metadata_log import MetadataLog
-from core.ids import TopicPartition
-from core.journal.events import Acted
-from core.journal.recorder import Journal
-from core.log.leader_epoch_cache import LeaderEpochCache
-from core.recorded_acts import recorded_act
-from core.release import RELEASES, Release
-from core.sim import kinds
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
-from core.units import SECOND, US_PER_MS
+from core.kafka.broker.disk import FutureReplica
+from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.events import Acted
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_epoch_cache import LeaderEpochCache
+from core.kafka.release import RELEASES, Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.history import kinds
+from core.lab.recorded_acts import recorded_act
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
+from core.sim.journal import Journal
+from core.sim.units import SECOND, US_PER_MS
 from scenarios import catalogue
 from scenarios.language.script import releases_of
 from scenarios.runner import run_scenario

@@ -8,21 +8,22 @@ from typing import Final
 import pytest
 
 import core
-from core import acts, errors
-from core.acts import Act
-from core.broker.fetch_session import FetchSession
-from core.broker.fetched import take_partition
-from core.broker.follower_fetch import link
-from core.broker.zookeeper_broker import ZooKeeperBroker
-from core.controller.controller import Controller
-from core.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.log.term import Term
-from core.messages import AskedPartition, FetchedPartition, FetchRequest
-from core.release import RELEASES
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, NetworkSpec, PartitionSpec, TopicSpec
-from core.units import SECOND, US_PER_MS
-from core.zookeeper.protocol import SESSION_EXPIRED, SessionResponse
+from core.kafka import errors
+from core.kafka.broker.fetch_session import FetchSession
+from core.kafka.broker.fetched import take_partition
+from core.kafka.broker.follower_fetch import link
+from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
+from core.kafka.controller.controller import Controller
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
+from core.kafka.log.term import Term
+from core.kafka.messages import AskedPartition, FetchedPartition, FetchRequest
+from core.kafka.release import RELEASES
+from core.kafka.zookeeper.protocol import SESSION_EXPIRED, SessionResponse
+from core.lab import acts
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.marks import Mark, Told, Watched, marks_in_source
 
 T0 = TopicPartition("t", 0)

@@ -8,17 +8,17 @@ from operator import attrgetter
 import attrs
 import pytest
 
-from core import acts
-from core.clients.client import Client
-from core.clients.consumer import Consumer
-from core.clients.producer import Producer
-from core.release import RELEASES
-from core.sim import moving
-from core.sim.cluster import Cluster
-from core.sim.keyframe import Keyframe
-from core.sim.kinds import slots_of
-from core.spec import BrokerSpec, ClusterSpec, ControlPlane, TopicSpec
-from core.units import SECOND, US_PER_MS
+from core.kafka.clients.client import Client
+from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.producer import Producer
+from core.kafka.release import RELEASES
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.history import moving
+from core.lab.history.keyframe import Keyframe
+from core.lab.history.kinds import slots_of
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, TopicSpec
+from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.test_keyframes import constant, plan
 from tests.core.properties.test_quiet import lives, spec_of
 from tests.core.properties.timelines import attempt

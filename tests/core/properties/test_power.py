@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from core import acts
-from core.ids import TopicPartition
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND, US_PER_MS
-from core.view import BrokerState
+from core.kafka.ids import TopicPartition
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.view import BrokerState
+from core.sim.units import SECOND, US_PER_MS
 
 SPEC = ClusterSpec(
     tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3)),

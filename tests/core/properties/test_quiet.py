@@ -8,18 +8,18 @@ from typing import Any
 import attrs
 import pytest
 
-from core import acts
-from core.broker.fetch_session import FetchSession
-from core.broker.partition import Partition
-from core.broker.replica_manager import ReplicaManager
-from core.ids import TopicPartition
-from core.messages import Timer
-from core.release import Release
-from core.settings import MAX_LONG
-from core.sim.cluster import Cluster
-from core.sim.quiet import QuietRounds
-from core.spec import ClusterSpec, ControlPlane, TopicSpec
-from core.units import SECOND, US_PER_MS
+from core.kafka.broker.fetch_session import FetchSession
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.quiet import QuietRounds
+from core.kafka.broker.replica_manager import ReplicaManager
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import Timer
+from core.kafka.release import Release
+from core.kafka.settings import MAX_LONG
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import ClusterSpec, ControlPlane, TopicSpec
+from core.sim.units import SECOND, US_PER_MS
 from scenarios.releases import release_named
 from tests.core.properties.swarm import swarm
 from tests.core.properties.timelines import Timeline, attempt

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 
-from core.journal.events import explain
-from core.sim.cluster import Cluster
+from core.kafka.events import explain
+from core.lab.cluster import Cluster
 from tests.core.properties.quorums import QuorumLife, QuorumWatch, heal, play, quorum_lives, whole
 
 

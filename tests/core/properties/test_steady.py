@@ -1,4 +1,4 @@
-"""The steady case in one loop (`core.broker.steady`) is the general methods' outcome: the same events, in the same order, and the same end."""
+"""The steady case in one loop (`core.kafka.broker.steady`) is the general methods' outcome: the same events, in the same order, and the same end."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from core import acts
-from core.broker import steady
-from core.broker.partition import Partition
-from core.ids import TopicPartition
-from core.messages import FetchResponse
-from core.release import RELEASES, Release
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.units import SECOND
+from core.kafka.broker import steady
+from core.kafka.broker.partition import Partition
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import FetchResponse
+from core.kafka.release import RELEASES, Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.sim.units import SECOND
 from scenarios.releases import release_named
 from tests.core.properties.swarm import swarm
 from tests.core.properties.timelines import heal, play

@@ -7,9 +7,9 @@ from typing import Final
 import attrs
 import pytest
 
-from core import acts
-from core.release import RELEASES, Release
-from core.spec import ControlPlane
+from core.kafka.release import RELEASES, Release
+from core.lab import acts
+from core.lab.spec import ControlPlane
 from scenarios.releases import release_named
 from tests.core.properties.invariants import Broken
 from tests.core.properties.search import watched

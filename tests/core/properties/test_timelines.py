@@ -15,9 +15,9 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from core import acts
-from core.release import CURRENT, RELEASES, Release
-from core.sim.cluster import Cluster
+from core.kafka.release import CURRENT, RELEASES, Release
+from core.lab import acts
+from core.lab.cluster import Cluster
 from tests.core.properties.search import watched
 from tests.core.properties.timelines import Timeline, events_of, play, timelines
 

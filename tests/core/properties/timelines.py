@@ -8,15 +8,15 @@ from typing import Final
 import attrs
 from hypothesis import strategies as st
 
-from core import acts
-from core.controller.zookeeper.control import ZooKeeperControl
-from core.errors import ActRefused
-from core.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address
-from core.release import CURRENT, Release
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, TopicSpec
-from core.units import SECOND, US_PER_MS
-from core.view import BrokerState
+from core.kafka.controller.zookeeper.control import ZooKeeperControl
+from core.kafka.errors import ActRefused
+from core.kafka.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address
+from core.kafka.release import CURRENT, Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, TopicSpec
+from core.lab.views.view import BrokerState
+from core.sim.units import SECOND, US_PER_MS
 
 DEFAULT_LATENCY: Final = 500
 """One-way latency of a healthy link, µs."""

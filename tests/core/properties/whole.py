@@ -5,10 +5,10 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from core.log.term import Term
-from core.sim.cluster import Cluster
-from core.sim.keyframe import Walk
-from core.sim.kinds import CONSTANT
+from core.kafka.log.term import Term
+from core.lab.cluster import Cluster
+from core.lab.history.keyframe import Walk
+from core.lab.history.kinds import CONSTANT
 
 
 def whole(cluster: Cluster) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 import pytest
 
-from core.release import RELEASES
+from core.kafka.release import RELEASES
 from scenarios.describe.described import DescribedPartition, DescribeError, ElrColumn
 from scenarios.describe.parse import MAX_NOTES, parse_describe
 from scenarios.describe.render import render_describe

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.ids import TopicPartition
-from core.release import CURRENT, RELEASES, Release
-from core.view import ClusterView, PartitionStatus, PartitionView, TopicView
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT, RELEASES, Release
+from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, TopicView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import from_view, render_describe

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.release import CURRENT
-from core.sim.cluster import Cluster
-from core.spec import BrokerSpec, NetworkSpec, Pace, PartitionSpec
-from core.units import SECOND
+from core.kafka.release import CURRENT
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, NetworkSpec, Pace, PartitionSpec
+from core.sim.units import SECOND
 from scenarios.describe.described import DescribeError
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from core.release import RELEASES
+from core.kafka.release import RELEASES
 from scenarios.describe import selection
 from scenarios.describe.described import DescribedTopic
 from scenarios.describe.selection import in_printed_order, java_hash, select_topics

@@ -6,8 +6,8 @@ import itertools
 
 import attrs
 
-from core.acts import Kill, KillController, Load, PowerLoss, Start, StartController, StopLoad
-from core.spec import BrokerSpec
+from core.lab.acts import Kill, KillController, Load, PowerLoss, Start, StartController, StopLoad
+from core.lab.spec import BrokerSpec
 from spark_reports.sweep.episodes import SOON_EVERY, START_GRAIN, episodes_of
 from spark_reports.sweep.faults import Rejoin, draw_faults
 from spark_reports.sweep.grid import Fault, FaultKind, Grid, Span

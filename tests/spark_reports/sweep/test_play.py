@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core.acts import Kill, KillController, Load, SlowDisk, Start, StartController, StopLoad
-from core.sim.cluster import Cluster
-from core.units import SECOND
+from core.lab.acts import Kill, KillController, Load, SlowDisk, Start, StartController, StopLoad
+from core.lab.cluster import Cluster
+from core.sim.units import SECOND
 from scenarios.language.script import read_script
 from scenarios.runner import Run as ScenarioRun
 from spark_reports.sweep.episodes import Episode, episodes_of

@@ -1,0 +1,94 @@
+"""The leader's road to the controller for ISR changes (Kafka: `DefaultAlterPartitionManager`).
+
+One change per partition at a time, one request per broker under way; what comes meanwhile goes with the next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import errors
+from core.kafka.broker.isr_change import alter_partition_failed, alter_partition_succeeded
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+
+RETRY: Final = 50_000
+"""µs until a request that failed as a whole is sent again."""
+
+
+class AlterPartitionManager:
+    """Pending ISR proposals of one broker.
+
+    Attributes:
+        unsent: proposals by partition that have no answer yet, in order of submission.
+        in_flight: correlation of the request under way, 0 if none.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self.unsent: dict[TopicPartition, AlterPartitionItem] = {}
+        self.in_flight = 0
+        broker.handlers[AlterPartitionResponse] = self._answered
+        broker.timers["alter-partition-retry"] = self._retry
+        broker.timers["alter-partition-timeout"] = self._timed_out
+
+    def submit(self, item: AlterPartitionItem) -> bool:
+        """Queue a proposal; False if the partition has one without an answer (OPERATION_NOT_ATTEMPTED)."""
+        if item.tp in self.unsent:
+            return False
+        self.unsent[item.tp] = item
+        self._maybe_send()
+        return True
+
+    def reset(self) -> None:
+        """The process ended."""
+        self.unsent.clear()
+        self.in_flight = 0
+
+    def disconnected(self) -> None:
+        """The connection to the controller broke."""
+        if self.in_flight:
+            self.in_flight = 0
+            self._broker.timer(RETRY, "alter-partition-retry")
+
+    def _maybe_send(self) -> None:
+        if self.in_flight or not self.unsent:
+            return
+        broker = self._broker
+        self.in_flight = correlation = broker.next_correlation()
+        items = tuple(self.unsent.values())
+        broker.channel.send(AlterPartitionRequest(correlation, broker.id, broker.broker_epoch, items))
+        broker.timer(broker.request_timeout, "alter-partition-timeout", correlation)
+
+    def _retry(self, _: object) -> None:
+        self._maybe_send()
+
+    def _timed_out(self, correlation: object) -> None:
+        if correlation == self.in_flight:
+            self._broker.give_controller_up()
+
+    def _answered(self, response: AlterPartitionResponse, _: str) -> None:
+        if response.correlation != self.in_flight:
+            return
+        self.in_flight = 0
+        broker = self._broker
+        if response.error != errors.NONE:
+            broker.timer(RETRY, "alter-partition-retry")
+            return
+        journal = broker.journal
+        arrived = journal.cause
+        for tp, error, registration, cause in response.items:
+            item = self.unsent.pop(tp, None)
+            partition = broker.partitions.get(tp)
+            if item is None or partition is None:
+                continue
+            journal.cause = cause or arrived
+            if registration is not None and error == errors.NONE:
+                alter_partition_succeeded(partition, item, registration)
+            else:
+                alter_partition_failed(partition, item, error)
+        journal.cause = arrived
+        self._maybe_send()

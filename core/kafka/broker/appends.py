@@ -1,0 +1,152 @@
+"""What clients change in a leader's log: records appended (`Partition#appendRecordsToLeader`), and records deleted from its start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import errors, events
+from core.kafka.broker.delayed_produce import DelayedProduce, delay_produce
+from core.kafka.log.producer_state import ProducerStateManager
+from core.kafka.log.term import Batch
+from core.kafka.messages import ProduceRequest
+from core.sim.journal import Column, nobody
+
+if TYPE_CHECKING:
+    from core.kafka.broker.partition import Partition
+
+APPENDED: Final = events.Appended.kind
+
+
+def append_records_to_leader(partition: Partition, sender: str, request: ProduceRequest) -> None:
+    """A produce request (`Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`): append or refuse, answer or wait."""
+    broker, log = partition.broker, partition.log
+    journal, tp = broker.journal, partition.tp
+    _, producer, _, records, size, acks, _, batch_id, _, producer_id, producer_epoch, first_sequence, timestamp = request
+    if acks == -1 and partition.under_min_isr:
+        broker.refuse_produce(sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, partition.effective_min_isr())
+        return
+    if size > log.config.max_message_bytes * records:
+        broker.refuse_produce(sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
+        return
+    journal.moves(partition)
+    if producer_id >= 0 and not _takes_sequence(partition, sender, request):
+        return
+    term, account = partition.term, partition.account
+    assert term is not None, "a leader has a term"
+    assert account is not None, "and an account"
+    base = log.leo
+    now: Column = journal.now
+    if partition.has_quiet_followers:
+        _settle_followers(partition)
+    made = now if timestamp < 0 else term.stamp(timestamp)
+    batch = (base, records, size, producer, batch_id, made, producer_id, producer_epoch, first_sequence)
+    end = base + records
+    if term is log.tail and (log.flush_at is None or end < log.flush_at):
+        term.written.append(batch)
+        term.bytes += size
+        log.leo = end
+    else:
+        log.append_as_leader(term, batch)
+    if producer_id >= 0 and partition.producers is not None:
+        partition.producers.update(Batch._make(batch))
+    arrived = journal.cause
+    journal.seq = journal.cause = seq = journal.seq + 1
+    event: Column = seq
+    log.last_append = event
+    if journal.sink is not nobody:
+        epoch = partition.leader_epoch
+        journal.sink((event, now, arrived, APPENDED, broker.id, partition.topic, partition.number, epoch, base, end, size, producer, acks))
+    account.accepted += records
+    if base == log.high_watermark:
+        partition.uncommitted_since = now
+    if acks:
+        _promise(partition, sender, request, base, end)
+    elif broker.account.repeats:
+        broker.account.appended(tp, broker.id, term, base, request, log)
+    if partition.steady_epoch < 0 or (base == log.high_watermark and not (partition.holding or _is_held_back(partition, base))):
+        partition.maybe_increment_leader_hw()
+        journal.cause = seq
+    for entry in partition.sessions.values():
+        session = entry.session
+        if session.quiet is not None:
+            session.quiet.end(at_once=True)
+        session.mark(entry)
+        if session.parked is not None:
+            broker.fetch_manager.complete_fetch_if_enough(session)
+    journal.cause = arrived
+
+
+def _promise(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
+    """A batch was appended whose producer waits for an answer: at once with acks=1, else when it is committed."""
+    broker, tp, term = partition.broker, partition.tp, partition.term
+    assert term is not None, "a leader has a term"
+    broker.account.appended(tp, broker.id, term, base, request, partition.log)
+    if request.acks == 1:
+        broker.answer_produce(sender, request, errors.NONE, base, term)
+        return
+    delay_produce(partition, DelayedProduce(end, broker.journal.now + request.timeout, sender, request, base, term))
+
+
+def _is_held_back(partition: Partition, high_watermark: int) -> bool:
+    """Whether a follower of a steady partition is not past the high watermark, so that it cannot rise."""
+    held = False
+    for replica in partition.remotes.values():
+        held = held or replica.leo <= high_watermark
+    return held
+
+
+def _settle_followers(partition: Partition) -> None:
+    """The LEO is going to move: followers that had all are no more there."""
+    partition.has_quiet_followers = False
+    partition.broker.replicas.behind[partition.tp] = None
+    for replica in partition.remotes.values():
+        if replica.session is not None:
+            replica.settle()
+
+
+def _takes_sequence(partition: Partition, sender: str, request: ProduceRequest) -> bool:
+    """Whether an idempotent producer's batch is to be appended (`UnifiedLog#analyzeAndValidateProducerState`).
+
+    A duplicate is answered with its first offsets, for acks=all once they are committed; one out of turn is refused.
+    """
+    broker, log, tp = partition.broker, partition.log, partition.tp
+    now = broker.journal.now
+    if partition.producers is None:
+        partition.producers = ProducerStateManager.of_log(log, now)
+        broker.journal.changed[id(partition)] = partition
+    producers = partition.producers
+    producers.remove_expired_if_due(now)
+    known = producers.duplicate(request.producer_id, request.producer_epoch, request.first_sequence, request.records)
+    if known is None:
+        error = producers.validate(request.producer_id, request.producer_epoch, request.first_sequence)
+        if error != errors.NONE:
+            broker.refuse_produce(sender, request, error, partition.isr, partition.effective_min_isr())
+        return error == errors.NONE
+    base, end = known.first_offset, known.last_offset + 1
+    broker.journal.emit(
+        events.DuplicateDropped.kind, broker.id, tp.topic, tp.partition, request.producer, base, end, request.first_sequence
+    )
+    term = log.term_at(base)
+    if request.acks != -1 or end <= log.high_watermark:
+        broker.answer_produce(sender, request, errors.NONE, base, term)
+        return False
+    assert term is not None, "the state holds what the log holds"
+    delay_produce(partition, DelayedProduce(end, now + request.timeout, sender, request, base, term))
+    return False
+
+
+def delete_records(partition: Partition, offset: int) -> None:
+    """DeleteRecords: records below an offset (-1: the high watermark) may no longer be read (`Partition#deleteRecordsOnLeader`)."""
+    log, tp, journal, me = partition.log, partition.tp, partition.broker.journal, partition.broker.id
+    target = log.high_watermark if offset == -1 else offset
+    old = log.log_start
+    try:
+        if target < 0:
+            raise errors.KafkaError(errors.OFFSET_OUT_OF_RANGE, f"The offset {target} for partition {tp} is not valid")
+        moved = log.maybe_increment_log_start(target)
+    except errors.KafkaError as refusal:
+        journal.emit(events.DeleteRecordsRefused.kind, me, tp.topic, tp.partition, target, log.high_watermark, refusal.code)
+        return
+    if moved:
+        journal.emit(events.LogStartMoved.kind, me, tp.topic, tp.partition, old, log.log_start, "delete-records")
+        partition.broker.replicas.log_start_moved(tp)

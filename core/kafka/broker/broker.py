@@ -1,0 +1,574 @@
+"""A broker process: its life (start, registration, heartbeats, shutdown), the metadata it follows, and where requests go.
+
+What it hosts is in `replica_manager`, what followers fetch here in `fetch_manager`, what it follows in `fetcher_manager`;
+what survives it in `disk`.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import errors, events
+from core.kafka.broker.alter_partition import AlterPartitionManager
+from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.directories import Directories
+from core.kafka.broker.disk import DRAWN, Disk
+from core.kafka.broker.producer_ids import ProducerIds
+from core.kafka.broker.replica_manager import ReplicaManager
+from core.kafka.broker.replica_selector import RACK_AWARE
+from core.kafka.broker.replication_quota import ReplicationQuota
+from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.ids import TopicPartition, broker_address
+from core.kafka.log.log_config import LogConfig
+from core.kafka.messages import (
+    AllocateProducerIdsRequest,
+    Disconnected,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataFetchResponse,
+    RegistrationRequest,
+    RegistrationResponse,
+)
+from core.kafka.settings import MAX_LONG, Settings
+from core.lab.spec import BrokerSpec
+from core.lab.views.view import BrokerState
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.node import Node
+from core.sim.units import SECOND, US_PER_MS
+
+if TYPE_CHECKING:
+    from core.kafka.broker.quiet import QuietRounds
+    from core.kafka.broker.zookeeper_isr import ZooKeeperIsrManager
+    from core.kafka.controller.voter import Voter
+    from core.lab.account import Account
+
+INITIAL_TASK_DELAY: Final = 30 * SECOND
+"""log.initial.task.delay.ms, µs: how long after its start a broker first looks after its logs."""
+
+NEVER: Final = 10**15
+"""µs past the end of virtual time: a task with such an interval does not run."""
+
+REGISTRATION_RETRY: Final = SECOND
+"""µs until an unanswered registration is tried again."""
+
+RESEND_BACKOFF: Final = 100 * US_PER_MS
+"""µs until a refused registration is tried again; doubles up to broker.session.timeout.ms (`BrokerLifecycleManager`)."""
+
+SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
+"""µs from the first answer to a controlled shutdown to the next heartbeat (`BrokerLifecycleManager`)."""
+
+SHUTDOWN_TIMEOUT: Final = 300 * SECOND
+"""µs after which a broker ends without the controller's consent (`BrokerServer#shutdown`)."""
+
+
+def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
+    """A broker's quota as `leader` or `follower` by its settings; none when the rate is unlimited, so that nobody asks for it."""
+    rate = settings.integer(f"{side}.replication.throttled.rate", broker=broker)
+    if rate == MAX_LONG:
+        return None
+    quota = known or ReplicationQuota(rate)
+    quota.rate = rate
+    quota.listed = settings.topic_lists(f"{side}.replication.throttled.replicas", broker)
+    return quota
+
+
+class Broker(Node):
+    """One broker.
+
+    Attributes:
+        id, rack: who and where; racks: of all brokers, as their registrations say; they never change.
+        selects_by_rack: a consumer is sent to a replica in its own rack (replica.selector.class).
+        settings: the broker's own view of the settings; changes come with the metadata.
+        state: what its process does; `fenced` what it was last told.
+        broker_epoch: given at registration, -1 before.
+        metadata_offset: how far it has applied the metadata log.
+        by_hand: fetchers, heartbeats and checks do nothing by themselves.
+        voter: the controller that runs in the same process (`process.roles=broker,controller`), if one does.
+        channel: the way to the active controller.
+        quiet_rounds: decides which empty fetch rounds need not be played; None: all are.
+    """
+
+    def __init__(
+        self,
+        spec: BrokerSpec,
+        settings: Settings,
+        metadata: MetadataLog,
+        network: Network,
+        journal: Journal,
+        account: Account,
+        *,
+        by_hand: bool,
+        controllers: tuple[str, ...] = (),
+        racks: dict[int, str | None] | None = None,
+    ) -> None:
+        super().__init__(broker_address(spec.id), network, journal)
+        self.id = spec.id
+        self.rack = spec.rack
+        self.racks = racks or {}
+        self.settings = settings
+        self.release = settings.release
+        self.metadata = metadata
+        self.account = account
+        self.by_hand = by_hand
+        self.disk = Disk.of(spec.id, spec.log_dirs)
+        self.log_configs: dict[str, LogConfig] = {}
+        self.state = BrokerState.STOPPED
+        self.leader_quota: ReplicationQuota | None = None
+        self.follower_quota: ReplicationQuota | None = None
+        self.fenced = True
+        self.broker_epoch = -1
+        self.metadata_offset = 0
+        self.want_shutdown = False
+        self._shutdown_heard = False
+        self._refused = False
+        self._refusals = 0
+        self._registration = 0
+        self._registered_incarnation = 0
+        self.started_clean = True
+        self._correlation = 0
+        self.fetch_timeout = 0
+        self.voter: Voter | None = None
+        self.quiet_rounds: QuietRounds | None = None
+        self.channel = ControllerChannel(self, controllers)
+        self.alter_partition: AlterPartitionManager | ZooKeeperIsrManager = AlterPartitionManager(self)
+        self.replicas = ReplicaManager(self)
+        self.producer_ids = ProducerIds(self)
+        self.directories = Directories(self)
+        self.fetch_manager = self.replicas.fetch_manager
+        self.fetcher_manager = self.replicas.fetcher_manager
+        self.partitions = self.replicas.partitions
+        self.failed_partitions = self.fetcher_manager.failed_partitions
+        self.complete_fetch = self.fetch_manager.complete_fetch
+        self.complete_fetch_if_enough = self.fetch_manager.complete_fetch_if_enough
+        self.answer_produce = self.replicas.answer_produce
+        self.refuse_produce = self.replicas.refuse_produce
+        self.handlers |= {
+            RegistrationResponse: self._registered,
+            HeartbeatResponse: self._heartbeat_answered,
+            MetadataFetchResponse: self._metadata_arrived,
+            Disconnected: self._disconnected,
+        }
+        self.timers |= {
+            "started": self._started,
+            "register": self._register_again,
+            "heartbeat": self._heartbeat_due,
+            "shutdown-heartbeat": self._shutdown_heartbeat,
+            "shutdown-timeout": self._shutdown_timeout,
+            "isr-expiration": self._isr_expiration,
+            "checkpoint": self._checkpoint_due,
+            "log-checkpoint": self._log_checkpoint_due,
+            "log-start-checkpoint": self._log_start_checkpoint_due,
+            "retention": self._retention_due,
+            "log-flush": self._log_flush_due,
+        }
+        self.refresh_settings()
+
+    def next_correlation(self) -> int:
+        """A number for a request, never used before by this broker."""
+        self._correlation += 1
+        return self._correlation
+
+    def refresh_settings(self) -> None:
+        """Take the settings of the hot paths anew; times in µs, sizes in bytes."""
+        self.network.disturbed(self.address, None)
+        settings, me = self.settings, self.id
+        self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
+        self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max
+        self.lag_max_messages = settings.integer("replica.lag.max.messages", broker=me)
+        self.fetch_wait = settings.us("replica.fetch.wait.max.ms", broker=me)
+        self.fetch_min_bytes = settings.integer("replica.fetch.min.bytes", broker=me)
+        self.fetch_partition_bytes = settings.integer("replica.fetch.max.bytes", broker=me)
+        self.fetch_response_bytes = settings.integer("replica.fetch.response.max.bytes", broker=me)
+        self.fetch_backoff = settings.us("replica.fetch.backoff.ms", broker=me)
+        timeout, self.fetch_timeout = self.fetch_timeout, settings.us("replica.socket.timeout.ms", broker=me)
+        if timeout != self.fetch_timeout:
+            for fetcher in self.fetcher_manager.fetchers.values():
+                fetcher.timeout_changed()
+        self.fetchers_per_leader = settings.integer("num.replica.fetchers", broker=me)
+        self.heartbeat_interval = settings.us("broker.heartbeat.interval.ms", broker=me)
+        self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)
+        self.leader_quota = _quota(self.leader_quota, "leader", settings, me)
+        self.follower_quota = _quota(self.follower_quota, "follower", settings, me)
+        self.quorum_fetch_timeout = settings.us("controller.quorum.fetch.timeout.ms")
+        self.request_timeout = self.fetch_timeout
+        self.consumer_fetch_bytes = 1_048_576
+        self.selects_by_rack = settings.get("replica.selector.class", broker=me) == RACK_AWARE
+        self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
+        self.log_start_interval = settings.us("log.flush.start.offset.checkpoint.interval.ms", broker=me)
+        self.retention_interval = settings.us("log.retention.check.interval.ms", broker=me)
+        self.flush_check_interval = settings.us("log.flush.scheduler.interval.ms", broker=me)
+        self._refresh_log_configs()
+        for partition in self.partitions.values():
+            partition.refresh_settings()
+
+    def _refresh_log_configs(self) -> None:
+        """Logs roll, flush and retain by what holds now; segments up to here are those of the former settings."""
+        former = self.log_configs
+        self.log_configs = {topic: LogConfig.of(self.settings, self.id, topic) for topic in former}
+        other = [topic for topic, config in self.log_configs.items() if config != former[topic]]
+        if other:
+            for tp, log in self.disk.logs.items():
+                if tp.topic in other:
+                    log.configure(self.log_configs[tp.topic])
+
+    def log_config(self, topic: str) -> LogConfig:
+        """The settings of a topic's logs."""
+        config = self.log_configs.get(topic)
+        if config is None:
+            config = self.log_configs[topic] = LogConfig.of(self.settings, self.id, topic)
+        return config
+
+    # --- life of the process ---------------------------------------------------------------------------------------
+
+    def boot(self, broker_epoch: int, heartbeat_phase: int) -> None:
+        """Be a broker that has been running for long: registered, unfenced, with all metadata."""
+        self.state = BrokerState.RUNNING
+        self.fenced = False
+        self.broker_epoch = broker_epoch
+        self.disk.clean_shutdown = False
+        self._arm_timers(heartbeat_phase)
+        self._apply_metadata(len(self.metadata))
+        self._fetch_metadata()
+
+    def start(self, startup: int, recovery: int, disk_speed: int) -> None:
+        """The process is started; it will register after its start-up, and after log recovery if it went down unclean.
+
+        Args:
+            startup, recovery: µs that a start takes, and a recovery in any case.
+            disk_speed: bytes per second that a recovery thread reads; 0: by hand nothing takes time.
+        """
+        for tp in self.disk.mount_repaired():
+            self.account.look(tp)
+        clean = self.disk.clean_shutdown
+        self.started_clean = clean
+        self.incarnation += 1
+        self.state = BrokerState.STARTING
+        threads = self.settings.integer("num.recovery.threads.per.data.dir", broker=self.id)
+        recoveries = [] if clean or not disk_speed else self.disk.recovery(threads, disk_speed)
+        spent = 0 if clean else recovery + max([each.duration for each in recoveries], default=0)
+        self.disk.load()
+        self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, spent)
+        for each in recoveries:
+            if each.logs:
+                self.journal.emit(events.LogsRecovered.kind, self.id, *each)
+        self.timer(startup + spent, "started")
+
+    def _started(self, _: object) -> None:
+        self.network.alive[self.address] = True
+        self.load()
+        self._arm_timers(0)
+        if self.voter is not None:
+            self.voter.start()
+        self._register(None)
+        self.directories.resume_moves()
+
+    def load(self) -> None:
+        """The logs are open: the clean-shutdown file is deleted, and nothing is known of the cluster yet."""
+        self.disk.clean_shutdown = False
+        self.metadata_offset = 0
+        self.want_shutdown = self._shutdown_heard = False
+        self._refused = False
+        self._refusals = 0
+
+    def _arm_timers(self, heartbeat_phase: int) -> None:
+        if not self.by_hand:
+            if heartbeat_phase:
+                self.timer(heartbeat_phase, "heartbeat")
+            self.timer(self.isr_check_interval, "isr-expiration")
+            self.timer(self.checkpoint_interval, "checkpoint")
+            self.timer(INITIAL_TASK_DELAY, "log-checkpoint")
+            self.timer(INITIAL_TASK_DELAY, "log-start-checkpoint")
+            self.timer(INITIAL_TASK_DELAY, "retention")
+            if self.flush_check_interval < NEVER:
+                self.timer(INITIAL_TASK_DELAY, "log-flush")
+
+    def forget_fetches(self) -> None:
+        """No fetch is under way any more, from here or to here: each begins a session anew."""
+        self.fetch_manager.forget_waiting()
+        for fetcher in self.fetcher_manager.fetchers.values():
+            if fetcher.in_flight:
+                fetcher.abandon()
+
+    def run_by_itself(self, armed: set[str]) -> None:
+        """Pace: after steps by hand everything runs by itself again, but for the timers that are `armed` already."""
+        if self.state is BrokerState.STOPPED:
+            return
+        if "isr-expiration" not in armed:
+            self._arm_timers(0)
+        if not self.broker_epoch_is_current():
+            self._register(None)
+        elif "heartbeat" not in armed:
+            self.timer(1, "heartbeat")
+        for fetcher in self.fetcher_manager.fetchers.values():
+            fetcher.wake_now()
+
+    def stop(self, how: str) -> None:
+        """The process ends: `killed`, `power-loss`, `halted`, `unheard`, `exited`, or `shutdown`.
+
+        A shutdown flushes, and writes the checkpoints and the clean-shutdown file.
+        """
+        self.network.disturbed(self.address, None)
+        if how == "shutdown":
+            self.disk.close()
+        self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
+        for tp, partition in self.partitions.items():
+            if partition.is_leader:
+                self.account.leadership_ends(tp, partition.log)
+        self.state = BrokerState.STOPPED
+        self.incarnation += 1
+        self.replicas.reset()
+        self.producer_ids.reset()
+        self.directories.reset()
+        self.alter_partition.reset()
+        self.channel.reset()
+        if self.voter is not None:
+            self.voter.process_ended()
+        self.network.process_died(self.address, self.journal.now, self.journal.cause)
+
+    def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...], how: str = DRAWN, draw: random.Random | None = None) -> None:
+        """The page cache is gone: logs end where they had reached the disk (`Disk#lose_unflushed`)."""
+        for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
+            lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
+            self.account.cut(tp, self.id, held, held[-1].end, offset, lost)
+
+    def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
+        """By hand: the process (with `keep`: the machine) restarts between two looks of the controller."""
+        self.stop("power-loss" if keep else "shutdown" if clean else "killed")
+        if keep:
+            self.lose_unflushed(keep)
+        clean = clean and not keep
+        self.started_clean = clean
+        self.network.alive[self.address] = True
+        self.disk.load()
+        self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
+        self.load()
+        self._registered_incarnation = self.incarnation  # the controller has noticed nothing
+        self.state = BrokerState.RUNNING
+        self._apply_metadata(len(self.metadata))
+        self._fetch_metadata()
+
+    def begin_shutdown(self) -> None:
+        """Ask the controller for controlled shutdown, or just end where that is switched off."""
+        if not self.settings.flag("controlled.shutdown.enable", broker=self.id):
+            self.stop("shutdown")
+            return
+        self.want_shutdown = True
+        self.state = BrokerState.STOPPING
+        self.send_heartbeat()
+        self.timer(SHUTDOWN_TIMEOUT, "shutdown-timeout")
+
+    def _shutdown_heartbeat(self, _: object) -> None:
+        self.send_heartbeat()
+
+    def _shutdown_timeout(self, _: object) -> None:
+        self.stop("shutdown")
+
+    # --- the controller --------------------------------------------------------------------------------------------
+
+    def _register(self, _: object) -> None:
+        if self.broker_epoch_is_current():
+            return
+        self._ask_to_register()
+        if not self.by_hand:
+            self._register_in(REGISTRATION_RETRY)
+
+    def _register_in(self, delay: int) -> None:
+        self._registration += 1
+        self.timer(delay, "register", self._registration)
+
+    def _register_again(self, about: object) -> None:
+        if about not in (None, self._registration):
+            return
+        if not self.channel.voters or self._refused:
+            self._refused = False
+            self._register(None)
+        elif not self.broker_epoch_is_current():
+            self._register_in(REGISTRATION_RETRY)
+            self.channel.try_next()
+
+    def _ask_to_register(self) -> None:
+        self.channel.send(RegistrationRequest(self.id, self.incarnation, self.started_clean, self.directories.online_ids()))
+
+    def broker_epoch_is_current(self) -> bool:
+        """Whether this process is registered."""
+        return self._registered_incarnation == self.incarnation
+
+    def _registered(self, response: RegistrationResponse, _: str) -> None:
+        if self.broker_epoch_is_current():
+            return
+        if response.error != errors.NONE:
+            if not self.by_hand:
+                self._refused = True
+                self._register_in(min(RESEND_BACKOFF << self._refusals, self.settings.us("broker.session.timeout.ms")))
+                self._refusals = min(self._refusals + 1, 20)
+            return
+        self._registered_incarnation = self.incarnation
+        self.broker_epoch = response.broker_epoch
+        self._fetch_metadata()
+        if not self.by_hand:
+            self.timer(self.heartbeat_interval, "heartbeat")
+
+    def _heartbeat_due(self, _: object) -> None:
+        self.timer(self.heartbeat_interval, "heartbeat")
+        self.send_heartbeat()
+
+    def send_heartbeat(self) -> None:
+        """Tell the controller that this broker lives, and which of its directories do not."""
+        self.channel.send(
+            HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids())
+        )
+
+    def tell_of_failed_directory(self, directory: str) -> None:
+        """A log directory failed, and others work: the controller must hear of it."""
+        self.directories.report(directory)
+
+    def _heartbeat_answered(self, response: HeartbeatResponse, _: str) -> None:
+        if response.error == errors.STALE_BROKER_EPOCH:
+            return
+        self.fenced = response.fenced
+        if response.offline_dirs or self.state is not BrokerState.RUNNING:
+            self.journal.stirred = True
+        if response.offline_dirs:
+            self.directories.reported(response.offline_dirs)
+        if self.state is BrokerState.STOPPING:
+            if response.may_shut_down:
+                self.stop("shutdown")
+            elif not self._shutdown_heard:
+                self._shutdown_heard = True
+                self.timer(SHUTDOWN_AGAIN, "shutdown-heartbeat")
+        elif not response.fenced and self.state is BrokerState.STARTING:
+            self.state = BrokerState.RUNNING
+
+    def give_controller_up(self) -> None:
+        """The controller has not answered in time: a new connection, and everything that was under way once more."""
+        self.channel.disconnect()
+        self.ask_controller_again()
+
+    def ask_controller_again(self) -> None:
+        """Everything that was under way to the controller once more: it, or the connection to it, is a new one."""
+        self.alter_partition.disconnected()
+        if self.broker_epoch_is_current():
+            self._fetch_metadata()
+        elif self.state is BrokerState.STARTING:
+            self._ask_to_register()
+
+    def ask_for_producer_ids(self) -> None:
+        """Ask the controller for a block of producer ids."""
+        self.channel.send(AllocateProducerIdsRequest(self.id))
+
+    # --- metadata --------------------------------------------------------------------------------------------------
+
+    def _fetch_metadata(self) -> None:
+        self.channel.fetch_metadata(self.metadata_offset)
+
+    def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
+        if not self.broker_epoch_is_current():
+            return  # an answer to this broker's former process; this one asks once it is registered
+        if response.end > self.metadata_offset:
+            unregistered = self.metadata_offset <= self.broker_epoch
+            self._apply_metadata(response.end)
+            if unregistered and self.metadata_offset > self.broker_epoch:
+                self.send_heartbeat()
+        self._fetch_metadata()
+
+    def _apply_metadata(self, end: int) -> None:
+        """Apply the metadata log up to `end`, all changes of a partition as one (`BrokerMetadataPublisher`)."""
+        start, self.metadata_offset = self.metadata_offset, end
+        if self.metadata.apply_settings(self.settings, start, end):
+            self.refresh_settings()
+        journal = self.journal
+        arrived = journal.cause
+        for tp, cause in self.metadata.changed_partitions(self.id, start, end).items():
+            registration = self.metadata.partition(tp, end)
+            if registration is not None:
+                journal.cause = cause
+                self.replicas.apply(tp, registration)
+        journal.cause = arrived
+        self.fetcher_manager.shut_down_idle_fetchers()
+        self.directories.tell_assignments()
+
+    def knows(self, tp: TopicPartition) -> bool:
+        """Whether this broker's metadata have a partition (`MetadataCache#contains`)."""
+        return self.metadata.partition(tp, self.metadata_offset) is not None
+
+    def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """(leader, leader epoch) of a topic's partitions, as far as this broker's metadata reach."""
+        return self.metadata.leaders(topic, self.metadata_offset)
+
+    def alive_broker_epoch(self, broker: int) -> int:
+        """The epoch of a broker that is not fenced, as far as this broker's metadata reach, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
+        registration = self.metadata.broker(broker, self.metadata_offset)
+        return -1 if registration is None or registration.fenced else registration.epoch
+
+    def is_alive(self, broker: int) -> bool:
+        """Whether a broker lives, as far as this broker's metadata reach (`MetadataCache#hasAliveBroker`)."""
+        registration = self.metadata.broker(broker, self.metadata_offset)
+        return registration is not None and not registration.fenced
+
+    def rack_of(self, broker: int) -> str | None:
+        """A living broker's rack, None if it has none (`MetadataCache#getPartitionReplicaEndpoints`)."""
+        return self.racks.get(broker) if self.is_alive(broker) else None
+
+    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
+        """May a broker join an ISR, as far as this broker's metadata reach (`Partition#isReplicaIsrEligible`)?"""
+        registration = self.metadata.broker(broker, self.metadata_offset)
+        if registration is None or registration.fenced or registration.in_controlled_shutdown:
+            return False
+        return not self.release.broker_epoch_in_isr or broker_epoch in (-1, registration.epoch)
+
+    # --- periodic tasks --------------------------------------------------------------------------------------------
+
+    def _isr_expiration(self, _: object) -> None:
+        self.timer(self.isr_check_interval, "isr-expiration")
+        self.check_isr()
+
+    def check_isr(self) -> None:
+        """Run the `isr-expiration` task (`ReplicaManager#maybeShrinkIsr`)."""
+        for partition in self.replicas.out_of_sync_partitions():
+            partition.maybe_shrink_isr()
+
+    def _checkpoint_due(self, _: object) -> None:
+        self.timer(self.checkpoint_interval, "checkpoint")
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Write the high watermarks to disk (`ReplicaManager#checkpointHighWatermarks`)."""
+        count = self.disk.checkpoint_high_watermarks()
+        if count:
+            self.journal.moves(self.id)
+            self.journal.emit(events.HighWatermarksCheckpointed.kind, self.id, count)
+
+    def _log_checkpoint_due(self, _: object) -> None:
+        self.timer(self.recovery_point_interval, "log-checkpoint")
+        count = len(self.disk.touched)
+        if count:
+            self.journal.moves(self.id)
+            for tp in self.disk.checkpoint_recovery_points():
+                self.journal.moves(tp)
+            self.journal.emit(events.RecoveryPointsCheckpointed.kind, self.id, count)
+
+    def _log_start_checkpoint_due(self, _: object) -> None:
+        self.timer(self.log_start_interval, "log-start-checkpoint")
+        if self.disk.moved_starts:
+            self.journal.moves(self.id)
+            self.disk.checkpoint_log_starts()
+
+    def _log_flush_due(self, _: object) -> None:
+        self.timer(self.flush_check_interval, "log-flush")
+        for tp, start in self.disk.flush_dirty(self.journal.now):
+            self.journal.emit(events.LogFlushed.kind, self.id, tp.topic, tp.partition, start, self.disk.logs[tp].leo)
+
+    def _retention_due(self, _: object) -> None:
+        self.timer(self.retention_interval, "retention")
+        self.replicas.delete_old_segments()
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        if message.node == self.channel.controller:
+            self.alter_partition.disconnected()
+            self.channel.disconnected()
+        if self.voter is not None:
+            self.voter.disconnected(message.node)
+        if message.node not in self.channel.dedicated:
+            self.replicas.disconnected(message.node)

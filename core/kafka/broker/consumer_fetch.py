@@ -1,0 +1,93 @@
+"""A consumer's fetch: only what is below the high watermark, or a wait for it; on the leader, or on a follower (KIP-392).
+
+Kafka: `DelayedFetch`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka import errors
+from core.kafka.broker.replica_selector import find_preferred_read_replica
+from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+
+
+class DelayedConsumerFetch:
+    """A consumer's fetch that waits on a broker until a high watermark moves past a position, or its time is over."""
+
+    __slots__ = ("broker", "done", "request", "sender")
+
+    def __init__(self, broker: Broker, sender: str, request: ConsumerFetchRequest) -> None:
+        self.broker = broker
+        self.sender = sender
+        self.request = request
+        self.done = False
+
+    def read(self) -> ConsumerFetchResponse:
+        """What there is to say now, partitions without news left out. Of one that another replica is to serve nothing is read."""
+        broker, rack = self.broker, self.request.rack
+        found = []
+        preferred = []
+        for tp, position, leader_epoch in self.request.partitions:
+            partition = broker.partitions.get(tp)
+            replica = NO_LEADER if partition is None else find_preferred_read_replica(partition, rack, position, leader_epoch)
+            if replica != NO_LEADER:
+                preferred.append((tp, replica))
+                continue
+            part = read_for_consumer(broker, tp, position, leader_epoch, rack)
+            if part.records or part.error != errors.NONE:
+                found.append(part)
+        return ConsumerFetchResponse(self.request.correlation, tuple(found), tuple(preferred))
+
+    def park(self) -> None:
+        """Wait at every partition of the fetch."""
+        self.broker.journal.moves(self.request.partitions)
+        for tp, _, _ in self.request.partitions:
+            partition = self.broker.partitions[tp]
+            partition.consumers[self] = None
+            if partition.fetcher is not None:
+                partition.fetcher.take_one_by_one(tp)
+
+    def complete_if_enough(self) -> None:
+        """A high watermark moved: answer if there is something."""
+        if not self.done:
+            answer = self.read()
+            if answer.partitions or answer.preferred:
+                self._finish(answer)
+
+    def complete(self) -> None:
+        """Answer with whatever there is."""
+        if not self.done:
+            self._finish(self.read())
+
+    def _finish(self, answer: ConsumerFetchResponse) -> None:
+        self.done = True
+        self.broker.journal.moves(self.request.partitions)
+        for tp, _, _ in self.request.partitions:
+            partition = self.broker.partitions.get(tp)
+            if partition is not None:
+                partition.consumers.pop(self, None)
+        self.broker.reply(self.sender, answer)
+
+
+def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_epoch: int, rack: str | None) -> FetchedPartition:
+    """One partition's part of a consumer's fetch (`UnifiedLog#read` bounded by `FetchIsolation`): nothing at or above the HW of this replica.
+
+    A follower serves clients that tell their rack, be it an empty one (fetch version 11, 2.4); others must find the leader.
+    """
+    partition = broker.partitions.get(tp)
+    if partition is None:
+        return FetchedPartition(tp, broker.replicas.missing_error(tp), position, (), NO_OFFSET, NO_OFFSET, -1, -1, 0)
+    log = partition.log
+    error = partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else -1, requires_leader=rack is None)
+    if error == errors.NONE and not log.log_start <= position <= log.leo:
+        error = errors.OFFSET_OUT_OF_RANGE
+    records: tuple = ()
+    if error == errors.NONE and position < log.high_watermark:
+        records = log.read(position, log.high_watermark, broker.consumer_fetch_bytes)
+    cause = partition.last_high_watermark if partition.is_leader else 0
+    return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause)

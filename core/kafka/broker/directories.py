@@ -1,0 +1,203 @@
+"""A broker's log directories while its process runs: failure, what the controller is told, moves between them (KIP-112, 113, 858)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import events
+from core.kafka.broker.disk import FutureReplica
+from core.kafka.health import STALL_BOUND
+from core.kafka.ids import TopicPartition
+from core.kafka.log import segments
+from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
+from core.sim.units import SECOND, US_PER_MS
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+    from core.sim.node import Handler
+
+COPY_CHUNK: Final = 1_048_576
+"""Bytes that a move copies in one turn (replica.fetch.max.bytes)."""
+
+COPY_PAUSE: Final = US_PER_MS
+"""Least µs between two turns of a move."""
+
+
+class Directories:
+    """What a broker's process does about its directories.
+
+    Attributes:
+        unreported: failed directories that the controller has not confirmed yet (ordered set).
+        unassigned: replicas whose directory it must be told (ordered set).
+        slow: µs that the disk takes for each write; 0: it does not show.
+        busy_until: when the slow disk has done all writes given to it.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.disk = broker.disk
+        self.unreported: dict[str, None] = {}
+        self.unassigned: dict[TopicPartition, None] = {}
+        self.copy_speed = 0
+        self.slow = 0
+        self.busy_until = 0
+        self._quick: dict[type, Handler] = {}
+        broker.timers |= {
+            "dir-failure-timeout": self._failure_timeout,
+            "move-replica": self._copy,
+            "disk-write": self._written,
+        }
+
+    def reset(self) -> None:
+        """The process ended."""
+        self.unreported.clear()
+        self.unassigned.clear()
+        self.busy_until = 0
+
+    def online_ids(self) -> tuple[str, ...]:
+        """The identities of the directories that work."""
+        return tuple(each.directory_id for each in self.disk.dirs if each.online)
+
+    def offline_ids(self) -> tuple[str, ...]:
+        """Those of the failed ones."""
+        return tuple(each.directory_id for each in self.disk.dirs if not each.online)
+
+    # --- failure ---------------------------------------------------------------------------------------------------
+
+    def fail(self, number: int) -> None:
+        """A directory fails under a running process (`ReplicaManager#handleLogDirFailure`); without another one it halts."""
+        broker, disk = self.broker, self.disk
+        gone = disk.fail(number)
+        journal = broker.journal
+        journal.cause = journal.emit(events.LogDirFailed.kind, broker.id, number, len(gone))
+        if not self.online_ids() or not broker.release.survives_failed_dir:
+            broker.stop("halted")
+        else:
+            broker.replicas.take_offline(gone)
+            broker.tell_of_failed_directory(disk.dirs[number - 1].directory_id)
+        for tp in gone:
+            broker.account.out_of_reach(tp, broker.id, disk.offline[tp])
+
+    def report(self, directory: str) -> None:
+        """Tell the controller in a heartbeat, and every one until it has heard (`BrokerLifecycleManager#propagateDirectoryFailure`)."""
+        broker = self.broker
+        self.unreported[directory] = None
+        if broker.broker_epoch_is_current():
+            broker.send_heartbeat()
+        if not broker.by_hand:
+            broker.timer(broker.settings.us("log.dir.failure.timeout.ms", broker=broker.id), "dir-failure-timeout", directory)
+
+    def reported(self, directories: tuple[str, ...]) -> None:
+        """The controller has heard of failed directories."""
+        for directory in directories:
+            self.unreported.pop(directory, None)
+
+    def _failure_timeout(self, directory: object) -> None:
+        """The controller could not be told for log.dir.failure.timeout.ms: end, so that the session expires (`BrokerLifecycleManager`)."""
+        if directory in self.unreported:
+            self.broker.stop("unheard")
+
+    # --- where replicas are ----------------------------------------------------------------------------------------
+
+    def assign(self, tp: TopicPartition) -> None:
+        """A replica was made: with several directories the controller must hear in which (`AssignmentsManager`)."""
+        if len(self.disk.dirs) > 1:
+            self.unassigned[tp] = None
+
+    def tell_assignments(self) -> None:
+        """Tell the controller of new assignments."""
+        if self.unassigned:
+            broker = self.broker
+            assignments = tuple((tp, self.disk.directory_id(tp)) for tp in self.unassigned if tp in self.disk.logs)
+            self.unassigned.clear()
+            broker.channel.send(AssignReplicasToDirsRequest(broker.id, broker.broker_epoch, assignments))
+
+    # --- moves -----------------------------------------------------------------------------------------------------
+
+    def move(self, tp: TopicPartition, number: int) -> None:
+        """Begin to copy a replica to another directory (`ReplicaManager#alterReplicaLogDirs`)."""
+        broker, log = self.broker, self.disk.logs[tp]
+        self.disk.futures[tp] = FutureReplica(number, log.log_start)
+        journal = broker.journal
+        journal.cause = journal.emit(events.ReplicaMoveBegun.kind, broker.id, tp.topic, tp.partition, number, log.size)
+        self._copy(tp)
+
+    def resume_moves(self) -> None:
+        """A process starts and finds copies under way: it goes on with them."""
+        for tp in list(self.disk.futures):
+            self._copy(tp)
+
+    def _copy(self, about: object) -> None:
+        """One turn of a move: up to COPY_CHUNK bytes; at the current replica's end the copy takes its place.
+
+        Kafka: `ReplicaAlterLogDirsThread`.
+        """
+        assert isinstance(about, TopicPartition)
+        future, log = self.disk.futures.get(about), self.disk.logs.get(about)
+        if future is None or log is None:
+            return
+        future.leo = min(max(future.leo, log.log_start), log.leo)
+        if future.leo == log.leo:
+            self._swap(about, future)
+            return
+        read = 0
+        for stretch in log.read(future.leo, log.leo, COPY_CHUNK):
+            future.leo = stretch.end
+            read += stretch.bytes
+        self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
+
+    def _swap(self, tp: TopicPartition, future: FutureReplica) -> None:
+        """Both logs end at the same offset: the future one is current now (`Partition#maybeReplaceCurrentWithFutureReplica`)."""
+        broker, disk = self.broker, self.disk
+        log = disk.logs[tp]
+        old = disk.dir_of(tp)
+        disk.placed[tp] = future.dir
+        del disk.futures[tp]
+        log.recovery_point = segments.roll(log)[-1]  # of the copy only what was closed is flushed
+        log.configure(log.config)
+        broker.journal.emit(events.ReplicaMoved.kind, broker.id, tp.topic, tp.partition, old, future.dir, log.leo)
+        self.assign(tp)
+        self.tell_assignments()
+
+    # --- a slow disk -----------------------------------------------------------------------------------------------
+
+    def slow_down(self, delay: int) -> None:
+        """Each write takes so long from now on, µs; 0 ends it. What is under way is done as it was begun."""
+        broker = self.broker
+        broker.network.disturbed(broker.address, None)
+        self.slow = delay
+        broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
+        self._tell_if_behind()
+        if not self._quick:
+            self._quick = {kind: broker.handlers[kind] for kind in (ProduceRequest, FetchResponse)}
+        for kind, handler in self._quick.items():
+            broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
+
+    def write_wait(self) -> int:
+        """How long a write that arrives now waits until the disk has done it, µs."""
+        return max(self.busy_until - self.broker.journal.now, 0) + self.slow
+
+    def _tell_if_behind(self) -> None:
+        """Record how long writes wait, if that is so long that they are stalled."""
+        wait = self.write_wait()
+        if wait > STALL_BOUND:
+            self.broker.journal.emit(events.DiskBehind.kind, self.broker.id, wait)
+
+    def _write(self, message: object, sender: str) -> None:
+        """A request or answer with something to write waits its turn at the disk."""
+        broker = self.broker
+        now = broker.journal.now
+        if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:
+            self._quick[FetchResponse](message, sender)
+            return
+        broker.journal.stirred = True
+        self.busy_until = max(self.busy_until, now) + self.slow
+        self._tell_if_behind()
+        broker.timer(self.busy_until - now, "disk-write", (message, sender))
+
+    def _written(self, about: object) -> None:
+        assert isinstance(about, tuple)
+        message, sender = about
+        self._quick[type(message)](message, sender)
+        if not self.slow and self.busy_until <= self.broker.journal.now:
+            self.broker.handlers |= self._quick

@@ -1,0 +1,314 @@
+"""What survives a broker's process: its log directories with their logs and checkpoint files."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from typing import Final, NamedTuple
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+from core.kafka.log import segments
+from core.kafka.log.log_config import LogConfig
+from core.kafka.log.replica_log import ReplicaLog, Run
+from core.sim.units import SECOND
+
+KEPT: Final = "kept"
+"""All of the unflushed tail had reached the disk when the power went."""
+LOST: Final = "lost"
+"""None of it had."""
+DRAWN: Final = "drawn"
+"""Some of it had, drawn for each log."""
+
+
+@attrs.define(slots=True, eq=False)
+class LogDir:
+    """One log directory.
+
+    Attributes:
+        directory_id: its identity in `meta.properties`; an empty replacement has another (KIP-858).
+        online: whether it works.
+        repaired: what the next start of the process finds if it does not: `empty`, `kept`, or nothing better ("").
+    """
+
+    directory_id: str = "0-1-0"
+    online: bool = True
+    repaired: str = ""
+
+
+@attrs.define(slots=True, eq=False)
+class FutureReplica:
+    """A replica on its way to another log directory of its broker: a copy of the current one up to `leo`."""
+
+    dir: int
+    leo: int
+
+
+class Recovery(NamedTuple):
+    """What one log directory's recovery reads: logs and segments from their recovery points on, bytes, and how long it takes (µs)."""
+
+    dir: int
+    logs: int
+    segments: int
+    bytes: int
+    threads: int
+    duration: int
+
+
+@attrs.define(slots=True, eq=False)
+class Disk:
+    """A broker's log directories, numbered from 1.
+
+    Attributes:
+        logs: by partition, those in directories that work.
+        offline: those in failed directories.
+        placed: in which directory a partition is, where there are several.
+        futures: replicas that are moving to another directory.
+        high_watermarks: `replication-offset-checkpoint`; recovery_points and log_starts are the other two checkpoints.
+        changed: partitions whose high watermark moved since the checkpoint (ordered set).
+        checkpoints: how often `changed` was emptied, or a part of it was taken away.
+        touched: those that it moved for since the checkpoint of recovery points; moved_starts: whose log start moved.
+        log_starts_moved: whether a log start ever moved: only then can segments lie below one.
+        clean_shutdown: whether the clean-shutdown file is there.
+        dirs: the directories.
+    """
+
+    logs: dict[TopicPartition, ReplicaLog] = attrs.field(factory=dict)
+    offline: dict[TopicPartition, ReplicaLog] = attrs.field(factory=dict)
+    placed: dict[TopicPartition, int] = attrs.field(factory=dict)
+    futures: dict[TopicPartition, FutureReplica] = attrs.field(factory=dict)
+    high_watermarks: dict[TopicPartition, int] = attrs.field(factory=dict)
+    recovery_points: dict[TopicPartition, int] = attrs.field(factory=dict)
+    log_starts: dict[TopicPartition, int] = attrs.field(factory=dict)
+    changed: dict[TopicPartition, None] = attrs.field(factory=dict)
+    touched: dict[TopicPartition, None] = attrs.field(factory=dict)
+    moved_starts: dict[TopicPartition, None] = attrs.field(factory=dict)
+    checkpoints: int = 0
+    log_starts_moved: bool = False
+    clean_shutdown: bool = True
+    dirs: list[LogDir] = attrs.field(factory=lambda: [LogDir()])
+
+    @staticmethod
+    def of(broker: int, count: int) -> Disk:
+        """A broker's disk with so many empty directories."""
+        return Disk(dirs=[LogDir(f"{broker}-{number}-0") for number in range(1, count + 1)])
+
+    def ids(self) -> tuple[str, ...]:
+        """The identities of its directories."""
+        return tuple(each.directory_id for each in self.dirs)
+
+    # --- directories -----------------------------------------------------------------------------------------------
+
+    def dir_of(self, tp: TopicPartition) -> int:
+        """The directory in which a partition's replica is."""
+        return self.placed.get(tp, 1)
+
+    def directory_id(self, tp: TopicPartition) -> str:
+        """The identity of that directory."""
+        return self.dirs[self.dir_of(tp) - 1].directory_id
+
+    def in_dir(self, number: int) -> list[TopicPartition]:
+        """The partitions in a directory, in order of creation."""
+        return [tp for logs in (self.logs, self.offline) for tp in logs if self.dir_of(tp) == number]
+
+    @property
+    def failed_dirs(self) -> tuple[int, ...]:
+        """The directories that do not work."""
+        return tuple(number for number, each in enumerate(self.dirs, 1) if not each.online)
+
+    def create(self, tp: TopicPartition, config: LogConfig, *, keeps_epochs: bool) -> ReplicaLog:
+        """A new log, in the directory that works and has the fewest (`LogManager#nextLogDirs`)."""
+        if len(self.dirs) > 1:
+            counts = dict.fromkeys((number for number, each in enumerate(self.dirs, 1) if each.online), 0)
+            for other in self.logs:
+                counts[self.placed[other]] += 1
+            for future in self.futures.values():
+                counts[future.dir] += 1
+            self.placed[tp] = min(counts, key=lambda number: (counts[number], number))
+        log = self.logs[tp] = ReplicaLog(keeps_epochs=keeps_epochs)
+        log.configure(config)
+        return log
+
+    def delete(self, tp: TopicPartition) -> None:
+        """A partition's replica is gone from this broker."""
+        for files in (self.logs, self.offline, self.placed, self.futures, self.high_watermarks, self.recovery_points, self.log_starts):
+            files.pop(tp, None)
+        for moved in (self.changed, self.touched, self.moved_starts):
+            moved.pop(tp, None)
+
+    def fail(self, number: int) -> list[TopicPartition]:
+        """A directory fails: its logs are out of reach; returns their partitions (`ReplicaManager#handleLogDirFailure`)."""
+        failed = self.dirs[number - 1]
+        failed.online, failed.repaired = False, ""
+        self.checkpoints += 1
+        gone = [tp for tp in self.logs if self.dir_of(tp) == number]
+        for tp in gone:
+            self.offline[tp] = self.logs.pop(tp)
+            self.futures.pop(tp, None)
+            for moved in (self.changed, self.touched, self.moved_starts):
+                moved.pop(tp, None)
+        for tp in [tp for tp, future in self.futures.items() if future.dir == number]:
+            del self.futures[tp]
+        return gone
+
+    def mount_repaired(self) -> list[TopicPartition]:
+        """A process starts: repaired directories work again, an empty one without its logs and under a new identity.
+
+        Returns the partitions whose logs are there again.
+        """
+        kept = []
+        for number, each in enumerate(self.dirs, 1):
+            if each.online or not each.repaired:
+                continue
+            for tp in [tp for tp in self.offline if self.dir_of(tp) == number]:
+                if each.repaired == "empty":
+                    self.delete(tp)
+                else:
+                    self.logs[tp] = self.offline.pop(tp)
+                    kept.append(tp)
+            if each.repaired == "empty":
+                broker, _, generation = each.directory_id.split("-")
+                each.directory_id = f"{broker}-{number}-{int(generation) + 1}"
+            each.online, each.repaired = True, ""
+        return kept
+
+    # --- checkpoints -----------------------------------------------------------------------------------------------
+
+    def checkpoint_high_watermarks(self) -> int:
+        """Write the moved high watermarks (`ReplicaManager#checkpointHighWatermarks`); returns how many."""
+        count = len(self.changed)
+        for tp in self.changed:
+            self.high_watermarks[tp] = self.logs[tp].high_watermark
+        self.touched.update(self.changed)
+        self.changed.clear()
+        self.checkpoints += 1
+        return count
+
+    def checkpoint_recovery_points(self) -> list[TopicPartition]:
+        """Write the recovery points of logs that grew; returns where a segment was found to begin.
+
+        Kafka: `LogManager#checkpointLogRecoveryOffsets`.
+        """
+        rolled = []
+        for tp in self.touched:
+            log = self.logs[tp]
+            before = log.bases, log.recovery_point
+            segments.roll(log)
+            if (log.bases, log.recovery_point) != before:
+                rolled.append(tp)
+            self.recovery_points[tp] = log.recovery_point
+        self.touched.clear()
+        return rolled
+
+    def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
+        """Flush the logs that were not for flush.ms (`LogManager#flushDirtyLogs`); returns each with the offset it was flushed from."""
+        flushed = []
+        for tp, log in self.logs.items():
+            segments.roll(log)
+            if log.recovery_point < log.leo and now - log.last_flush >= log.config.flush_us:
+                flushed.append((tp, log.recovery_point))
+                log.flush()
+                log.last_flush = now
+        return flushed
+
+    def checkpoint_log_starts(self) -> None:
+        """Write the log start offsets that lie past their first segment's base (`LogManager#checkpointLogStartOffsets`)."""
+        for tp in self.moved_starts:
+            log = self.logs[tp]
+            if log.log_start > log.first_offset:
+                self.log_starts[tp] = log.log_start
+            else:
+                self.log_starts.pop(tp, None)
+        self.moved_starts.clear()
+
+    def close(self) -> None:
+        """The process ends in good order: all is flushed, all checkpoints and the clean-shutdown file are written.
+
+        Kafka: `LogManager#shutdown`.
+        """
+        self.checkpoint_high_watermarks()
+        for tp, log in self.logs.items():
+            log.flush()
+            if log.leo:
+                self.recovery_points[tp] = log.leo
+        self.touched.clear()
+        self.checkpoint_log_starts()
+        self.clean_shutdown = True
+
+    # --- the end and the start of a process ------------------------------------------------------------------------
+
+    def lose_unflushed(
+        self, keep: dict[TopicPartition, int], how: str, draw: random.Random | None
+    ) -> list[tuple[TopicPartition, tuple[Run, ...], int, int]]:
+        """The page cache is gone; returns (partition, what its log held, end now, recovery point) of the logs that became shorter.
+
+        Args:
+            keep: where those logs end now; the others keep everything. Empty: `how` decides for all.
+            how: KEPT, LOST or DRAWN.
+            draw: for DRAWN. A batch that is torn fails its checksum, and recovery cuts there.
+        """
+        shorter = []
+        for tp, log in self.logs.items():
+            segments.roll(log)
+            flushed = log.recovery_point
+            if keep:
+                end = keep.get(tp, log.leo)
+            elif how == KEPT or flushed >= log.leo:
+                end = log.leo
+            elif how == LOST:
+                end = flushed
+            else:
+                assert draw is not None
+                end = max(flushed, segments.batch_boundary(log, draw.randrange(flushed, log.leo + 1)))
+            if end < log.leo:
+                held = log.runs()
+                log.open_at(self.log_starts.get(tp, 0))
+                if log.truncate_to(end if keep else max(end, log.log_start)) and held:
+                    shorter.append((tp, held, log.leo, flushed))
+            log.flush()
+        for tp, future in self.futures.items():
+            bases = segments.roll(self.logs[tp])
+            future.leo = max([base for base in bases if base <= future.leo], default=bases[0])
+        return shorter
+
+    def recovery(self, threads: int, speed: int) -> list[Recovery]:
+        """What a start without clean-shutdown file reads, by directory (`LogManager#loadLogs`, `LogLoader#recoverLog`).
+
+        Every segment from the one that holds the checkpointed recovery point on is read once. A directory has its own
+        threads; each takes the next log when it is done with one.
+
+        Args:
+            threads: num.recovery.threads.per.data.dir.
+            speed: bytes per second that a thread reads.
+        """
+        found = []
+        for number, each in enumerate(self.dirs, 1):
+            if not each.online:
+                continue
+            free = [0] * threads
+            logs = read = size = 0
+            for tp, log in self.logs.items():
+                if self.dir_of(tp) != number or log.leo == log.first_offset:
+                    continue
+                bases = segments.roll(log)
+                point = min(self.recovery_points.get(tp, 0), log.recovery_point)
+                first = max([i for i, base in enumerate(bases) if base <= point], default=0)
+                unread = log.bytes_between(bases[first], log.leo)
+                logs, read, size = logs + 1, read + len(bases) - first, size + unread
+                heapq.heapreplace(free, free[0] + unread * SECOND // speed)
+            found.append(Recovery(number, logs, read, size, threads, max(free)))
+        return found
+
+    def load(self) -> None:
+        """A process opens its logs: log starts and high watermarks come from the checkpoints, clamped to the log.
+
+        Kafka: `Partition#createLog`.
+        """
+        for tp, log in self.logs.items():
+            log.open_at(self.log_starts.get(tp, 0))
+            log.high_watermark = max(log.log_start, min(self.high_watermarks.get(tp, 0), log.leo))
+        self.changed.clear()
+        self.checkpoints += 1
+        self.touched.clear()
+        self.moved_starts.clear()

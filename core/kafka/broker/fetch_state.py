@@ -1,0 +1,63 @@
+"""How far a fetcher is with one partition (Kafka: `PartitionFetchState`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka.ids import NO_EPOCH
+
+if TYPE_CHECKING:
+    from core.kafka.broker.partition import Partition
+
+TRUNCATING: Final = "truncating"
+"""The fetcher must find the truncation point first."""
+
+FETCHING: Final = "fetching"
+"""Ready to fetch from the LEO."""
+
+
+class PartitionFetchState:
+    """One partition of a fetcher.
+
+    Attributes:
+        partition, topic, number: which; log: its log.
+        leader_epoch: in which it fetches.
+        state: TRUNCATING or FETCHING.
+        asked_epoch: whose end it asks for, while it truncates.
+        leader_high_watermark: the leader's as an answer last told it that could leave something behind; -1 before the first answer.
+        sent_epoch: the leader epoch of the last request that named it; another than `leader_epoch` while that is still under way from
+            a former epoch.
+        delayed_until: until when it backs off, µs; 0 if it does not.
+        out_of_range: it must ask for the bounds of the leader's log first.
+        checked: the first records from this leader were compared for the durability account.
+        steady: it fetches in the epoch that its last request named, does not back off, and has taken an answer of this leader's
+            (`core.kafka.broker.steady`).
+    """
+
+    __slots__ = (
+        "asked_epoch", "checked", "delayed_until", "leader_epoch", "leader_high_watermark", "log", "number", "out_of_range", "partition",
+        "sent_epoch", "state", "steady", "topic",
+    )  # fmt: skip
+
+    def __init__(self, partition: Partition, leader_epoch: int) -> None:
+        self.partition = partition
+        self.log = partition.log
+        self.topic = partition.topic
+        self.number = partition.number
+        self.leader_epoch = leader_epoch
+        self.state = FETCHING
+        self.asked_epoch = NO_EPOCH
+        self.sent_epoch = NO_EPOCH
+        self.delayed_until = 0
+        self.out_of_range = False
+        self.checked = False
+        self.steady = False
+        self.leader_high_watermark = -1
+
+    @property
+    def lag(self) -> int | None:
+        """How many committed records the follower lacks, as far as answers have told it; None before the first (`FetcherLagMetrics#lag`).
+
+        An answer that is taken the steady way reaches to the leader's LEO: past any high watermark that was told before.
+        """
+        return None if self.leader_high_watermark < 0 else max(0, self.leader_high_watermark - self.log.leo)

@@ -1,0 +1,399 @@
+"""A follower's fetcher thread (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`): truncate first, then fetch, again and again.
+
+One fetcher runs per leader and fetcher id and carries all partitions that this broker follows there. What it asks changes
+only for partitions that have moved; the leader's fetch session keeps the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, cast
+
+from core.kafka import errors, events
+from core.kafka.broker import steady
+from core.kafka.broker.fetch_state import TRUNCATING, PartitionFetchState
+from core.kafka.broker.fetched import complete_consumers, refuse_corrupt, throttle
+from core.kafka.broker.quiet import WATCHES, round_order
+from core.kafka.broker.truncating import truncate
+from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
+from core.kafka.messages import (
+    AskedPartition,
+    EpochsRequest,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    OffsetsRequest,
+    Timer,
+)
+from core.kafka.release import Truncation
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+    from core.kafka.broker.partition import HighWatermarkWaiter, Partition
+    from core.kafka.broker.quiet import QuietRound
+
+tuple_of: Final = tuple.__new__
+"""Makes a NamedTuple of a tuple of its fields, in half the time that its own constructor takes."""
+
+FOREVER: Final = 10**15
+"""A wait and a size that nothing reaches: a by-hand fetch that parks."""
+
+
+class Fetcher:
+    """One fetcher thread of a follower.
+
+    Attributes:
+        leader, number: from whom, which of num.replica.fetchers.
+        states: its partitions.
+        in_flight: correlation of the request under way, 0 if none; sent at `sent_at` because of `sent_cause`.
+        watch_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as in a quiet round.
+        preparing: partitions that must find their truncation point or the leader's log bounds first (ordered set).
+        waking_at: when the armed timer ends a back-off, -1 if none is armed.
+        unsent: partitions whose state the leader's session does not know yet, in order, each with what is to be asked of it if
+            that is known already; prepared: for all it is.
+        raised: consumers that wait on this broker for a high watermark that the answer in hand has moved, each with the event of that.
+        order: of the entries of its empty rounds; quiet: set while they are not played (`core.kafka.broker.quiet`).
+    """
+
+    def __init__(self, broker: Broker, leader: int, number: int) -> None:
+        self.broker = broker
+        self.leader = leader
+        self.number = number
+        self.address = broker_address(leader)
+        self.states: dict[TopicPartition, PartitionFetchState] = {}
+        self.in_flight = 0
+        self.sent_at = 0
+        self.sent_cause = 0
+        self.watch_at = -1
+        self.waking_at = -1
+        self.preparing: dict[TopicPartition, None] = {}
+        self.unsent: dict[TopicPartition, AskedPartition | None] = {}
+        self.prepared = True
+        self.forgotten: dict[TopicPartition, None] = {}
+        self.full = True
+        self.raised: dict[HighWatermarkWaiter, int] = {}
+        self.order = round_order(broker.id, leader, number)
+        self.quiet: QuietRound | None = None
+
+    # --- partitions ------------------------------------------------------------------------------------------------
+
+    def add(self, partition: Partition, leader_epoch: int) -> None:
+        """Follow a partition (`AbstractFetcherThread#addPartitions`): where to start depends on the release."""
+        known = self.states.get(partition.tp)
+        if known is not None and known.leader_epoch == leader_epoch:
+            return
+        self._be_heard()
+        rule = self.broker.release.truncation
+        log = partition.log
+        state = PartitionFetchState(partition, leader_epoch)
+        if rule is Truncation.HIGH_WATERMARK or (not log.epochs.entries() and rule < Truncation.ON_FETCH):
+            truncate(self, partition, log.high_watermark, "high-watermark")
+        elif rule is Truncation.ON_FETCH:
+            if not log.epochs.entries():
+                truncate(self, partition, log.high_watermark, "high-watermark")
+        else:
+            state.state = TRUNCATING
+            state.asked_epoch = log.epochs.latest_epoch
+        self.states[partition.tp] = state
+        partition.fetcher = self
+        self.prepare(state)
+        self.changed(partition.tp)
+        self.maybe_send()
+
+    def next_epoch(self, tp: TopicPartition, leader_epoch: int) -> None:
+        """Fetch on from the same leader in its next epoch, without truncating.
+
+        Where fetches name no epoch, what is under way is still to be taken.
+        """
+        self._be_heard()
+        state = self.states[tp]
+        if not self.broker.release.fetch_epoch_fencing and state.sent_epoch == state.leader_epoch:
+            state.sent_epoch = leader_epoch
+        state.leader_epoch = leader_epoch
+        state.checked = state.steady = False
+        self.changed(tp)
+        self.maybe_send()
+
+    def remove(self, tp: TopicPartition) -> None:
+        """Follow a partition no more."""
+        state = self.states.pop(tp, None)
+        if state is not None:
+            self._be_heard()
+            state.partition.fetcher = None
+            self.preparing.pop(tp, None)
+            self._leave_session(tp)
+
+    def _be_heard(self) -> None:
+        """What the next fetch asks is going to change: its rounds are played again."""
+        if self.quiet is not None:
+            self.quiet.end()
+
+    def is_idle(self) -> bool:
+        """Whether its next fetch, as far as it knows, will tell the leader nothing."""
+        return bool(self.states) and not (self.full or self.unsent or self.forgotten or self.preparing) and self.waking_at < 0
+
+    def give_up(self, tp: TopicPartition) -> None:
+        """Fenced in the epoch that it asked in: nothing is fetched until new metadata have come.
+
+        Kafka: `AbstractFetcherThread#onPartitionFenced`.
+        """
+        self.remove(tp)
+        self.broker.failed_partitions[tp] = None
+
+    def prepare(self, state: PartitionFetchState) -> None:
+        """Note whether a partition needs an answer of its own before it can fetch."""
+        if state.state is TRUNCATING or state.out_of_range:
+            self.preparing[state.partition.tp] = None
+        else:
+            self.preparing.pop(state.partition.tp, None)
+
+    def changed(self, tp: TopicPartition) -> None:
+        """The next fetch is to tell the leader where a partition stands."""
+        self.unsent[tp] = None
+        self.prepared = False
+        self.forgotten.pop(tp, None)
+
+    def note(self, moved: list[AskedPartition]) -> None:
+        """These partitions moved, and this is to be asked of them."""
+        for asked in moved:
+            self.unsent[asked[0]] = asked
+        moved.clear()
+
+    def take_one_by_one(self, tp: TopicPartition) -> None:
+        """Somebody waits for what this broker appends, or for its high watermark: no answer is steady as long as somebody does."""
+        self.states[tp].steady = False
+
+    def tell_failure(self, tp: TopicPartition, error: str) -> None:
+        """The leader refused a partition, or its records were not whole."""
+        self.broker.journal.emit(events.FetchFailed.kind, self.broker.id, tp.topic, tp.partition, self.leader, error)
+
+    def _leave_session(self, tp: TopicPartition) -> None:
+        self.unsent.pop(tp, None)
+        self.forgotten[tp] = None
+
+    def delay(self, state: PartitionFetchState) -> None:
+        """Back off with a partition (`AbstractFetcherThread#delayPartitions`)."""
+        self.broker.journal.stirred = True
+        state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
+        state.steady = False
+        self._leave_session(state.partition.tp)
+        if not self.broker.by_hand:
+            self._wake_at(state.delayed_until)
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def maybe_send(self) -> None:
+        """Send the next request unless one is under way (`AbstractFetcherThread#doWork`); by hand nothing goes by itself."""
+        if not self.in_flight and not self.broker.by_hand:
+            self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
+
+    def send_next(self, max_wait: int, min_bytes: int, max_records: int, moved: list[AskedPartition] | None = None) -> bool:
+        """Send what comes next: a question for truncation points, else a fetch. False if nothing is due.
+
+        `moved`: what to ask of partitions beside those that are noted as unsent.
+        """
+        if moved:
+            if not (self.unsent or self.preparing or self.full):
+                self._send_fetch(tuple(moved), max_wait, min_bytes, max_records)
+                return True
+            self.note(moved)
+        return self._send_noted(max_wait, min_bytes, max_records)
+
+    def _send_noted(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
+        now = self.broker.journal.now
+        asking = []
+        lookup = None
+        if self.preparing:
+            self.broker.journal.stirred = True
+        for tp in self.preparing:
+            state = self.states[tp]
+            if state.delayed_until > now:
+                continue
+            if state.state is TRUNCATING:
+                state.sent_epoch = state.leader_epoch
+                asking.append((tp, state.leader_epoch, state.asked_epoch))
+            else:
+                lookup = lookup or state
+        if asking:
+            correlation = self._sending()
+            self.broker.send(self.address, EpochsRequest(correlation, self.broker.id, self.number, tuple(asking)))
+            return True
+        if lookup is not None:
+            correlation = self._sending()
+            lookup.sent_epoch = lookup.leader_epoch
+            request = OffsetsRequest(correlation, self.broker.id, self.number, lookup.partition.tp, lookup.leader_epoch)
+            self.broker.send(self.address, request)
+            return True
+        return self._fetch(max_wait, min_bytes, max_records)
+
+    def _fetch(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
+        broker = self.broker
+        now = broker.journal.now
+        changed: list[AskedPartition] = []
+        if self.prepared and not self.full:
+            changed.extend(cast("Iterable[AskedPartition]", self.unsent.values()))
+        else:
+            for tp in self.states if self.full else self.unsent:
+                state = self.states[tp]
+                if state.delayed_until > now or state.state is TRUNCATING or state.out_of_range:
+                    continue
+                partition = state.partition
+                log = partition.log
+                epoch = log.epochs.latest_epoch if broker.release.truncation is Truncation.ON_FETCH else NO_EPOCH
+                state.sent_epoch = state.leader_epoch
+                broker.journal.moves(tp)
+                changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
+        if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
+            return False
+        self._send_fetch(tuple(changed), max_wait, min_bytes, max_records)
+        return True
+
+    def _send_fetch(self, changed: tuple[AskedPartition, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
+        """Send a fetch that tells what changed (`ReplicaFetcherThread#buildFetch`); afterwards the session knows all."""
+        broker = self.broker
+        forgotten = () if self.full else tuple(self.forgotten)
+        correlation = self._sending()
+        request = tuple_of(
+            FetchRequest,
+            (
+                correlation, broker.id, self.number, broker.broker_epoch, self.full, changed, forgotten, max_wait, min_bytes,
+                broker.fetch_response_bytes, broker.fetch_partition_bytes, max_records,
+            ),
+        )  # fmt: skip
+        if not changed and not forgotten and not self.full:
+            journal = broker.journal
+            if broker.quiet_rounds is None or not broker.quiet_rounds.begin_sent(self):
+                broker.network.send_in_order(self.order, broker.address, self.address, request, journal.now, journal.cause)
+            return
+        self.full = False
+        self.unsent.clear()
+        self.prepared = True
+        self.forgotten.clear()
+        broker.send(self.address, request)
+
+    def empty_request(self) -> FetchRequest:
+        """The fetch under way, of a quiet round."""
+        broker = self.broker
+        return FetchRequest(
+            self.in_flight, broker.id, self.number, broker.broker_epoch, False, (), (), broker.fetch_wait, broker.fetch_min_bytes,
+            broker.fetch_response_bytes, broker.fetch_partition_bytes, 0,
+        )  # fmt: skip
+
+    def _sending(self) -> int:
+        broker = self.broker
+        self.in_flight = broker.next_correlation()
+        self.sent_at = broker.journal.now
+        self.sent_cause = broker.journal.cause
+        if self.watch_at < 0 and not broker.by_hand:
+            self.keep_watch()
+        return self.in_flight
+
+    def woken(self) -> None:
+        """A back-off is over."""
+        self.waking_at = -1
+        now = self.broker.journal.now
+        later = -1
+        for tp, state in self.states.items():
+            if state.delayed_until > now:
+                later = state.delayed_until if later < 0 else min(later, state.delayed_until)
+            elif state.delayed_until:
+                state.delayed_until = 0
+                self.changed(tp)
+        if later >= 0:
+            self._wake_at(later)
+        self.maybe_send()
+
+    def wake_now(self) -> None:
+        """Look at once for what to fetch; a process that stands still does when it goes on."""
+        self.end_back_offs()
+        self.waking_at = -1
+        self._wake_at(self.broker.journal.now)
+
+    def end_back_offs(self) -> None:
+        """By hand, whoever has the fetcher take a turn ends every back-off with it."""
+        for tp, state in self.states.items():
+            if state.delayed_until:
+                state.delayed_until = 0
+                self.changed(tp)
+
+    def _wake_at(self, time: int) -> None:
+        if self.waking_at < 0 or time < self.waking_at:
+            self.waking_at = time
+            self.broker.timer(time - self.broker.journal.now, "fetcher-wake", (self.leader, self.number))
+
+    def keep_watch(self) -> None:
+        """Look when the request under way has been out for replica.socket.timeout.ms.
+
+        The timer has an order of its own, before all else at that time, so that it does not matter since when it is armed: in a
+        quiet round, whose fetches are always answered in time, none is.
+        """
+        broker = self.broker
+        self.watch_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
+        timer = Timer("fetcher-watch", (self.leader, self.number))
+        broker.network.scheduler.add_in_order(
+            due, WATCHES + self.order, broker.address, broker.address, broker.incarnation, timer, self.sent_cause
+        )
+
+    def timeout_changed(self) -> None:
+        """Another replica.socket.timeout.ms holds, for the request under way too."""
+        self.watch_at = -1
+        if self.in_flight and not self.broker.by_hand:
+            self.keep_watch()
+
+    def watch(self) -> None:
+        """The request under way may have been out for too long (replica.socket.timeout.ms)."""
+        broker = self.broker
+        now, due = broker.journal.now, self.watch_at
+        if not 0 <= due <= now:
+            return  # the timer of a former fetcher, or timeout
+        self.watch_at = -1
+        if not self.in_flight or self.quiet is not None:
+            return
+        if now == due >= self.sent_at + broker.fetch_timeout:  # a process that stood still first takes what has come
+            broker.journal.cause = self.sent_cause
+            broker.network.disconnect(broker.address, self.address)
+            self.disconnected(errors.REQUEST_TIMED_OUT)
+        else:
+            self.keep_watch()
+
+    def disconnected(self, error: str) -> None:
+        """The connection to the leader broke: all partitions back off, the session begins anew."""
+        self._be_heard()
+        if not self.in_flight:
+            self.full = True
+            return
+        self.abandon()
+        waiting = [state for state in self.states.values() if not state.delayed_until]
+        for state in waiting:
+            self.delay(state)
+        if waiting:
+            self.broker.journal.emit(events.FetcherDisconnected.kind, self.broker.id, self.leader, len(waiting), error)
+        self.maybe_send()
+
+    def abandon(self) -> None:
+        """Forget the request under way; the next fetch opens a new session."""
+        self.in_flight = 0
+        self.full = True
+
+    # --- responses -------------------------------------------------------------------------------------------------
+
+    def fetched(self, response: FetchResponse) -> None:
+        """The leader answered a fetch (`AbstractFetcherThread#processFetchRequest`)."""
+        if response.correlation != self.in_flight:
+            return
+        self.in_flight = 0
+        if response.error != errors.NONE:
+            self.full = True
+        broker = self.broker
+        if response.corrupt:
+            response = refuse_corrupt(self, response)
+        moved = steady.take_partitions(self, response)
+        if self.raised:
+            complete_consumers(self)
+        if broker.follower_quota is not None:
+            self.note(moved)
+            throttle(self, response)
+        if broker.by_hand:
+            self.note(moved)
+        else:
+            self.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0, moved)

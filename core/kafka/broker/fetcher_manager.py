@@ -1,0 +1,137 @@
+"""A broker's fetchers: which follows which partitions, and the answers of their leaders (Kafka: `ReplicaFetcherManager`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka import errors
+from core.kafka.broker.fetcher import Fetcher
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.truncating import epochs_answered, offsets_answered
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import EpochsResponse, FetchResponse, OffsetsResponse
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+
+
+class ReplicaFetcherManager:
+    """The fetchers of one broker.
+
+    Attributes:
+        fetchers: by (leader, fetcher).
+        failed_partitions: followed partitions whose fetcher gave up until new metadata arrives (ordered set).
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.fetchers: dict[tuple[int, int], Fetcher] = {}
+        self.failed_partitions: dict[TopicPartition, None] = {}
+        broker.handlers |= {
+            FetchResponse: self._fetched,
+            EpochsResponse: self._epochs_answered,
+            OffsetsResponse: self._offsets_answered,
+        }
+        broker.timers |= {"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_watch}
+
+    def reset(self) -> None:
+        """The process ended."""
+        self.fetchers.clear()
+        self.failed_partitions.clear()
+
+    def disconnected(self, node: str) -> None:
+        """A peer's process is gone: fetches from it fail."""
+        for fetcher in list(self.fetchers.values()):
+            if fetcher.address == node:
+                fetcher.disconnected(errors.NETWORK_EXCEPTION)
+
+    def add(self, partition: Partition, leader: int, leader_epoch: int) -> None:
+        """Follow a leader (`AbstractFetcherManager#addFetcherForPartitions`)."""
+        key = (leader, fetcher_id(partition.tp, self.broker.fetchers_per_leader))
+        fetcher = self.fetchers.get(key)
+        if fetcher is None:
+            fetcher = self.fetchers[key] = Fetcher(self.broker, *key)
+        fetcher.add(partition, leader_epoch)
+
+    def remove(self, tp: TopicPartition) -> None:
+        """Follow a partition no more, if it was (`AbstractFetcherManager#removeFetcherForPartitions`)."""
+        partition = self.broker.partitions.get(tp)
+        if partition is not None and partition.fetcher is not None:
+            partition.fetcher.remove(tp)
+
+    def forget_failure(self, tp: TopicPartition) -> None:
+        """New metadata have come, or the partition goes: what its fetcher gave up for is over (`FailedPartitions#removeAll`)."""
+        self.failed_partitions.pop(tp, None)
+
+    def follow_on(self, tp: TopicPartition, leader_epoch: int) -> bool:
+        """The same leader in a new epoch, for a broker that truncates only under another leader (before KAFKA-7164): fetch on.
+
+        False if no fetcher is at it.
+        """
+        fetcher = self.broker.partitions[tp].fetcher
+        if fetcher is None:
+            return False
+        fetcher.next_epoch(tp, leader_epoch)
+        return True
+
+    def shut_down_idle_fetchers(self) -> None:
+        """Stop fetchers that have no partition left (`AbstractFetcherManager#shutdownIdleFetcherThreads`)."""
+        for key in [key for key, fetcher in self.fetchers.items() if not fetcher.states]:
+            del self.fetchers[key]
+
+    def watch_appends(self, tp: TopicPartition) -> None:
+        """The durability account waits for what this broker appends: its answers are taken one by one as long as it does."""
+        partition = self.broker.partitions.get(tp)
+        if partition is not None and partition.fetcher is not None:
+            partition.fetcher.take_one_by_one(tp)
+
+    def fetch_state(self, tp: TopicPartition) -> str:
+        """What the fetcher does with a followed partition: fetching, truncating, delayed, failed, or idle."""
+        if tp in self.failed_partitions:
+            return "failed"
+        partition = self.broker.partitions.get(tp)
+        if partition is None or partition.fetcher is None:
+            return "idle"
+        state = partition.fetcher.states[tp]
+        return "delayed" if state.delayed_until > self.broker.journal.now else state.state
+
+    def _fetched(self, response: FetchResponse, sender: str) -> None:
+        fetcher = self._fetcher_from(sender, response.fetcher)
+        if fetcher is not None:
+            fetcher.fetched(response)
+
+    def _epochs_answered(self, response: EpochsResponse, sender: str) -> None:
+        fetcher = self._fetcher_from(sender, response.fetcher)
+        if fetcher is not None:
+            epochs_answered(fetcher, response)
+
+    def _offsets_answered(self, response: OffsetsResponse, sender: str) -> None:
+        fetcher = self._fetcher_from(sender, response.fetcher)
+        if fetcher is not None:
+            offsets_answered(fetcher, response)
+
+    def _fetcher_from(self, sender: str, number: int) -> Fetcher | None:
+        return self.fetchers.get((int(sender[1:]), number))
+
+    def _fetcher_wake(self, about: object) -> None:
+        fetcher = self.fetchers.get(about)  # type: ignore[call-overload]
+        if fetcher is not None:
+            fetcher.woken()
+
+    def _fetcher_watch(self, about: object) -> None:
+        fetcher = self.fetchers.get(about)  # type: ignore[call-overload]
+        if fetcher is not None:
+            fetcher.watch()
+
+
+def fetcher_id(tp: TopicPartition, fetchers: int) -> int:
+    """Which of a broker's fetchers follows a partition: 31·hash(topic)+partition, as `AbstractFetcherManager#getFetcherId`."""
+    if fetchers == 1:
+        return 0
+    code = 0
+    for char in tp.topic:
+        code = (31 * code + ord(char)) & 0xFFFFFFFF
+    code = (31 * code + tp.partition) & 0xFFFFFFFF
+    if code == 2**31:
+        return 0  # `Utils#abs` of the least int
+    return min(code, 2**32 - code) % fetchers

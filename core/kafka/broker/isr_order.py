@@ -1,0 +1,104 @@
+"""In which order a leader names the members of a changed ISR.
+
+A leader keeps the ISR as a set, and the order that `kafka-topics --describe` prints is the one in which that set is iterated when the change
+is sent. Controllers keep the order that they receive. Up to 4.1 the set is Scala's immutable `Set` of broker ids: up to four members
+in the order in which they came, five and more in a trie over their hashes. From 4.2 it is Scala's mutable `HashSet`, which gives ids
+below 8 in ascending order; the order of larger ids depends on the length of its table.
+
+Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. The order of Scala 2.13's sets is held against Scala's library itself.
+
+Not modelled: a leader before 2.7 keeps the set that it has written. One that has had five members stays a trie when it shrinks to four or
+fewer, until the broker becomes leader again; here it goes back to the order in which its members came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from core.kafka.release import IsrOrder
+
+_INSERTION_ORDERED: Final = 4
+"""Members up to which Scala's immutable Set keeps the order of insertion (`Set1` to `Set4`)."""
+
+_BITS: Final = 5
+"""Bits of the hash that one level of a trie reads."""
+
+_INT_MASK: Final = 0xFFFF_FFFF
+
+_TABLE: Final = 16
+"""Length of a new mutable HashSet's table (`HashSet.defaultInitialCapacity`)."""
+
+_LOAD: Final = 0.75
+"""How full that table gets (`HashSet.defaultLoadFactor`)."""
+
+
+def expanded(isr: tuple[int, ...], joining: int, order: IsrOrder) -> tuple[int, ...]:
+    """An ISR with one more member, in the order in which its leader names them."""
+    members = (*isr, joining)
+    if order is IsrOrder.HASH_TABLE:
+        return _in_table(members, _table_for(int((len(members) + 1) / _LOAD)))
+    return _in_set(members, order)
+
+
+def shrunk(isr: tuple[int, ...], leaving: Collection[int], order: IsrOrder) -> tuple[int, ...]:
+    """An ISR without some of its members, in the order in which its leader names the others."""
+    members = tuple(member for member in isr if member not in leaving)
+    if order is IsrOrder.HASH_TABLE:
+        length = _TABLE
+        while len(members) >= length * _LOAD:
+            length *= 2
+        return _in_table(members, length)
+    return members if len(isr) <= _INSERTION_ORDERED else _in_trie(members, order)
+
+
+def _in_set(members: tuple[int, ...], order: IsrOrder) -> tuple[int, ...]:
+    return members if len(members) <= _INSERTION_ORDERED else _in_trie(members, order)
+
+
+def _in_trie(members: tuple[int, ...], order: IsrOrder) -> tuple[int, ...]:
+    if order is IsrOrder.INSERTION_TRIE_2_13:
+        return tuple(_data_before_nodes(members, 0))
+    return tuple(sorted(members, key=_path))
+
+
+def _path(member: int) -> tuple[int, ...]:
+    """The branches that lead to a member of a trie, one for each five bits of its hash from the low end (Scala 2.12's `HashTrieSet`)."""
+    digest = _improved(member)
+    return tuple(digest >> shift & 31 for shift in range(0, 32, _BITS))
+
+
+def _data_before_nodes(members: Iterable[int], shift: int) -> list[int]:
+    """The members below a node, its own before those of its branches (Scala 2.13's `BitmapIndexedSetNode`)."""
+    branches: dict[int, list[int]] = {}
+    for member in members:
+        branches.setdefault(_improved(member) >> shift & 31, []).append(member)
+    inner = [branches[branch] for branch in sorted(branches)]
+    found = [branch[0] for branch in inner if len(branch) == 1]
+    for branch in inner:
+        if len(branch) > 1:
+            found += _data_before_nodes(branch, shift + _BITS)
+    return found
+
+
+def _improved(member: int) -> int:
+    """The hash under which a trie files an Int (`scala.collection.Hashing#improve`)."""
+    digest = (member + ~(member << 9)) & _INT_MASK
+    digest ^= digest >> 14
+    digest = (digest + (digest << 4)) & _INT_MASK
+    return digest ^ digest >> 10
+
+
+def _table_for(capacity: int) -> int:
+    """The length of a table with that initial capacity (`HashSet#tableSizeFor`)."""
+    return 1 << max(capacity - 1, 4).bit_length()
+
+
+def _in_table(members: tuple[int, ...], length: int) -> tuple[int, ...]:
+    """The members by bucket, within a bucket by hash (`scala.collection.mutable.HashSet`)."""
+    return tuple(sorted(members, key=lambda member: (_spread(member) & length - 1, _spread(member))))
+
+
+def _spread(member: int) -> int:
+    """The hash under which a mutable HashSet files an Int (`HashSet#improveHash`)."""
+    return member ^ member >> 16

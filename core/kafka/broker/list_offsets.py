@@ -1,0 +1,35 @@
+"""ListOffsets: the earliest offset, the latest, and the first record that is at least as young as a time.
+
+Kafka: `Partition#fetchOffsetForTimestamp`.
+
+A client is told of what is committed only, a replica of the whole log. A new leader's high watermark may still be behind what
+its predecessor had committed; until it has passed the start of the leader's epoch, an answer that could go back is refused (KIP-207).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka import errors
+from core.kafka.ids import NO_OFFSET
+from core.kafka.messages import LATEST, OffsetsRequest, OffsetsResponse
+
+if TYPE_CHECKING:
+    from core.kafka.broker.partition import Partition
+
+
+def list_offsets(partition: Partition, request: OffsetsRequest) -> OffsetsResponse:
+    """What a leader answers; `request.replica` -1 is a client that reads uncommitted."""
+    log, client = partition.log, request.replica < 0
+    bound = log.high_watermark if client else log.leo
+    stale = client and partition.broker.release.hides_stale_hw and partition.leader_epoch_start_offset > log.high_watermark
+    error, latest, found = errors.NONE, bound, NO_OFFSET
+    if request.timestamp != LATEST:
+        found = log.offset_for_timestamp(request.timestamp)
+        if not 0 <= found < bound:
+            found = NO_OFFSET
+            error = errors.OFFSET_NOT_AVAILABLE if stale else errors.NONE
+    elif stale:
+        error = errors.OFFSET_NOT_AVAILABLE
+    # The earliest offset is right at any time; it goes along with the refusal to tell the latest.
+    return OffsetsResponse(request.correlation, request.fetcher, request.tp, error, log.log_start, NO_OFFSET if stale else latest, found)

@@ -1,0 +1,337 @@
+"""A partition on one broker (Kafka: `Partition`): its state, and how the ISR and the high watermark move when this broker leads.
+
+This is the protocol's core: a leader appends (`core.kafka.broker.appends`); followers' fetches tell it how far each has come
+(`follower_fetch`); the high watermark is the least of those that count; a follower that lags leaves the ISR, one that reaches
+the high watermark may come back; every change of the ISR is the controller's to commit (`isr_change`), as is who leads (`roles`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+from core.kafka import errors, events
+from core.kafka.broker.delayed_produce import DelayedProduce, complete_delayed_produce
+from core.kafka.broker.fetch_session import SessionPartition
+from core.kafka.broker.isr_change import EXPAND, SHRINK, submit
+from core.kafka.broker.isr_order import expanded, shrunk
+from core.kafka.broker.replica import Replica
+from core.kafka.health import effective_min_isr
+from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.producer_state import ProducerStateManager
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.term import Term
+from core.kafka.messages import AlterPartitionItem
+from core.kafka.release import HighWatermarkRule
+from core.sim.journal import Column
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+    from core.kafka.broker.fetcher import Fetcher
+    from core.lab.account import PartitionAccount
+
+NEVER_STEADY: Final = -2
+"""The `steady_epoch` of a partition whose fetches go the general way; no fetch names that leader epoch."""
+
+
+class HighWatermarkWaiter(Protocol):
+    """Somebody who waits for the high watermark to move, a consumer's fetch for one (Kafka: the fetch purgatory)."""
+
+    def complete_if_enough(self) -> None:
+        """The high watermark moved."""
+
+    def complete(self) -> None:
+        """This broker's part in the partition changed: wait no longer."""
+
+
+class Partition:
+    """One partition on one broker.
+
+    Attributes:
+        tp, topic, number, broker, log: which, where, its log; account: of the durability account, of a leader.
+        leader: broker that leads as this one believes; leader_epoch, partition_epoch, replicas likewise.
+        isr: the committed ISR (of a follower: empty).
+        maximal_isr: with a pending expansion its candidate too; never without those of a pending shrink.
+        pending: "", EXPAND or SHRINK while a change is at the controller; proposal is that change.
+        adding: the replicas that a reassignment adds, as far as this broker has been told.
+        remotes: the leader's view of the followers.
+        leader_epoch_start_offset: the LEO when it became leader in this epoch.
+        holding: how many followers are not past the high watermark, of a steady partition; 0 if that must be counted.
+        uncommitted_since: of a leader whose log end is above its high watermark: since when that has not moved, µs.
+        under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
+        has_quiet_followers: a follower may be at the LEO in a session (`Replica.session`).
+        may_be_behind: it was, and since then nobody has looked whether the high watermark can rise.
+        sessions: its entries in followers' fetch sessions, by follower.
+        steady_epoch: the leader epoch that this broker leads in, as long as every follower is in the maximal ISR and nothing holds
+            the high watermark but their LEOs, in releases that go by the LEO of the last fetch or by no such time;
+            otherwise NEVER_STEADY (`core.kafka.broker.steady`).
+        delayed: acks=all writes that wait, in order of offset.
+        producers: of a leader that idempotent producers write to: their state, made from the log when it is first needed.
+        consumers: who else waits for the high watermark (ordered set).
+        fetcher: the own fetcher that follows it, if one does.
+    """
+
+    __slots__ = (
+        "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "holding", "isr",
+        "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
+        "maximal_isr", "may_be_behind", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal",
+        "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
+    )  # fmt: skip
+
+    def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:
+        self.tp = tp
+        self.topic = tp.topic
+        self.number: Column = tp.partition
+        self.broker = broker
+        self.log = log
+        self.leader = NO_LEADER
+        self.leader_epoch = NO_EPOCH
+        self.partition_epoch = -1
+        self.replicas: tuple[int, ...] = ()
+        self.adding: tuple[int, ...] = ()
+        self.isr: tuple[int, ...] = ()
+        self.maximal_isr: tuple[int, ...] = ()
+        self.pending = ""
+        self.proposal: AlterPartitionItem | None = None
+        self.remotes: dict[int, Replica] = {}
+        self.leader_epoch_start_offset = 0
+        self.sessions: dict[int, SessionPartition] = {}
+        # Made by the first write that waits: an empty one takes more memory than all else here.
+        self.delayed: deque[DelayedProduce] | None = None
+        self.fetcher: Fetcher | None = None
+        self.consumers: dict[HighWatermarkWaiter, None] = {}
+        self.produce_timer_due = -1
+        self.producers: ProducerStateManager | None = None
+        self.min_isr = 1
+        self.under_min_isr = False
+        self.steady_epoch = NEVER_STEADY
+        self.may_be_behind = False
+        self.has_quiet_followers = False
+        self.account: PartitionAccount | None = None
+        self.term: Term | None = None
+        log.last_append = 0
+        self.holding = 0
+        self.last_high_watermark: Column = 0
+        self.uncommitted_since: Column = 0
+        self.refresh_settings()
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this broker leads it, as it believes."""
+        return self.leader == self.broker.id
+
+    def refresh_settings(self) -> None:
+        """Take min.insync.replicas anew."""
+        self.min_isr = self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
+        was_under = self.under_min_isr
+        self.judge_min_isr()
+        if was_under:  # the high watermark may have to catch up, at the next fetch that moves
+            self.steady_epoch, self.may_be_behind = NEVER_STEADY, True
+
+    # --- epochs ----------------------------------------------------------------------------------------------------
+
+    def check_leader_epoch(self, epoch: int, *, requires_leader: bool = True) -> str:
+        """Is a request that names a leader epoch (-1: none) at the right leader, or replica (`Partition#getLocalLog`)?"""
+        if epoch != NO_EPOCH:
+            if epoch < self.leader_epoch:
+                return errors.FENCED_LEADER_EPOCH
+            if epoch > self.leader_epoch:
+                return errors.UNKNOWN_LEADER_EPOCH
+        return errors.NONE if self.is_leader or not requires_leader else errors.NOT_LEADER_OR_FOLLOWER
+
+    def last_offset_for_leader_epoch(self, epoch: int) -> tuple[int, int]:
+        """(epoch, end offset) of the largest epoch up to the asked one (`Partition#lastOffsetForLeaderEpoch`)."""
+        log = self.log
+        if not self.broker.release.epoch_at_start and len(log.epochs) and epoch < log.epochs.entries()[0][0]:
+            return NO_EPOCH, NO_OFFSET
+        return log.end_offset_for_epoch(epoch)
+
+    # --- min.insync.replicas ---------------------------------------------------------------------------------------
+
+    def effective_min_isr(self) -> int:
+        """min.insync.replicas, capped by the replication factor since 3.7 (`Partition#effectiveMinIsr`)."""
+        return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
+
+    def judge_min_isr(self) -> None:
+        """Note whether the committed ISR is too small (`Partition#isUnderMinIsr`); called whenever one of the two, or the role, changes."""
+        self.under_min_isr = self.is_leader and len(self.isr) < self.effective_min_isr()
+        self.judge_steady()
+
+    def judge_steady(self) -> None:
+        """Note whether followers' fetches are plain progress; called whenever something that `steady_epoch` says changes."""
+        release = self.broker.release
+        steady = (
+            self.is_leader
+            and len(self.maximal_isr) > len(self.remotes)
+            and all(follower in self.maximal_isr for follower in self.remotes)
+            and release.request_time_leo
+            and (release.caught_up_as_of_last_fetch or release.counts_lag)
+            and not (release.strict_min_isr and self.under_min_isr)
+            and not self.may_be_behind
+        )
+        self.steady_epoch = self.leader_epoch if steady else NEVER_STEADY
+        self.holding = 0
+
+    # --- the ISR ---------------------------------------------------------------------------------------------------
+
+    def is_replica_isr_eligible(self, replica: Replica) -> bool:
+        """May this follower join (`Partition#isReplicaIsrEligible`): not fenced, not shutting down, no stale broker epoch.
+
+        Nor one whose broker epoch this leader has not heard yet, by a fetch.
+        """
+        release = self.broker.release
+        if not release.isr_eligibility:
+            return True
+        if release.broker_epoch_in_isr and replica.leo < 0:
+            return False
+        return self.broker.is_isr_eligible(replica.broker, replica.broker_epoch)
+
+    def maybe_expand_isr(self, replica: Replica) -> None:
+        """Ask for a follower that has reached the high watermark (`Partition#maybeExpandIsr`)."""
+        if (
+            self.pending
+            or replica.broker in self.isr
+            or not self._is_follower_in_sync(replica)
+            or not self.is_replica_isr_eligible(replica)
+        ):
+            return
+        proposed = expanded(self.isr, replica.broker, self.broker.release.isr_order)
+        self.pending = EXPAND
+        if self.broker.release.maximal_isr:
+            self.maximal_isr = proposed
+            self.judge_steady()
+        self.broker.journal.emit(
+            events.IsrExpandProposed.kind,
+            self.broker.id, self.tp.topic, self.tp.partition, replica.broker, proposed, replica.leo, self.log.high_watermark,
+        )  # fmt: skip
+        submit(self, proposed)
+
+    def _is_follower_in_sync(self, replica: Replica) -> bool:
+        """LEO at or past the high watermark, and (since 2.0) past the start of this epoch (`Partition#isFollowerInSync`)."""
+        return replica.leo >= self.log.high_watermark and (
+            not self.broker.release.expand_needs_epoch_start or replica.leo >= self.leader_epoch_start_offset
+        )
+
+    def out_of_sync_replicas(self) -> tuple[int, ...]:
+        """ISR members that have not caught up in time (`Partition#getOutOfSyncReplicas`).
+
+        Before 0.9 the union of two sets: those that have not fetched in time, and those that lack too many records.
+        """
+        if self.pending:
+            return ()
+        now, lag_max, leo = self.broker.journal.now, self.broker.lag_max, self.log.leo
+        counts_lag, lag_messages = self.broker.release.counts_lag, self.broker.lag_max_messages
+        spared = self.broker.release.shrink_spares_equal_leo
+        out = []
+        for follower in self.isr:
+            replica = self.remotes.get(follower)
+            if replica is None:
+                continue
+            if counts_lag:
+                late = now - replica.fetched_time() > lag_max or (0 <= replica.leo < leo - lag_messages)
+            else:
+                late = now - replica.caught_up_time() > lag_max
+            if late and not (spared and replica.leo == leo):
+                out.append(follower)
+        return tuple(out)
+
+    def maybe_shrink_isr(self) -> None:
+        """Ask to drop followers that lag (`Partition#maybeShrinkIsr`); the high watermark waits until that is committed."""
+        if not self.is_leader:
+            return
+        out = self.out_of_sync_replicas()
+        if not out:
+            return
+        broker = self.broker
+        now = broker.journal.now
+        if broker.release.counts_lag:
+            lag = max(now - max(self.remotes[follower].fetched_time(), 0) for follower in out)
+            if lag <= broker.lag_max:
+                self._propose_without(out, max(self.log.leo - self.remotes[follower].leo for follower in out))
+                return
+        else:
+            lag = max(now - max(self.remotes[follower].caught_up_time(), 0) for follower in out)
+        proposed = shrunk(self.isr, out, broker.release.isr_order)
+        self.pending = SHRINK
+        broker.journal.emit(events.IsrShrinkProposed.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, lag, broker.lag_max)
+        submit(self, proposed)
+
+    def _propose_without(self, out: tuple[int, ...], missing: int) -> None:
+        """Before 0.9: ask to drop followers that fetch in time, and yet lack more than replica.lag.max.messages."""
+        broker = self.broker
+        proposed = shrunk(self.isr, out, broker.release.isr_order)
+        self.pending = SHRINK
+        broker.journal.emit(
+            events.IsrShrinkByCount.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, missing, broker.lag_max_messages
+        )
+        submit(self, proposed)
+
+    # --- the high watermark ----------------------------------------------------------------------------------------
+
+    def maybe_increment_leader_hw(self) -> bool:
+        """Raise the high watermark to the least LEO of those that count (`Partition#maybeIncrementLeaderHW`); True if it rose.
+
+        Who counts: the (maximal) ISR, and by release those outside it that are caught up, so that they can join without
+        the high watermark overtaking them. Since 3.7 nothing moves while the ISR is below min.insync.replicas.
+        """
+        broker, log = self.broker, self.log
+        release = broker.release
+        if release.strict_min_isr and self.under_min_isr:
+            return False
+        candidate, held_by = self.least_leo()
+        if self.may_be_behind:
+            self.may_be_behind = False
+            self.judge_steady()
+        if candidate <= log.high_watermark:
+            return False
+        old, log.high_watermark = log.high_watermark, candidate
+        self.holding = 0
+        broker.disk.changed[self.tp] = None
+        journal, tp = broker.journal, self.tp
+        self.uncommitted_since = journal.now
+        before = journal.cause
+        journal.cause = self.last_high_watermark = journal.emit(
+            events.HighWatermarkAdvanced.kind, broker.id, tp.topic, tp.partition, self.leader_epoch, old, candidate, held_by
+        )
+        for entry in self.sessions.values():
+            entry.session.mark(entry)
+        self.complete_waiting()
+        journal.cause = before
+        return True
+
+    def complete_waiting(self) -> None:
+        """The high watermark rose: whoever waits for it here (`Partition#tryCompleteDelayedRequests`)."""
+        if self.broker.fetch_manager.pushes_high_watermark:
+            for entry in list(self.sessions.values()):
+                self.broker.complete_fetch(entry.session)
+        if self.delayed:
+            complete_delayed_produce(self)
+        for consumer in list(self.consumers):
+            consumer.complete_if_enough()
+
+    def _counts_outside_isr(self, replica: Replica) -> bool:
+        release = self.broker.release
+        if release.high_watermark is HighWatermarkRule.ISR:
+            return False
+        now, lag_max = self.broker.journal.now, self.broker.lag_max
+        if release.high_watermark is HighWatermarkRule.ISR_OR_RECENT:
+            return now - replica.caught_up_time() <= lag_max
+        return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
+
+    def least_leo(self) -> tuple[int, int]:
+        """The least LEO of the replicas that count for the high watermark, and whose it is; this leader's own if all have all."""
+        candidate, held_by = self.log.leo, self.broker.id
+        for replica in self.remotes.values():
+            if replica.leo < candidate and (replica.broker in self.maximal_isr or self._counts_outside_isr(replica)):
+                candidate, held_by = replica.leo, replica.broker
+        return candidate, held_by
+
+    def holders(self) -> tuple[int, ...]:
+        """The replicas that hold the high watermark: all that have the least LEO of those that count; this leader, if all have all."""
+        least, _ = self.least_leo()
+        held_by = tuple([r.broker for r in self.remotes.values() if r.leo == least and self.counts_for_high_watermark(r)])
+        return held_by if least < self.log.leo else (self.broker.id,)
+
+    def counts_for_high_watermark(self, replica: Replica) -> bool:
+        """Whether the high watermark waits for this follower now."""
+        return replica.broker in self.maximal_isr or self._counts_outside_isr(replica)

@@ -1,0 +1,68 @@
+"""Producer ids: a broker hands them out from a block that the controller has given it.
+
+Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import events
+from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdRequest, InitProducerIdResponse
+from core.sim.units import SECOND
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+
+BLOCK_SIZE: Final = 1_000
+"""Ids in a block (`ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE`)."""
+
+RETRY: Final = SECOND
+"""µs until an unanswered request for a block is sent again."""
+
+
+class ProducerIds:
+    """One broker's ids: the next one, the end of its block, and the producers that wait for a block."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.next_id = 0
+        self.end = 0
+        self._waiting: list[tuple[str, InitProducerIdRequest]] = []
+        broker.handlers[InitProducerIdRequest] = self._init_producer_id
+        broker.handlers[AllocateProducerIdsResponse] = self._allocated
+        broker.timers |= {"producer-ids": self._ask}
+
+    def reset(self) -> None:
+        """The process ended: what is left of the block is never given out."""
+        self.next_id = self.end = 0
+        self._waiting.clear()
+
+    def _init_producer_id(self, request: InitProducerIdRequest, sender: str) -> None:
+        """A producer without transactions gets a new id, in epoch 0 (`TransactionCoordinator#handleInitProducerId`)."""
+        self._waiting.append((sender, request))
+        if self.next_id < self.end:
+            self._give()
+        elif len(self._waiting) == 1:
+            self._ask(None)
+
+    def _ask(self, _: object) -> None:
+        if self._waiting:
+            self.broker.ask_for_producer_ids()
+            if not self.broker.by_hand:
+                self.broker.timer(RETRY, "producer-ids")
+
+    def _allocated(self, response: AllocateProducerIdsResponse, _: str) -> None:
+        if self.next_id == self.end:
+            self.next_id, self.end = response.start, response.start + response.size
+        self._give()
+
+    def _give(self) -> None:
+        broker = self.broker
+        while self._waiting and self.next_id < self.end:
+            sender, request = self._waiting.pop(0)
+            broker.journal.emit(events.ProducerIdGiven.kind, broker.id, request.producer, self.next_id)
+            broker.reply(sender, InitProducerIdResponse(request.correlation, self.next_id))
+            self.next_id += 1
+        if self._waiting:
+            self._ask(None)

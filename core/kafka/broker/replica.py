@@ -1,0 +1,107 @@
+"""A follower as its leader sees it (Kafka: `Replica`, `ReplicaState`): how far it has fetched, and when it was caught up.
+
+All numbers are request-time ones: the offset a fetch asks from is the follower's LEO, whatever the answer carries.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.broker.fetch_session import FetchSession
+
+NEVER: Final = -(2**62)
+"""A time before all others; where Kafka starts with 0 on a clock that began in 1970."""
+
+
+class Replica:
+    """The leader's view of one follower.
+
+    Attributes:
+        broker: the follower.
+        leo, log_start: as of its last fetch, -1 before the first.
+        last_caught_up_time: when it last had all that the leader had at that time, µs.
+        last_fetch_leader_leo: the leader's LEO at its last fetch.
+        last_fetch_time: when that was.
+        broker_epoch: carried by its last fetch, -1 unknown.
+        last_sent_high_watermark: the leader's as its last fetch was read (releases that complete fetches by it).
+        session: set while the follower is at the leader's LEO and fetches through this session: each of its fetches
+            then renews the times above without touching the replica.
+    """
+
+    __slots__ = (
+        "broker", "broker_epoch", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "last_sent_high_watermark", "leo", "log_start",
+        "session",
+    )  # fmt: skip
+
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self.leo = -1
+        self.log_start = -1
+        self.last_caught_up_time = NEVER
+        self.last_fetch_leader_leo = 0
+        self.last_fetch_time = NEVER
+        self.broker_epoch = -1
+        self.last_sent_high_watermark = 0
+        self.session: FetchSession | None = None
+
+    def settle(self) -> None:
+        """Take over the times of the session's fetches so far; called before the leader's LEO moves."""
+        session = self.session
+        if session is not None:
+            fetched = session.last_fetch_time if session.quiet is None else session.quiet.fetched_at()
+            if fetched > self.last_fetch_time:
+                self.last_fetch_time = fetched
+                if fetched > self.last_caught_up_time:
+                    self.last_caught_up_time = fetched
+            self.session = None
+
+    def caught_up_time(self) -> int:
+        """lastCaughtUpTime with the quiet session's fetches counted."""
+        session = self.session
+        return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
+
+    def fetched_time(self) -> int:
+        """When it last fetched, or was taken for caught up when this leadership began (before 0.9: `Replica#logEndOffsetUpdateTimeMs`)."""
+        session = self.session
+        seen = max(self.last_fetch_time, self.last_caught_up_time)
+        return max(seen, session.fetched_at()) if session is not None else seen
+
+    def update_fetch_state(
+        self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int, *, as_of_last_fetch: bool = True
+    ) -> None:
+        """A fetch arrived (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read.
+
+        With `as_of_last_fetch` one that reaches what the leader had at the fetch before shows that the follower was caught up then.
+        """
+        if fetch_offset >= leader_leo:
+            self.last_caught_up_time = max(self.last_caught_up_time, now)
+        elif as_of_last_fetch and fetch_offset >= self.last_fetch_leader_leo:
+            self.last_caught_up_time = max(self.last_caught_up_time, self.last_fetch_time)
+        self.leo = fetch_offset
+        self.log_start = log_start
+        self.last_fetch_leader_leo = max(leader_leo, self.last_fetch_leader_leo)
+        self.last_fetch_time = now
+        self.broker_epoch = broker_epoch
+
+    def reset(self, now: int, leader_leo: int, *, new_leader: bool, in_isr: bool) -> None:
+        """A higher leader epoch began on this leader (`Replica#resetReplicaState`).
+
+        Args:
+            new_leader: the broker was follower before; it then knows nothing of its followers.
+            in_isr: a member of the ISR counts as caught up now.
+        """
+        self.settle()
+        if new_leader:
+            self.leo = self.log_start = -1
+            self.last_sent_high_watermark = 0
+            self.last_fetch_leader_leo = -1
+            self.last_fetch_time = NEVER
+            self.broker_epoch = -1
+        else:
+            self.last_fetch_leader_leo = leader_leo
+            self.last_fetch_time = now if in_isr else NEVER
+        self.last_caught_up_time = now if in_isr else NEVER
+
+    def is_caught_up(self, leader_leo: int, now: int, lag_max: int) -> bool:
+        """At the leader's LEO, or caught up at most `lag_max` µs ago (`ReplicaState#isCaughtUp`)."""
+        return leader_leo == self.leo or now - self.caught_up_time() <= lag_max

@@ -1,0 +1,399 @@
+"""Which replicas a broker hosts, which it leads, which it follows, and the requests of followers and clients (Kafka: `ReplicaManager`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka import errors, events
+from core.kafka.broker.appends import append_records_to_leader
+from core.kafka.broker.consumer_fetch import DelayedConsumerFetch
+from core.kafka.broker.delayed_produce import expire_delayed_produce
+from core.kafka.broker.fetch_manager import FetchManager
+from core.kafka.broker.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.list_offsets import list_offsets
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.replica import Replica
+from core.kafka.broker.roles import make_follower, make_leader, mark_offline, stop_partition
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.term import Term
+from core.kafka.messages import (
+    ConsumerFetchRequest,
+    EpochsRequest,
+    EpochsResponse,
+    FetchedPartition,
+    MetadataRequest,
+    MetadataResponse,
+    OffsetsRequest,
+    OffsetsResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+from core.kafka.release import Truncation
+from core.lab.views.view import BrokerState
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+
+
+class ReplicaManager:
+    """The replicas of one broker.
+
+    Attributes:
+        partitions: hosted partitions.
+        offline_partitions: those in failed log directories (ordered set); one that is reassigned away stays in it (`HostedPartition.Offline`).
+        behind: those led here of which a follower may not be at the LEO in a running session (ordered set); only they, and those
+            of sessions that stand still, can be out of sync.
+        consumer_fetches: consumers' fetches that wait, by (consumer, correlation).
+        fetch_manager: what followers fetch here.
+        fetcher_manager: what is fetched from other leaders.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self.offline_partitions: dict[TopicPartition, None] = {}
+        self.behind: dict[TopicPartition, None] = {}
+        self.consumer_fetches: dict[tuple[str, int], DelayedConsumerFetch] = {}
+        self.fetch_manager = FetchManager(broker, self)
+        self.fetcher_manager = ReplicaFetcherManager(broker)
+        broker.handlers |= {
+            ProduceRequest: self._produce,
+            EpochsRequest: self._epochs,
+            OffsetsRequest: self._offsets,
+            ConsumerFetchRequest: self._consumer_fetch,
+            MetadataRequest: self._metadata,
+        }
+        broker.timers |= {
+            "produce-expiry": self._produce_expired,
+            "consumer-fetch-expiry": self._consumer_fetch_expired,
+        }
+
+    def reset(self) -> None:
+        """The process ended: all but the disk is gone."""
+        self.partitions.clear()
+        self.offline_partitions.clear()
+        self.behind.clear()
+        self.consumer_fetches.clear()
+        self.fetch_manager.reset()
+        self.fetcher_manager.reset()
+
+    def disconnected(self, node: str) -> None:
+        """A peer's process is gone."""
+        self.fetch_manager.disconnected(node)
+        self.fetcher_manager.disconnected(node)
+
+    # --- roles -----------------------------------------------------------------------------------------------------
+
+    def apply(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
+        """Take over a partition's state from the metadata (`ReplicaManager#applyDelta`)."""
+        broker = self.broker
+        if broker.id not in registration.replicas:
+            self.stop_replica(tp, delete=True)
+            return
+        partition = self._hosted(tp)
+        if partition is None:
+            return
+        if registration.leader == broker.id:
+            self.fetcher_manager.remove(tp)
+            make_leader(partition, registration)
+            return
+        goes_on = self._goes_on(partition, registration)
+        new_epoch = make_follower(partition, registration)
+        if broker.want_shutdown and (registration.leader == NO_LEADER or broker.id not in registration.isr):
+            self.fetcher_manager.remove(tp)  # in controlled shutdown it catches up no more (`ReplicaManager#applyLocalFollowersDelta`)
+        elif new_epoch:
+            if goes_on and self.fetcher_manager.follow_on(tp, registration.leader_epoch):
+                return
+            self.fetcher_manager.remove(tp)
+            self.fetcher_manager.forget_failure(tp)
+            if registration.leader != NO_LEADER:
+                self.fetcher_manager.add(partition, registration.leader, registration.leader_epoch)
+
+    def become_leader_or_follower(
+        self, items: tuple[tuple[TopicPartition, PartitionRegistration, int], ...], live: tuple[int, ...]
+    ) -> tuple[tuple[TopicPartition, str], ...]:
+        """A ZooKeeper controller's LeaderAndIsr (`ReplicaManager#becomeLeaderOrFollower`), its epoch checked: three parts.
+
+        First each partition is looked up or created, and roles of a leader epoch that is not newer are ignored. Then those
+        to lead stop fetching and lead. Then those to follow stop fetching, and fetch from their new leader. Where that does
+        not live, or there is none, the log is there, and the broker stays what it was, be it leader (`#makeFollowers`). A
+        broker that shuts down fetches no more.
+
+        Returns (partition, error) for each.
+        """
+        broker, journal = self.broker, self.broker.journal
+        arrived = journal.cause
+        to_lead: list[tuple[Partition, PartitionRegistration, int]] = []
+        to_follow: list[tuple[Partition, PartitionRegistration, int]] = []
+        answers: dict[TopicPartition, str] = {}
+        for tp, registration, cause in items:
+            partition = self._hosted(tp)
+            if partition is None:
+                answers[tp] = errors.KAFKA_STORAGE_ERROR
+                continue
+            answers[tp] = errors.NONE if registration.leader_epoch > partition.leader_epoch else errors.STALE_CONTROLLER_EPOCH
+            if registration.leader_epoch < partition.leader_epoch:
+                journal.emit(
+                    events.LeaderAndIsrIgnored.kind, broker.id, tp.topic, tp.partition, registration.leader_epoch, partition.leader_epoch
+                )
+            elif registration.leader_epoch > partition.leader_epoch:
+                (to_lead if registration.leader == broker.id else to_follow).append((partition, registration, cause))
+        for partition, _registration, _cause in to_lead:
+            self.fetcher_manager.remove(partition.tp)
+        for partition, registration, cause in to_lead:
+            journal.cause = cause or arrived
+            make_leader(partition, registration)
+        anew: list[tuple[Partition, PartitionRegistration, int]] = []
+        for partition, registration, cause in to_follow:
+            journal.cause = cause or arrived
+            tp = partition.tp
+            if registration.leader not in live:
+                journal.emit(
+                    events.LeaderUnavailable.kind,
+                    broker.id, tp.topic, tp.partition, registration.leader, registration.leader_epoch, partition.leader, partition.leader_epoch,
+                )  # fmt: skip
+                continue
+            goes_on = self._goes_on(partition, registration)
+            make_follower(partition, registration)
+            if goes_on and self.fetcher_manager.follow_on(tp, registration.leader_epoch):
+                continue
+            self.fetcher_manager.remove(tp)
+            self.fetcher_manager.forget_failure(tp)
+            anew.append((partition, registration, cause))
+        for partition, registration, cause in anew:
+            if broker.state is not BrokerState.STOPPING:
+                journal.cause = cause or arrived
+                self.fetcher_manager.add(partition, registration.leader, registration.leader_epoch)
+        journal.cause = arrived
+        self.fetcher_manager.shut_down_idle_fetchers()
+        return tuple(answers.items())
+
+    def _goes_on(self, partition: Partition, registration: PartitionRegistration) -> bool:
+        """Whether a follower fetches on in a new epoch of the leader it has, and cuts nothing (`Partition#makeFollower` before KAFKA-7164).
+
+        In 2.0 only in the very next epoch: then it has missed no other leadership.
+        """
+        release = self.broker.release
+        if registration.leader != partition.leader or registration.leader == NO_LEADER:
+            return False
+        if not release.truncate_on_epoch_change:
+            return True
+        return not release.truncate_in_next_epoch and registration.leader_epoch <= partition.leader_epoch + 1
+
+    def _hosted(self, tp: TopicPartition) -> Partition | None:
+        """The partition, created with its log if it is not there; None if its log directory is offline."""
+        partition = self.partitions.get(tp)
+        if partition is None:
+            broker = self.broker
+            if tp in self.offline_partitions:
+                return None
+            log = broker.disk.logs.get(tp)
+            if log is None:
+                if tp in broker.disk.offline:
+                    self.offline_partitions[tp] = None
+                    broker.journal.emit(events.OfflineReplicaFound.kind, broker.id, tp.topic, tp.partition, broker.disk.dir_of(tp))
+                    return None
+                keeps_epochs = broker.release.truncation >= Truncation.EPOCH
+                log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
+                broker.directories.assign(tp)
+            partition = self.partitions[tp] = Partition(tp, broker, log)
+        return partition
+
+    def stop_replica(self, tp: TopicPartition, *, delete: bool) -> None:
+        """Fetch a partition no more (`ReplicaManager#stopReplicas`); with `delete` it is hosted no more, and its log goes."""
+        self.fetcher_manager.remove(tp)
+        self.fetcher_manager.forget_failure(tp)
+        if not delete:
+            return
+        partition = self.partitions.pop(tp, None)
+        if partition is not None:
+            for entry in partition.sessions.values():
+                entry.unlink()
+                entry.session.mark(entry)
+            stop_partition(partition)
+            self.broker.disk.delete(tp)
+            self.broker.account.out_of_reach(tp, self.broker.id, partition.log)
+        elif tp in self.broker.disk.offline:
+            broker = self.broker
+            broker.journal.emit(
+                events.OfflineReplicaDropped.kind,
+                broker.id, tp.topic, tp.partition, broker.disk.dir_of(tp), tp in self.offline_partitions,
+            )  # fmt: skip
+            broker.disk.delete(tp)
+
+    def take_offline(self, tps: list[TopicPartition]) -> None:
+        """Their log directory failed: nobody is served, nothing is followed (`ReplicaManager#handleLogDirFailure`)."""
+        for tp in tps:
+            self.offline_partitions[tp] = None
+            partition = self.partitions.get(tp)
+            if partition is not None:
+                self.fetcher_manager.remove(tp)
+                del self.partitions[tp]
+                self.fetcher_manager.forget_failure(tp)
+                for entry in partition.sessions.values():
+                    entry.unlink()
+                mark_offline(partition)
+        self.fetcher_manager.shut_down_idle_fetchers()
+
+    def missing_error(self, tp: TopicPartition) -> str:
+        """What a request for a partition that is not served here is told (`ReplicaManager#getPartitionOrError`)."""
+        if tp in self.offline_partitions:
+            return errors.KAFKA_STORAGE_ERROR
+        return errors.NOT_LEADER_OR_FOLLOWER if self.broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
+
+    def missing(self, tp: TopicPartition, offset: int) -> FetchedPartition:
+        """A fetch's part for a partition that is not served here."""
+        self.broker.journal.stirred = True
+        return FetchedPartition(tp, self.missing_error(tp), offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)
+
+    def delete_old_segments(self) -> None:
+        """Retention of all logs (`LogManager#cleanupLogs`), leaders and followers alike, each by its own high watermark."""
+        broker = self.broker
+        now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
+        configs = broker.log_configs.values()
+        if not any(config.retention_bytes >= 0 or 0 <= config.retention_us < now for config in configs) and not disk.log_starts_moved:
+            return
+        journal.stirred = True
+        for tp, log in list(disk.logs.items()):
+            if log.leo == log.first_offset:
+                continue
+            old = log.log_start
+            for deleted in log.delete_old_segments(now):
+                journal.emit(
+                    events.SegmentsDeleted.kind,
+                    broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
+                )  # fmt: skip
+            if log.log_start != old:
+                self.log_start_moved(tp)
+
+    def log_start_moved(self, tp: TopicPartition) -> None:
+        """Its checkpoint is due, and followers are to hear of it with their next answer."""
+        disk = self.broker.disk
+        disk.moved_starts[tp] = None
+        disk.log_starts_moved = True
+        partition = self.partitions.get(tp)
+        if partition is not None:
+            for entry in partition.sessions.values():
+                entry.unlink()
+                entry.session.mark(entry)
+        if tp in self.broker.account.exposed:
+            self.broker.account.look(tp)
+
+    def out_of_sync_partitions(self) -> list[Partition]:
+        """The partitions led here that have a follower to drop from their ISR, in order of creation.
+
+        A follower that is at the LEO in a session through which it still fetches is in sync: partitions where that is so of
+        all of them are not looked at.
+        """
+        broker = self.broker
+        oldest = broker.journal.now - broker.lag_max
+        late: dict[TopicPartition, Partition] = {}
+        for tp in list(self.behind):
+            partition = self.partitions.get(tp)
+            if partition is None or not partition.is_leader or all(map(self._keeps_up, partition.remotes.values())):
+                del self.behind[tp]
+            elif partition.out_of_sync_replicas():
+                late[tp] = partition
+        for session in self.fetch_manager.played.values():  # in a quiet round no fetch is that old
+            if session.last_fetch_time < oldest:
+                for tp in session.partitions:
+                    partition = self.partitions.get(tp)
+                    if partition is not None and partition.is_leader and partition.out_of_sync_replicas():
+                        late[tp] = partition
+        return list(late.values()) if len(late) < 2 else [partition for tp, partition in self.partitions.items() if tp in late]
+
+    def _keeps_up(self, replica: Replica) -> bool:
+        session = replica.session
+        return session is not None and self.fetch_manager.sessions.get((session.follower, session.fetcher)) is session
+
+    # --- offsets ---------------------------------------------------------------------------------------------------
+
+    def _epochs(self, request: EpochsRequest, sender: str) -> None:
+        """OffsetsForLeaderEpoch (`Partition#lastOffsetForLeaderEpoch`)."""
+        answers = []
+        fenced = self.broker.release.truncation_epoch_fencing
+        for tp, leader_epoch, asked in request.partitions:
+            partition = self.partitions.get(tp)
+            error = self.missing_error(tp) if partition is None else partition.check_leader_epoch(leader_epoch if fenced else NO_EPOCH)
+            if partition is None or error != errors.NONE:
+                answers.append((tp, error, NO_EPOCH, NO_OFFSET))
+            else:
+                answers.append((tp, error, *partition.last_offset_for_leader_epoch(asked)))
+        self.broker.reply(sender, EpochsResponse(request.correlation, request.fetcher, tuple(answers)))
+
+    def _offsets(self, request: OffsetsRequest, sender: str) -> None:
+        """ListOffsets (`ReplicaManager#fetchOffset`)."""
+        partition = self.partitions.get(request.tp)
+        fenced = self.broker.release.truncation_epoch_fencing
+        error = (
+            self.missing_error(request.tp)
+            if partition is None
+            else partition.check_leader_epoch(request.leader_epoch if fenced else NO_EPOCH)
+        )
+        if partition is None or error != errors.NONE:
+            answer = OffsetsResponse(request.correlation, request.fetcher, request.tp, error, NO_OFFSET, NO_OFFSET)
+        else:
+            answer = list_offsets(partition, request)
+        self.broker.reply(sender, answer)
+
+    # --- clients ---------------------------------------------------------------------------------------------------
+
+    def _produce(self, request: ProduceRequest, sender: str) -> None:
+        """A produce request for one partition (`ReplicaManager#appendRecords`)."""
+        if request.acks not in (-1, 0, 1):
+            self.refuse_produce(sender, request, errors.INVALID_REQUIRED_ACKS, (), 0)
+            return
+        partition = self.partitions.get(request.tp)
+        if partition is None or not partition.is_leader:
+            self.refuse_produce(sender, request, self.missing_error(request.tp), (), 0)
+            return
+        append_records_to_leader(partition, sender, request)
+
+    def refuse_produce(self, sender: str, request: ProduceRequest, error: str, isr: tuple[int, ...], min_isr: int) -> None:
+        """Nothing was appended: say so."""
+        journal, tp = self.broker.journal, request.tp
+        before = journal.cause
+        journal.cause = journal.emit(
+            events.AppendRefused.kind, self.broker.id, tp.topic, tp.partition, request.producer, request.records, error, isr, min_isr
+        )
+        self.answer_produce(sender, request, error, NO_OFFSET, None)
+        journal.cause = before
+
+    def answer_produce(self, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
+        """Answer a produce request; with acks=0 nobody listens, so after an error the connection is closed.
+
+        Kafka: `KafkaApis#handleProduceRequest`.
+        """
+        broker = self.broker
+        if request.acks != 0:
+            broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
+        elif error != errors.NONE:
+            broker.network.close(broker.address, sender, broker.journal.now, broker.journal.cause)
+
+    def _produce_expired(self, tp: object) -> None:
+        partition = self.partitions.get(tp)  # type: ignore[call-overload]
+        if partition is not None:
+            expire_delayed_produce(partition)
+
+    def _consumer_fetch(self, request: ConsumerFetchRequest, sender: str) -> None:
+        """A consumer fetches: answered at once if there is something to say, else it waits."""
+        waiting = DelayedConsumerFetch(self.broker, sender, request)
+        answer = waiting.read()
+        if request.max_wait <= 0 or answer.partitions or answer.preferred:
+            self.broker.reply(sender, answer)
+            return
+        key = (sender, request.correlation)
+        self.consumer_fetches[key] = waiting
+        waiting.park()
+        self.broker.timer(request.max_wait, "consumer-fetch-expiry", key)
+
+    def _consumer_fetch_expired(self, key: object) -> None:
+        waiting = self.consumer_fetches.pop(key, None)  # type: ignore[call-overload]
+        if waiting is not None:
+            waiting.complete()
+
+    def _metadata(self, request: MetadataRequest, sender: str) -> None:
+        """Who leads a topic, as far as this broker knows."""
+        broker = self.broker
+        broker.reply(sender, MetadataResponse(request.correlation, request.topic, broker.topic_leaders(request.topic)))

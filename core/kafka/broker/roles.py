@@ -1,0 +1,144 @@
+"""What a broker's part in a partition is, and what becomes of who waits there when it changes.
+
+Kafka: `Partition#makeLeader`, `#makeFollower`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka import errors, events
+from core.kafka.broker.delayed_produce import refuse_delayed_produce
+from core.kafka.broker.replica import Replica
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.ids import NO_LEADER
+from core.kafka.log.term import Term
+
+if TYPE_CHECKING:
+    from core.kafka.broker.partition import Partition
+
+
+def make_leader(partition: Partition, registration: PartitionRegistration) -> bool:
+    """The controller says this broker leads (`Partition#makeLeader`); True if a new leader epoch began."""
+    if registration.partition_epoch < partition.partition_epoch:
+        return False
+    broker, log, tp = partition.broker, partition.log, partition.tp
+    me, now = broker.id, broker.journal.now
+    was_leader = partition.leader == me
+    new_epoch = registration.leader_epoch > partition.leader_epoch
+    _adopt(partition, registration)
+    if new_epoch:
+        partition.leader_epoch_start_offset = log.leo
+        if log.keeps_epochs and broker.release.epoch_at_start:
+            log.epochs.assign(partition.leader_epoch, log.leo)
+        partition.term = Term(partition.leader_epoch, me)
+        partition.uncommitted_since = now
+        partition.producers = None
+    broker.replicas.behind[tp] = None
+    for follower in list(partition.remotes):
+        if follower not in registration.replicas:
+            del partition.remotes[follower]
+    for follower in registration.replicas:
+        if follower == me:
+            continue
+        replica = partition.remotes.get(follower)
+        known = replica is not None
+        if replica is None:
+            replica = partition.remotes[follower] = Replica(follower)
+        if new_epoch:
+            replica.reset(now, log.leo, new_leader=not (was_leader and known), in_isr=follower in registration.isr)
+    partition.isr = partition.maximal_isr = registration.isr
+    partition.pending = ""
+    partition.judge_min_isr()
+    for follower, entry in partition.sessions.items():
+        entry.unlink()
+        if follower not in partition.isr:
+            entry.session.mark(entry)  # each of its fetches may bring it back
+    if new_epoch:
+        if broker.release.fetch_epoch_fencing or not was_leader:
+            _fetches_must_look(partition)
+        journal = broker.journal
+        before = journal.cause
+        journal.cause = journal.emit(
+            events.BecameLeader.kind, me, tp.topic, tp.partition, partition.leader_epoch, log.leo, log.high_watermark, partition.isr
+        )
+        broker.account.became_leader(tp, me, partition.leader_epoch, log)
+        partition.account = broker.account.of(tp)
+        partition.maybe_increment_leader_hw()
+        journal.cause = before
+    else:
+        partition.maybe_increment_leader_hw()
+    return new_epoch
+
+
+def make_follower(partition: Partition, registration: PartitionRegistration) -> bool:
+    """The controller says another broker leads, or none (`Partition#makeFollower`); True if a new leader epoch began."""
+    if registration.partition_epoch < partition.partition_epoch:
+        return False
+    new_epoch = registration.leader_epoch > partition.leader_epoch
+    if partition.is_leader:
+        partition.broker.account.leadership_ends(partition.tp, partition.log)
+    _adopt(partition, registration)
+    partition.isr = partition.maximal_isr = ()
+    partition.pending = ""
+    partition.remotes.clear()
+    for entry in partition.sessions.values():
+        entry.unlink()
+    partition.judge_min_isr()
+    partition.term = None
+    partition.producers = None
+    if new_epoch:
+        broker, log, tp = partition.broker, partition.log, partition.tp
+        broker.journal.emit(
+            events.BecameFollower.kind,
+            broker.id, tp.topic, tp.partition, partition.leader, partition.leader_epoch, log.leo, log.high_watermark,
+        )  # fmt: skip
+        _leadership_lost(partition)
+    return new_epoch
+
+
+def _adopt(partition: Partition, registration: PartitionRegistration) -> None:
+    partition.leader = registration.leader
+    partition.leader_epoch = registration.leader_epoch
+    partition.partition_epoch = registration.partition_epoch
+    partition.replicas = registration.replicas
+    partition.adding = registration.adding
+
+
+def _leadership_lost(partition: Partition) -> None:
+    """Finish what waits on this broker as leader: writes fail, fetches are told to look elsewhere."""
+    refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
+    _fetches_must_look(partition)
+
+
+def stop_partition(partition: Partition) -> None:
+    """It is hosted here no more (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`): what waits on it as leader is finished."""
+    if partition.is_leader:
+        partition.broker.account.leadership_ends(partition.tp, partition.log)
+        partition.leader = NO_LEADER
+        _leadership_lost(partition)
+    else:
+        _consumers_must_look(partition)
+
+
+def mark_offline(partition: Partition) -> None:
+    """Its log directory failed: nothing that waits here can be answered any more (`Partition#markOffline`)."""
+    if partition.is_leader:
+        partition.broker.account.leadership_ends(partition.tp, partition.log)
+    refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)
+    partition.leader = NO_LEADER
+    partition.judge_min_isr()
+    _fetches_must_look(partition)
+
+
+def _fetches_must_look(partition: Partition) -> None:
+    """Parked fetches of a former leadership are answered, and find out by their epoch, or by who leads."""
+    for entry in list(partition.sessions.values()):
+        entry.session.mark(entry)
+        partition.broker.complete_fetch(entry.session)
+    _consumers_must_look(partition)
+
+
+def _consumers_must_look(partition: Partition) -> None:
+    for consumer in list(partition.consumers):
+        consumer.complete()

@@ -1,0 +1,275 @@
+"""The steady case of replication, many partitions at a time: the same rules as the general methods, in one loop with early exits.
+
+Nearly all of what a cluster does is this: a follower in the ISR asks for what follows its log's end, in the leader's epoch,
+and is handed the end of one run; it appends that, takes the high watermark over, and asks on. Here the leader's side of that
+(`look_at_partitions`: `Partition#fetchRecords`, `Partition#updateFollowerFetchState`, `Partition#maybeIncrementLeaderHW`, for a
+whole fetch session) and the follower's side (`take_partitions`: `ReplicaFetcherThread#processPartitionData`) are written out
+without calls. Whatever is not plainly the steady case (an error, another epoch, a replica outside the ISR, several runs, a
+limit that is reached, a flush that is due) goes the general way, partition by partition and in the same order:
+`FetchManager.look_at_partition` and `fetched.take_partition`. A test holds both ways against each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from core.kafka import events
+from core.kafka.broker.fetch_session import FetchSession, SessionPartition
+from core.kafka.broker.fetched import take_partition
+from core.kafka.ids import NO_EPOCH
+from core.kafka.messages import AskedPartition, FetchedPartition, FetchedRun, FetchRequest, FetchResponse, as_fetched_partition
+from core.kafka.release import Truncation
+from core.sim.journal import Column, nobody
+
+if TYPE_CHECKING:
+    from core.kafka.broker.fetch_manager import FetchManager
+    from core.kafka.broker.fetcher import Fetcher
+
+FETCHED: Final = events.FollowerFetched.kind
+ADVANCED: Final = events.HighWatermarkAdvanced.kind
+APPENDED: Final = events.FollowerAppended.kind
+LEARNED: Final = events.FollowerHighWatermark.kind
+
+
+def look_at_partitions(manager: FetchManager, session: FetchSession, request: FetchRequest) -> list[FetchedPartition | FetchedRun] | None:
+    """A follower's fetch, at the partitions with news (`ReplicaManager#fetchMessages`): the parts of its answer, None if it has to wait.
+
+    What is steady (`Partition.steady_epoch`): this broker leads in the epoch that the follower names, and every follower is in
+    the maximal ISR and counts, so that only the last one that held the high watermark back can move it. The general way was gone
+    once before (`SessionPartition.replica`) and again when the log start or the follower's broker epoch moved: they stand as they
+    were told.
+    """
+    broker = manager.broker
+    journal, release = broker.journal, broker.release
+    now = journal.now
+    at: Column = now
+    arrived: Column = journal.cause
+    sink, watched = journal.sink, journal.sink is not nobody
+    me: Column = broker.id
+    follower: Column = session.follower
+    changed, checkpoints, behind = broker.disk.changed, broker.disk.checkpoints, manager.behind
+    general = (
+        request.max_records != 0
+        or broker.leader_quota is not None
+        or manager.pushes_high_watermark
+        or manager.broker_epoch_is_stale(request)
+    )
+    partition_bytes, total_bytes, total, wanted = request.partition_max_bytes, request.max_bytes, 0, request.min_bytes
+    surely = min(partition_bytes, total_bytes - 1)  # an answer of so many bytes exceeds no limit
+    answered = request.max_wait <= 0
+    undecided: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []  # looked at before it was clear that the answer goes now
+    news: list[FetchedPartition | FetchedRun] = []
+    taken = session.take_dirty()
+    all_told = broker.leader_quota is None  # unless something below is left
+    entries = taken if all_told else manager.within_quota(taken, session, request)
+    journal.moves(entries)
+    seq = journal.seq
+    part: FetchedRun
+    for entry in entries:
+        partition, replica = entry.partition, entry.replica
+        tp, asked_from, epoch, last_fetched_epoch, cause = entry.asked
+        offset: int = asked_from  # to compare; events and messages are given the `Column` that came
+        steady = False
+        if replica is not None and partition is not None and partition.steady_epoch == epoch and not general:
+            # Partition#fetchRecords, FetchManager.tell, Partition#updateFollowerFetchState
+            log = partition.log
+            leo = log.leo
+            high_watermark = log.high_watermark
+            tail = log.tail
+            if offset == entry.sent_end and offset != leo and tail is not None:
+                upto = tail.bytes
+                size = upto - entry.sent_total
+                total += size
+                if total <= surely or (size <= partition_bytes and total < total_bytes):
+                    steady = True
+                    part = (tp, None, asked_from, tail, high_watermark, log.log_start, leo, size, log.last_append)
+                    entry.sent_end = leo
+                    entry.sent_total = upto
+                    if answered or total >= wanted:
+                        answered = True
+                        news.append(part)
+                        entry.told_high_watermark = high_watermark
+                        entry.dirty = False
+                    else:
+                        undecided.append((entry, part))
+                    if replica.session is not None:
+                        replica.settle()
+                        behind[tp] = None
+                    if offset >= replica.last_fetch_leader_leo:
+                        replica.last_caught_up_time = replica.last_fetch_time
+                else:
+                    total -= size
+            elif offset == leo and (last_fetched_epoch == epoch or last_fetched_epoch < 0) and total < total_bytes:
+                steady = True
+                part = (tp, None, asked_from, tail, high_watermark, log.log_start, leo, 0, log.last_append)
+                if answered or total >= wanted:
+                    answered = True
+                    if high_watermark != entry.told_high_watermark or log.log_start != entry.told_log_start:
+                        news.append(part)
+                        entry.told_high_watermark, entry.told_log_start = high_watermark, log.log_start
+                    entry.dirty = False
+                else:
+                    undecided.append((entry, part))
+                replica.last_caught_up_time = now
+                replica.session = session
+                partition.has_quiet_followers = True
+        if not steady or partition is None or replica is None:
+            all_told = False
+            journal.seq = seq
+            general_part, at_once = manager.look_at_partition(session, entry, request, total_bytes - total)
+            seq = journal.seq
+            for stretch in general_part.records:
+                total += stretch.bytes
+            if not answered or not release.request_time_leo:
+                undecided.append((entry, general_part))
+                answered = answered or at_once or total >= wanted
+            elif manager.tell(entry, general_part):
+                news.append(general_part)
+            continue
+        # Replica#updateFetchStateOrThrow
+        replica.last_fetch_leader_leo = leo
+        replica.last_fetch_time = now
+        old = replica.leo
+        if offset != old:
+            replica.leo = offset
+            seq += 1
+            fetched: Column = seq
+            if watched:
+                sink((fetched, at, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, asked_from))
+            if old <= high_watermark and offset > high_watermark:
+                # Partition#maybeIncrementLeaderHW
+                if partition.holding > 1:
+                    partition.holding -= 1
+                else:
+                    least, held_by, holding = leo, me, 0
+                    for other in partition.remotes.values():
+                        its = other.leo
+                        if its < least:
+                            least, held_by, holding = its, other.broker, 1
+                        elif its == least:
+                            holding += 1
+                    partition.holding = holding
+                    if least > high_watermark:
+                        log.high_watermark = least
+                        if log.noted != checkpoints:
+                            log.noted = checkpoints
+                            changed[tp] = None
+                        partition.last_high_watermark = seq = seq + 1
+                        partition.uncommitted_since = at
+                        if watched:
+                            sink((seq, at, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
+                        for one in partition.sessions.values():
+                            if not one.dirty:
+                                one.session.mark(one)
+                        if partition.delayed or partition.consumers:
+                            journal.seq = journal.cause = seq
+                            partition.complete_waiting()
+                            seq, journal.cause = journal.seq, arrived
+    journal.seq = seq
+    if not answered:
+        session.put_back(taken)
+        return None
+    if undecided:
+        told: list[FetchedPartition | FetchedRun] = []
+        for entry, looked_at in undecided:
+            if manager.tell(entry, looked_at):
+                told.append(looked_at)
+        news = told + news
+    if not all_told:
+        session.put_back(taken)
+    return news
+
+
+def read_run(entry: SessionPartition, request: FetchRequest, left: int) -> FetchedRun | None:
+    """What one partition of a fetch that leaves the purgatory gets (`Partition#fetchRecords`), if that is steady.
+
+    Of `left` bytes at most.
+    """
+    partition = entry.partition
+    tp, offset, epoch, last_fetched_epoch, _ = entry.asked
+    if (
+        partition is None
+        or entry.replica is None
+        or partition.steady_epoch != epoch
+        or (last_fetched_epoch != epoch and last_fetched_epoch >= 0)
+    ):
+        return None
+    log, size = partition.log, 0
+    leo, log_start, tail = log.leo, log.log_start, log.tail
+    if offset != leo:
+        if offset != entry.sent_end or tail is None:
+            return None
+        upto = tail.bytes
+        size = upto - entry.sent_total
+        if size >= left or size > request.partition_max_bytes:
+            return None
+        entry.sent_end, entry.sent_total = leo, upto
+    if offset < log_start:
+        return None
+    return (tp, None, offset, tail, log.high_watermark, log_start, leo, size, log.last_append)
+
+
+def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPartition]:
+    """A leader's answer to a fetch, at every partition in it (`AbstractFetcherThread#processFetchRequest`).
+
+    What is steady (`PartitionFetchState.steady`): the partition fetches in the epoch that its last request named, does not back
+    off, and has taken records of this leader before. Returns what the next request is to ask of those that moved, as far as the
+    fetcher has not noted it.
+    """
+    broker = fetcher.broker
+    journal = broker.journal
+    at: Column = journal.now
+    arrived: Column = journal.cause
+    seq = journal.seq
+    sink, watched = journal.sink, journal.sink is not nobody
+    me: Column = broker.id
+    leader: Column = fetcher.leader
+    states = fetcher.states
+    changed, checkpoints = broker.disk.changed, broker.disk.checkpoints
+    tells_epoch = broker.release.truncation is Truncation.ON_FETCH
+    moved: list[AskedPartition] = []
+    parts: tuple[Any, ...] = response.partitions
+    journal.moves(parts)
+    for part in parts:
+        run: FetchedRun = part  # the general form has as many fields, of the same types, and never a term
+        tp, _, start, term, told, log_start, upto, _, cause = run
+        state = states.get(tp)
+        if state is not None and state.steady:
+            log = state.log
+            offset: int = start
+            high_watermark: int = told
+            end: int = upto
+            old, flush_at = log.high_watermark, log.flush_at
+            if (
+                offset == log.leo
+                and term is log.tail
+                and high_watermark >= old
+                and log_start <= log.log_start
+                and (flush_at is None or end < flush_at)
+            ):
+                if high_watermark != old:
+                    log.high_watermark = high_watermark  # never past the end: a run goes up to the leader's LEO
+                    if log.noted != checkpoints:
+                        log.noted = checkpoints
+                        changed[tp] = None
+                if end > offset:
+                    log.leo = end
+                    seq += 1
+                    event: Column = seq
+                    log.last_append = event
+                    epoch = state.leader_epoch  # the term's too: a run is of the leader's own term
+                    moved.append((tp, upto, epoch, epoch if tells_epoch else NO_EPOCH, event))
+                    if watched:
+                        sink((event, at, cause or arrived, APPENDED, me, state.topic, state.number, leader, start, upto, told))
+                elif high_watermark != old:
+                    seq += 1
+                    if watched:
+                        sink((seq, at, cause or arrived, LEARNED, me, state.topic, state.number, old, told))
+                continue
+        fetcher.note(moved)
+        journal.seq = seq
+        take_partition(fetcher, as_fetched_partition(part))
+        journal.cause = arrived
+        seq = journal.seq
+    journal.seq = seq
+    return moved

@@ -1,0 +1,142 @@
+"""What a follower does before it fetches on from a leader: find where the two logs agree, and cut its own there.
+
+Which way depends on the release: by the own high watermark, by asking for the ends of leader epochs, or by an answer to a fetch
+that names where they diverge; a follower out of the leader's range goes by the bounds of its log.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka import errors, events
+from core.kafka.broker.fetch_state import FETCHING, TRUNCATING, PartitionFetchState
+from core.kafka.broker.partition import Partition
+from core.kafka.ids import NO_EPOCH, TopicPartition
+from core.kafka.messages import EpochsResponse, FetchedPartition, OffsetsResponse
+from core.kafka.release import Truncation
+
+if TYPE_CHECKING:
+    from core.kafka.broker.fetcher import Fetcher
+
+
+def epochs_answered(fetcher: Fetcher, response: EpochsResponse) -> None:
+    """The leader told where epochs end (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
+    if response.correlation != fetcher.in_flight:
+        return
+    fetcher.in_flight = 0
+    broker = fetcher.broker
+    for tp, error, epoch, end in response.partitions:
+        state = fetcher.states.get(tp)
+        if state is None or state.state is not TRUNCATING or state.sent_epoch != state.leader_epoch:
+            continue
+        fetcher.changed(tp)
+        if error != errors.NONE:
+            fetcher.tell_failure(tp, error)
+            if error == errors.FENCED_LEADER_EPOCH:
+                fetcher.give_up(tp)
+            else:
+                fetcher.delay(state)
+            continue
+        partition = state.partition
+        before = broker.journal.cause
+        told = epoch if broker.release.truncation >= Truncation.EPOCH_ROUNDS else NO_EPOCH
+        broker.journal.cause = broker.journal.emit(
+            events.EpochAnswered.kind, broker.id, tp.topic, tp.partition, fetcher.leader, state.asked_epoch, told, end
+        )
+        target, ask_again = truncation_point(partition, told, end)
+        truncate(fetcher, partition, target, "high-watermark" if end < 0 else "leader-epoch")
+        broker.journal.cause = before
+        if ask_again != NO_EPOCH:
+            state.asked_epoch = ask_again
+        else:
+            state.state = FETCHING
+            fetcher.prepare(state)
+    fetcher.maybe_send()
+
+
+def offsets_answered(fetcher: Fetcher, response: OffsetsResponse) -> None:
+    """The leader told its log's bounds after OFFSET_OUT_OF_RANGE (`AbstractFetcherThread#fetchOffsetAndTruncate`)."""
+    if response.correlation != fetcher.in_flight:
+        return
+    fetcher.in_flight = 0
+    state = fetcher.states.get(response.tp)
+    if state is not None and state.out_of_range:
+        fetcher.changed(response.tp)
+        partition = state.partition
+        log = partition.log
+        state.out_of_range = False
+        fetcher.prepare(state)
+        if response.error == errors.FENCED_LEADER_EPOCH and state.sent_epoch == state.leader_epoch:
+            fetcher.give_up(response.tp)
+        elif response.error != errors.NONE:
+            fetcher.delay(state)  # and fetch again: by then the offset may be in range
+        else:
+            if response.latest < log.leo:
+                if _may_not_truncate(fetcher, response.tp):
+                    fetcher.broker.stop("exited")
+                    return
+                truncate(fetcher, partition, response.latest, "out-of-range")
+            elif response.earliest > log.leo:
+                _restart(fetcher, partition, response.earliest)
+    fetcher.maybe_send()
+
+
+def _may_not_truncate(fetcher: Fetcher, tp: TopicPartition) -> bool:
+    """To 1.1 a broker rather ends than cut a log that its leader's is shorter than, where unclean election is not allowed.
+
+    Kafka: `ReplicaFetcherThread#handleOffsetOutOfRange`.
+    """
+    broker = fetcher.broker
+    return broker.release.halts_on_truncation and not broker.settings.flag(
+        "unclean.leader.election.enable", broker=broker.id, topic=tp.topic
+    )
+
+
+def diverged(fetcher: Fetcher, state: PartitionFetchState, part: FetchedPartition) -> None:
+    """The fetch was answered with a diverging epoch (KIP-595): cut there and ask again; nothing else is taken over."""
+    partition = state.partition
+    target, _ = truncation_point(partition, part.diverging_epoch, part.diverging_end)
+    truncate(fetcher, partition, target, "diverging-epoch")
+    fetcher.changed(part.tp)
+
+
+def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:
+    """The own log ends below the leader's log start: drop it, go on from there."""
+    log, tp, broker = partition.log, partition.tp, fetcher.broker
+    old = log.leo
+    log.truncate_fully_and_start_at(start)
+    broker.disk.changed[tp] = None
+    log.last_append = broker.journal.emit(events.LogRestarted.kind, broker.id, tp.topic, tp.partition, fetcher.leader, old, log.leo)
+    broker.replicas.log_start_moved(tp)
+
+
+def truncate(fetcher: Fetcher, partition: Partition, target: int, rule: str) -> None:
+    """Cut the log to an offset if it is longer (`AbstractFetcherThread#truncate`); `rule` says what gave the offset."""
+    log, tp, broker = partition.log, partition.tp, fetcher.broker
+    old = log.leo
+    held = log.runs() if target < old else ()
+    if log.truncate_to(target):
+        broker.disk.changed[tp] = None
+        log.last_append = broker.journal.emit(
+            events.Truncated.kind, broker.id, tp.topic, tp.partition, fetcher.leader, log.leo, old, log.high_watermark, rule
+        )
+        broker.account.cut(tp, broker.id, held, old, log.leo, log.last_append)
+
+
+def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:
+    """Where a follower cuts, given the leader's (epoch, end offset); and the epoch to ask for next, -1 when done.
+
+    Kafka: `AbstractFetcherThread#getOffsetTruncationState`. An undefined end means the own high watermark; an undefined
+    epoch (KIP-101's answer) the end itself; an epoch the follower lacks means to cut below it and ask again (KIP-279).
+    """
+    log = partition.log
+    if leader_end < 0:
+        return log.high_watermark, NO_EPOCH
+    if leader_epoch == NO_EPOCH:
+        return min(leader_end, log.leo), NO_EPOCH
+    epoch, end = log.end_offset_for_epoch(leader_epoch)
+    if end < 0:
+        return min(leader_end, log.leo), NO_EPOCH
+    if epoch != leader_epoch:
+        return min(end, log.leo), epoch
+    return min(end, leader_end, log.leo), NO_EPOCH

@@ -1,0 +1,359 @@
+"""A broker of a ZooKeeper cluster: it registers by an ephemeral znode, is told its roles by the controller, and may be the controller itself.
+
+Every request of a controller carries the controller epoch; one that is older than the newest seen is refused, so that a
+controller that does not know it has been replaced can do nothing (STALE_CONTROLLER_EPOCH).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import errors, events
+from core.kafka.broker.broker import REGISTRATION_RETRY, Broker
+from core.kafka.broker.producer_ids import BLOCK_SIZE
+from core.kafka.broker.zookeeper_isr import ZooKeeperIsrManager
+from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.controller.zookeeper.kafka_controller import KafkaController
+from core.kafka.controller.zookeeper.requests import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    ControlResponse,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.messages import AllocateProducerIdsResponse, Disconnected, Timer
+from core.kafka.settings import Settings
+from core.kafka.zookeeper import paths
+from core.kafka.zookeeper.client import ZooKeeperClient
+from core.kafka.zookeeper.paths import ConfigChange, broker_path
+from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Result, SetData
+from core.lab.spec import BrokerSpec
+from core.lab.views.view import BrokerState
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.units import SECOND
+
+if TYPE_CHECKING:
+    from core.lab.account import Account
+
+TO_ITSELF: Final = 1
+"""µs of a message to the controller on the same broker: nothing follows an act in the very moment of it."""
+
+SHUTDOWN_TRIES: Final = 3
+"""controlled.shutdown.max.retries."""
+
+SHUTDOWN_BACKOFF: Final = 5 * SECOND
+"""controlled.shutdown.retry.backoff.ms in µs."""
+
+
+class ZooKeeperBroker(Broker):
+    """One broker.
+
+    Attributes:
+        zk: its ZooKeeper session.
+        kafka_controller: its controller, active on one broker.
+        control_epoch: the newest controller epoch it has heard of.
+        leaders, live: its metadata cache: (leader, leader epoch) by partition number, by topic; and who lives.
+    """
+
+    def __init__(
+        self,
+        spec: BrokerSpec,
+        settings: Settings,
+        network: Network,
+        journal: Journal,
+        account: Account,
+        *,
+        by_hand: bool,
+        racks: dict[int, str | None] | None = None,
+    ) -> None:
+        super().__init__(spec, settings, MetadataLog(), network, journal, account, by_hand=by_hand, racks=racks)
+        self.channel.controller = self.address
+        self.zk = ZooKeeperClient(self)
+        self.kafka_controller = KafkaController(self)
+        self.control_epoch = 0
+        self.leaders: dict[str, dict[int, tuple[int, int]]] = {}
+        self.live: tuple[int, ...] = ()
+        self.isr_manager: ZooKeeperIsrManager | None = None
+        if self.release.leader_writes_isr:
+            self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self)
+        self._configs_read = 0
+        self._shutdown_tries = 0
+        self.handlers |= {
+            LeaderAndIsrRequest: self._leader_and_isr,
+            StopReplicaRequest: self._stop_replica,
+            UpdateMetadataRequest: self._update_metadata,
+            ControlledShutdownResponse: self._shutdown_answered,
+        }
+        self.timers |= {"controlled-shutdown": self._ask_shutdown, "leave-anyway": self._leave_anyway}
+
+    # --- messages to itself ----------------------------------------------------------------------------------------
+
+    def send(self, node: str, message: object) -> None:
+        """Send a message; the controller on this very broker is reached without the network."""
+        if node == self.address:
+            due = self.journal.now + (0 if self.by_hand else TO_ITSELF)
+            self.network.scheduler.add(due, node, node, self.incarnation, message, self.journal.cause)
+        else:
+            super().send(node, message)
+
+    def reply(self, node: str, message: object) -> None:
+        """Answer a message, perhaps its own."""
+        if node == self.address:
+            self.send(node, message)
+        else:
+            super().reply(node, message)
+
+    # --- life of the process ---------------------------------------------------------------------------------------
+
+    def boot_with(self, session: int, broker_epoch: int) -> None:
+        """Be a broker that has been running for long, with this session."""
+        self.state = BrokerState.RUNNING
+        self.fenced = False
+        self.broker_epoch = broker_epoch
+        self._registered_incarnation = self.incarnation
+        self.disk.clean_shutdown = False
+        self._arm_timers(0)
+        self.zk.adopt(session)
+
+    def _arm_timers(self, heartbeat_phase: int) -> None:
+        super()._arm_timers(heartbeat_phase)
+        if self.isr_manager is not None and not self.by_hand:
+            self.isr_manager.arm()
+
+    def load(self) -> None:
+        """The logs are open; all that the controller said is forgotten."""
+        super().load()
+        self.leaders.clear()
+        self.live = ()
+        self._configs_read = 0
+        self._shutdown_tries = 0
+
+    def stop(self, how: str) -> None:
+        """The process ends; its session lives on until it expires, unless it was closed."""
+        self.zk.reset()
+        self.kafka_controller.reset()
+        super().stop(how)
+        self.control_epoch = 0
+
+    def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
+        """By hand: the process restarts so fast that its session survives; the controller then tells it its roles."""
+        super().stop("power-loss" if keep else "shutdown" if clean else "killed")
+        if keep:
+            self.lose_unflushed(keep)
+        clean = clean and not keep
+        self.started_clean = clean
+        self.network.alive[self.address] = True
+        self.disk.load()
+        self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
+        self.load()
+        self._registered_incarnation = self.incarnation
+        self.state = BrokerState.RUNNING
+
+    # --- registration ----------------------------------------------------------------------------------------------
+
+    def _register(self, _: object) -> None:
+        if self.broker_epoch_is_current():
+            return
+        if not self.zk.session:
+            self.zk.connect()
+        else:
+            self.zk.submit((Create(broker_path(self.id), ephemeral=True),), self._registered_in_zookeeper)
+
+    def session_established(self) -> None:
+        """A session is there: register in it."""
+        self._register(None)
+
+    def _registered_in_zookeeper(self, results: tuple[Result, ...]) -> None:
+        """The znode is there (`KafkaZkClient#registerBroker`), or another session's is: then try again."""
+        if results[0].error != OK:
+            self.journal.emit(events.RegistrationRefused.kind, self.id, results[0].error)
+            self.timer(REGISTRATION_RETRY, "register")
+            return
+        self._registered_incarnation = self.incarnation
+        self.broker_epoch = results[0].created
+        self.fenced = False
+        if self.state is BrokerState.STARTING:
+            self.state = BrokerState.RUNNING
+        self.zk.submit((GetChildren(paths.CONFIG_CHANGES, watch=True),), self._configs_listed)
+        self.kafka_controller.elect()
+
+    def session_expired(self) -> None:
+        """ZooKeeper says that the session is over: this broker is no controller any more, and registers anew.
+
+        Kafka: `KafkaController#processRegisterBrokerAndReelect`.
+        """
+        self.fenced = True
+        self._registered_incarnation = -1
+        self.kafka_controller.resign("its ZooKeeper session has expired")
+        if self.isr_manager is not None:
+            self.isr_manager.session_expired()
+        self.zk.connect()
+
+    def watch_fired(self, path: str) -> None:
+        """A watched znode has changed."""
+        if path == paths.CONFIG_CHANGES:
+            self.zk.submit((GetChildren(paths.CONFIG_CHANGES, watch=True),), self._configs_listed)
+        else:
+            self.kafka_controller.watch_fired(path)
+
+    def _configs_listed(self, results: tuple[Result, ...]) -> None:
+        names = results[0].data[self._configs_read :]
+        self._configs_read += len(names)
+        if names:
+            self.zk.submit(tuple(GetData(f"{paths.CONFIG_CHANGES}/{name}") for name in names), self._configs_changed)
+
+    def _configs_changed(self, results: tuple[Result, ...]) -> None:
+        changes: list[ConfigChange] = [result.data for result in results]
+        for change in changes:
+            self.settings.set(change.name, change.value, broker=change.broker, topic=change.topic)
+        self.refresh_settings()
+        for change in changes:
+            self.kafka_controller.config_changed(change)
+
+    def ask_for_producer_ids(self) -> None:
+        """Take a block of producer ids from ZooKeeper (`ZkProducerIdManager#generateNewProducerIdBlock`)."""
+        self.zk.submit((GetData(paths.PRODUCER_IDS),), self._producer_ids_read)
+
+    def _producer_ids_read(self, results: tuple[Result, ...]) -> None:
+        there = results[0].error == OK
+        start: int = results[0].data if there else 0
+        end = start + BLOCK_SIZE
+        op = SetData(paths.PRODUCER_IDS, end, results[0].version) if there else Create(paths.PRODUCER_IDS, end)
+        self.zk.submit((op,), self._producer_ids_taken, start)
+
+    def _producer_ids_taken(self, results: tuple[Result, ...], start: int) -> None:
+        if results[0].error == OK:
+            self.handle(AllocateProducerIdsResponse(start, BLOCK_SIZE), self.address)
+        else:
+            self.ask_for_producer_ids()
+
+    def send_heartbeat(self) -> None:
+        """ZooKeeper hears of a broker by its session's pings."""
+
+    def tell_of_failed_directory(self, directory: str) -> None:
+        """Note it in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`); the controller will ask which replicas are offline."""
+        self.zk.submit((Create(f"{paths.LOG_DIR_EVENTS}/log_dir_event_", self.id, sequential=True),), _noted)
+
+    # --- shutdown --------------------------------------------------------------------------------------------------
+
+    def begin_shutdown(self) -> None:
+        """Ask the controller to move leaderships away, a few times; then end (`KafkaServer#controlledShutdown`)."""
+        self.state = BrokerState.STOPPING
+        self._shutdown_tries = 0
+        if self.settings.flag("controlled.shutdown.enable", broker=self.id):
+            self._ask_shutdown(None)
+        else:
+            self._leave()
+
+    def _ask_shutdown(self, _: object) -> None:
+        if self.state is not BrokerState.STOPPING:
+            return
+        if self._shutdown_tries == SHUTDOWN_TRIES:
+            self._leave()
+            return
+        self._shutdown_tries += 1
+        self.send(self.channel.controller, ControlledShutdownRequest(self.id))
+        self.timer(SHUTDOWN_BACKOFF, "controlled-shutdown")
+
+    def _shutdown_answered(self, response: ControlledShutdownResponse, _: str) -> None:
+        if self.state is BrokerState.STOPPING and response.error == errors.NONE and not response.remaining:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._shutdown_tries = SHUTDOWN_TRIES
+        if self.kafka_controller.active:
+            self.kafka_controller.resign("it shuts down")
+        self.zk.close()
+        self.timer(SHUTDOWN_BACKOFF, "leave-anyway")
+
+    def _leave_anyway(self, _: object) -> None:
+        self.session_closed()
+
+    def session_closed(self) -> None:
+        """The session is closed: the process ends."""
+        if self.state is BrokerState.STOPPING:
+            self.stop("shutdown")
+
+    # --- the controller's requests ---------------------------------------------------------------------------------
+
+    def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
+        """Whether another controller has been elected since this one sent the request (STALE_CONTROLLER_EPOCH)."""
+        if request.controller_epoch < self.control_epoch and self.release.controller_epoch_fencing:
+            self.journal.emit(
+                events.ControllerRequestRefused.kind, self.id, request.controller, what, request.controller_epoch, self.control_epoch
+            )
+            return True
+        self.control_epoch = max(self.control_epoch, request.controller_epoch)
+        return False
+
+    def _leader_and_isr(self, request: LeaderAndIsrRequest, sender: str) -> None:
+        error = errors.STALE_CONTROLLER_EPOCH
+        items: tuple[tuple[TopicPartition, str], ...] = ()
+        if not self._is_stale(request, "LeaderAndIsr"):
+            error, items = errors.NONE, self.replicas.become_leader_or_follower(request.items, request.live)
+        self.reply(sender, LeaderAndIsrResponse(request.controller_epoch, error, items, request.correlation))
+
+    def _stop_replica(self, request: StopReplicaRequest, sender: str) -> None:
+        if not self._is_stale(request, "StopReplica"):
+            for tp, delete, _epoch in request.items:
+                self.replicas.stop_replica(tp, delete=delete)
+            self.fetcher_manager.shut_down_idle_fetchers()
+        self.reply(sender, ControlResponse(request.correlation))
+
+    def _update_metadata(self, request: UpdateMetadataRequest, sender: str) -> None:
+        if not self._is_stale(request, "UpdateMetadata"):
+            self.channel.controller = sender
+            self.live = request.live
+            self.learn(request.items)
+        self.reply(sender, ControlResponse(request.correlation))
+
+    def learn(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
+        """Keep who leads, for clients (`MetadataCache#updateMetadata`)."""
+        for tp, leader, epoch in items:
+            self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
+
+    def knows(self, tp: TopicPartition) -> bool:
+        """Whether the controller has told this broker of a partition."""
+        return tp.partition in self.leaders.get(tp.topic, {})
+
+    def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """Who leads a topic's partitions, as far as this broker has been told."""
+        known = self.leaders.get(topic, {})
+        return tuple(known.get(number, (NO_LEADER, -1)) for number in range(max(known, default=-1) + 1))
+
+    def alive_broker_epoch(self, broker: int) -> int:
+        """A ZooKeeper controller tells no broker epochs of others."""
+        return -1
+
+    def is_alive(self, broker: int) -> bool:
+        """Whether a broker lives, as the controller last said."""
+        return broker in self.live
+
+    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
+        """May a broker join an ISR: it lives, as the controller last said."""
+        return broker in self.live
+
+    def give_controller_up(self) -> None:
+        """The controller has not answered in time: a new connection, and what was under way once more."""
+        if self.channel.controller != self.address:
+            self.network.disconnect(self.address, self.channel.controller)
+        self.alter_partition.disconnected()
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        if message.node == self.channel.controller:
+            self.alter_partition.disconnected()
+        self.kafka_controller.channels.disconnected(message.node)
+        self.replicas.disconnected(message.node)
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle one message; what the former process was answered has no handler to wait for it."""
+        if type(message) is Timer or type(message) in self.handlers:
+            super().handle(message, sender)
+
+
+def _noted(_results: tuple[Result, ...]) -> None:
+    """Nothing more to do; the controller watches."""

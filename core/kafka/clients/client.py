@@ -1,0 +1,174 @@
+"""What producers and consumers share: finding out who leads (Kafka: `NetworkClient`, `Metadata`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.clients.client_config import DEFAULT
+from core.kafka.ids import NO_EPOCH, NO_LEADER, broker_address
+from core.kafka.messages import Disconnected, MetadataRequest, MetadataResponse
+from core.lab.account import Account
+from core.sim.clock import RIGHT
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.node import Node
+from core.sim.units import SECOND, US_PER_MS
+
+RETRY_BACKOFF: Final = 100 * US_PER_MS
+"""retry.backoff.ms of the Java clients, µs."""
+
+RETRY_BACKOFF_MOST: Final = SECOND
+"""retry.backoff.max.ms, µs: the back-off doubles with each attempt up to this (KIP-580, 3.7)."""
+
+RECONNECT_BACKOFF: Final = 50 * US_PER_MS
+"""reconnect.backoff.ms, µs; doubles with each failure in a row."""
+
+RECONNECT_BACKOFF_MOST: Final = SECOND
+"""reconnect.backoff.max.ms, µs."""
+
+
+POLL: Final = 10 * US_PER_MS
+"""µs after which a client notices that a request has timed out; an answer that arrives meanwhile counts.
+
+Kafka: `NetworkClient#poll`, where `#handleTimedOutRequests` comes after the answers.
+"""
+
+
+class Client(Node):
+    """A client of one topic.
+
+    Attributes:
+        topic: which.
+        brokers: bootstrap servers, addresses in the order they are asked.
+        leaders: (leader, leader epoch) by partition as last heard.
+        config: its settings; set before it starts.
+        clock: the client's own: its records' timestamps are by it.
+        by_hand: whether nothing happens by itself, so that metadata are not asked for because they are old.
+    """
+
+    def __init__(self, name: str, topic: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account) -> None:
+        super().__init__(name, network, journal)
+        self.name = name
+        self.topic = topic
+        self.brokers = tuple(broker_address(broker) for broker in brokers)
+        self.account = account
+        self.leaders: list[tuple[int, int]] = []
+        self.config = DEFAULT
+        self.clock = RIGHT
+        self.by_hand = False
+        self._correlation = 0
+        self._next_broker = 0
+        self._asking = ""
+        self._metadata_correlation = 0
+        self._wait_armed = False
+        self._reconnect: dict[str, tuple[int, int]] = {}
+        self._connected: dict[str, None] = {}
+        self.handlers |= {MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected}
+        self.timers |= {
+            "metadata": self._metadata_due,
+            "metadata-timeout": self._metadata_timed_out,
+            "metadata-age": self._metadata_too_old,
+        }
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle a message; whoever answers is connected again."""
+        if sender not in self._connected and sender != self.address and type(message) is not Disconnected:
+            self._connected[sender] = None
+            self._reconnect.pop(sender, None)
+        super().handle(message, sender)
+
+    def connect_not_before(self, node: str) -> int:
+        """When a broker whose connection broke is tried again, µs; 0 for one that is connected."""
+        return self._reconnect[node][0] if node in self._reconnect else 0
+
+    def is_connected(self, node: str) -> bool:
+        """Whether there is a connection to a broker: it has answered, and nothing has broken since."""
+        return node in self._connected
+
+    def lost_contact(self, node: str) -> None:
+        """A connection broke or was refused: wait longer each time."""
+        self._connected.pop(node, None)
+        backoff = min(2 * self._reconnect[node][1], RECONNECT_BACKOFF_MOST) if node in self._reconnect else RECONNECT_BACKOFF
+        self._reconnect[node] = (self.journal.now + backoff, backoff)
+
+    def next_correlation(self) -> int:
+        """A number for a request, never used before by this client."""
+        self._correlation += 1
+        return self._correlation
+
+    def leader_of(self, partition: int) -> int:
+        """The broker believed to lead, NO_LEADER if unknown."""
+        return self.leaders[partition][0] if partition < len(self.leaders) else NO_LEADER
+
+    def epoch_of(self, partition: int) -> int:
+        """The leader epoch believed in."""
+        return self.leaders[partition][1] if partition < len(self.leaders) else NO_EPOCH
+
+    def refresh_metadata(self) -> None:
+        """Ask a broker who leads, unless a question is under way."""
+        if self._asking:
+            return
+        now = self.journal.now
+        candidates = [self.brokers[(self._next_broker + i) % len(self.brokers)] for i in range(len(self.brokers))]
+        broker = next((b for b in candidates if self.connect_not_before(b) <= now), candidates[0])
+        self._next_broker = (self.brokers.index(broker) + 1) % len(self.brokers)
+        self._asking = broker
+        self._metadata_correlation = self.next_correlation()
+        self.send(broker, MetadataRequest(self._metadata_correlation, self.topic))
+        self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
+
+    def refresh_metadata_soon(self) -> None:
+        """Ask after retry.backoff.ms."""
+        if not self._wait_armed:
+            self._wait_armed = True
+            self.timer(RETRY_BACKOFF, "metadata")
+
+    def _metadata_due(self, _: object) -> None:
+        self._wait_armed = False
+        self.refresh_metadata()
+
+    def _metadata_timed_out(self, correlation: object) -> None:
+        if self._asking and correlation == self._metadata_correlation:
+            self.network.disconnect(self.address, self._asking)
+            self.lost_contact(self._asking)
+            self._asking = ""
+            self.refresh_metadata()
+
+    def _metadata_arrived(self, response: MetadataResponse, _: str) -> None:
+        if response.correlation != self._metadata_correlation:
+            return
+        self._asking = ""
+        changed = []
+        for partition, (leader, epoch) in enumerate(response.leaders):
+            if partition >= len(self.leaders):
+                self.leaders.append((leader, epoch))
+            elif epoch >= self.leaders[partition][1]:
+                if self.leaders[partition] != (leader, epoch):
+                    changed.append(partition)
+                self.leaders[partition] = (leader, epoch)
+        if not self.by_hand:
+            self.timer(self.config.metadata_max_age, "metadata-age", response.correlation)
+        self.leaders_changed(changed)
+        self.metadata_updated()
+
+    def _metadata_too_old(self, correlation: object) -> None:
+        if correlation == self._metadata_correlation:
+            self.refresh_metadata()
+
+    def leaders_changed(self, partitions: list[int]) -> None:
+        """New metadata name other leaders, or later leader epochs, of some partitions."""
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        self.lost_contact(message.node)
+        if self._asking == message.node:
+            self._asking = ""
+            self.refresh_metadata_soon()
+        self.connection_lost(message.node)
+
+    def metadata_updated(self) -> None:
+        """New metadata arrived."""
+        raise NotImplementedError
+
+    def connection_lost(self, node: str) -> None:
+        """A broker's connection broke."""
+        raise NotImplementedError

@@ -1,0 +1,188 @@
+"""The configuration of producers and consumers, under Kafka's names, with each release's defaults.
+
+A client is as old as the brokers. A name that its release does not have yet is ignored, as Kafka's clients do with a warning.
+
+Kafka: `ProducerConfig`, `ConsumerConfig`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+from core.kafka.release import CURRENT, Release
+from core.kafka.settings import MAX_INT, whole_number
+from core.sim.spelled_out import SpelledOut
+from core.sim.units import US_PER_MS
+
+PRODUCER: Final = "producer"
+"""A client that writes."""
+
+CONSUMER: Final = "consumer"
+"""A client that reads."""
+
+NO_DELIVERY_TIMEOUT: Final = -1
+"""Before 2.1 a batch is given up when its retries are used up, or when it has waited request.timeout.ms to be sent (KIP-91)."""
+
+IDEMPOTENT_IN_FLIGHT: Final = 5
+"""Most max.in.flight.requests.per.connection of an idempotent producer."""
+
+
+@attrs.frozen(repr=False)
+class ClientSetting(SpelledOut):
+    """One setting of clients.
+
+    Attributes:
+        name: Kafka's.
+        default: in the newest release.
+        of: whose it is.
+        meaning: one sentence.
+        least, most: inclusive bounds.
+        older_defaults: (kind of client, release, default): the default in that release and before.
+        since: the first release that has it; empty: all have.
+    """
+
+    name: str
+    default: int
+    of: tuple[str, ...]
+    meaning: str
+    least: int = 0
+    most: int = MAX_INT
+    older_defaults: tuple[tuple[str, str, int], ...] = ()
+    since: str = ""
+
+    def default_in(self, release: Release, kind: str) -> int:
+        """The default of a release's clients of a kind."""
+        for of, upto, value in self.older_defaults:
+            if of == kind and release.order <= Release.named(upto).order:
+                return value
+        return self.default
+
+    def parse(self, text: str) -> int:
+        """The value of what somebody wrote.
+
+        Raises:
+            ValueError: no number, or out of bounds.
+        """
+        digits = text.strip().replace("_", "")
+        value = whole_number(digits)
+        if value is None:
+            raise ValueError(f"{self.name} takes a whole number, not '{text[:80]}'")
+        if not self.least <= value <= self.most:
+            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {digits[:40]}")
+        return value
+
+
+_BOTH: Final = (PRODUCER, CONSUMER)
+
+_ALL: Final = (
+    ClientSetting(
+        "delivery.timeout.ms",
+        120_000,
+        (PRODUCER,),
+        "A batch that has no acknowledgement after this long is given up; at least request.timeout.ms.",
+        since="2.1",
+    ),
+    ClientSetting(
+        "request.timeout.ms",
+        30_000,
+        _BOTH,
+        "A request that has no answer after this long has failed, and the connection is closed.",
+        least=1,
+        older_defaults=((CONSUMER, "0.8.2", 30_000), (CONSUMER, "0.9", 40_000), (CONSUMER, "1.1", 305_000)),
+    ),
+    ClientSetting("metadata.max.age.ms", 300_000, _BOTH, "A client asks who leads at least this often.", least=1),
+    ClientSetting(
+        "retries",
+        MAX_INT,
+        (PRODUCER,),
+        "How often a batch is sent again after an error that may pass.",
+        older_defaults=((PRODUCER, "2.0", 0),),
+    ),
+    ClientSetting(
+        "max.in.flight.requests.per.connection",
+        5,
+        (PRODUCER,),
+        "How many batches of a partition may be on their way at once; with more than 1, retries without idempotence may change their order.",
+        least=1,
+    ),
+)
+
+CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
+"""Every known setting of clients by its Kafka name."""
+
+
+@attrs.frozen(repr=False)
+class ClientConfig(SpelledOut):
+    """What a client goes by: times in µs.
+
+    Attributes:
+        request_timeout, metadata_max_age: of every client.
+        delivery_timeout, retries, max_in_flight: of a producer; delivery_timeout may be `NO_DELIVERY_TIMEOUT`.
+    """
+
+    request_timeout: int
+    metadata_max_age: int
+    delivery_timeout: int
+    retries: int
+    max_in_flight: int
+
+
+def client_setting_named(name: str, kind: str = "") -> ClientSetting:
+    """The setting of that name that a kind of client has; without a kind, that any has.
+
+    Raises:
+        ValueError: there is none; the message names the nearest.
+    """
+    known = [setting.name for setting in _ALL if not kind or kind in setting.of]
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+        raise ValueError(f"unknown {kind or 'client'} setting '{name[:80]}'; {hint}")
+    return CLIENT_SETTINGS[name]
+
+
+def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release, *, idempotent: bool = False) -> ClientConfig:
+    """The configuration of a client of a kind under a release; of `given` what is not for its kind is left out.
+
+    Raises:
+        ValueError: a name or value is wrong, or they do not go together, in Kafka's words.
+    """
+    values: dict[str, int] = {}
+    for name, text in given:
+        setting = client_setting_named(name)
+        value = setting.parse(text)
+        if kind in setting.of and (not setting.since or release.order >= Release.named(setting.since).order):
+            values[name] = value
+
+    def value_of(name: str) -> int:
+        return values[name] if name in values else CLIENT_SETTINGS[name].default_in(release, kind)
+
+    retries, in_flight = value_of("retries"), value_of("max.in.flight.requests.per.connection")
+    if idempotent:
+        if "retries" not in values:
+            retries = MAX_INT
+        if retries == 0:
+            raise ValueError("Must set retries to non-zero when using the idempotent producer.")
+        if in_flight > IDEMPOTENT_IN_FLIGHT:
+            raise ValueError("Must set max.in.flight.requests.per.connection to at most 5 to use the idempotent producer.")
+    request_timeout, delivery_timeout = value_of("request.timeout.ms"), value_of("delivery.timeout.ms")
+    if kind == PRODUCER and delivery_timeout < request_timeout:
+        if "delivery.timeout.ms" in values:
+            raise ValueError("delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms")
+        delivery_timeout = request_timeout
+    has_delivery_timeout = release.order >= Release.named(CLIENT_SETTINGS["delivery.timeout.ms"].since).order
+    return ClientConfig(
+        request_timeout=request_timeout * US_PER_MS,
+        metadata_max_age=value_of("metadata.max.age.ms") * US_PER_MS,
+        delivery_timeout=delivery_timeout * US_PER_MS if has_delivery_timeout else NO_DELIVERY_TIMEOUT,
+        retries=retries,
+        max_in_flight=in_flight,
+    )
+
+
+DEFAULT: Final = client_config(PRODUCER, (), CURRENT)
+"""A client of the newest release of which nobody has said anything."""

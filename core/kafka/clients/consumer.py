@@ -1,0 +1,304 @@
+"""A plain consumer: reads every partition of a topic below the high watermark, from its leader or where that sends it, and keeps its positions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.clients.client import POLL, RETRY_BACKOFF, Client
+from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
+from core.kafka.messages import (
+    LATEST,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    EpochsRequest,
+    EpochsResponse,
+    OffsetsRequest,
+    OffsetsResponse,
+)
+from core.lab.account import Account
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.units import SECOND, US_PER_MS
+
+FETCH_MAX_WAIT: Final = 500 * US_PER_MS
+"""fetch.max.wait.ms, µs."""
+
+LEAVES_READ_REPLICA: Final = frozenset(
+    {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
+)
+"""Errors after which a consumer goes back to the leader, beside OFFSET_OUT_OF_RANGE (`FetchCollector#handleInitializeErrors`)."""
+
+
+class Consumer(Client):
+    """One consumer.
+
+    Attributes:
+        reset: auto.offset.reset: earliest or latest.
+        positions: next offset to read by partition; -1 until it is known.
+        read: records read.
+        in_flight: (correlation, broker, sent at) of the fetch to each broker.
+        validates: whether it asks each new leader if what it has read is still there (KIP-320).
+        client_rack: its rack, empty if it has none; None if it does not tell, as before 2.4.
+        since: it begins with the first record that is not older, µs; -1: where `reset` says.
+    """
+
+    def __init__(
+        self, name: str, topic: str, reset: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account
+    ) -> None:
+        super().__init__(name, topic, brokers, network, journal, account)
+        self.reset = reset
+        self.positions: list[int] = []
+        self.read = 0
+        self.stopped = False
+        self.validates = False
+        self.client_rack: str | None = None
+        self.since = -1
+        self._read_replicas: dict[int, tuple[int, int]] = {}
+        self._read_epochs: dict[int, int] = {}
+        self._validated: dict[int, int] = {}
+        self._validating: dict[int, tuple[int, str, int]] = {}
+        self.in_flight: dict[str, tuple[int, int]] = {}
+        self._backing_off: dict[int, None] = {}
+        self._resetting: dict[int, tuple[int, str]] = {}
+        self.handlers |= {
+            ConsumerFetchResponse: self._fetched,
+            OffsetsResponse: self._offsets_answered,
+            EpochsResponse: self._epoch_answered,
+        }
+        self.timers |= {"again": self._again, "watch": self._watch}
+
+    def start(self) -> None:
+        """Begin."""
+        self.refresh_metadata()
+        self.timer(min(SECOND, self.config.request_timeout), "watch")
+
+    def stop(self) -> None:
+        """Read no more."""
+        self.stopped = True
+        self.incarnation += 1
+
+    def metadata_updated(self) -> None:
+        """Fetch from whoever leads."""
+        while len(self.positions) < len(self.leaders):
+            self.positions.append(0 if self.reset == "earliest" and self.since < 0 else -1)
+        self._fetch_all()
+
+    def _fetch_all(self) -> None:
+        if self.stopped:
+            return
+        wanted: dict[int, list[int]] = {}
+        for partition in range(len(self.positions)):
+            leader = self.leader_of(partition)
+            if leader == NO_LEADER:
+                self.refresh_metadata_soon()
+            elif partition not in self._backing_off and partition not in self._resetting and partition not in self._validating:
+                if self.positions[partition] < 0:
+                    self._ask_offset(partition, errors.NONE)
+                elif self._must_validate(partition):
+                    self._validate(partition)
+                else:
+                    wanted.setdefault(self.read_replica(partition), []).append(partition)
+        for broker, partitions in wanted.items():
+            node = broker_address(broker)
+            if self.connect_not_before(node) > self.journal.now:
+                for partition in partitions:
+                    self._back_off(partition)
+            elif node not in self.in_flight:
+                correlation = self.next_correlation()
+                self.in_flight[node] = (correlation, self.journal.now)
+                asked = tuple((TopicPartition(self.topic, p), self.positions[p], self.epoch_of(p)) for p in partitions)
+                self.send(node, ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT, self.client_rack))
+
+    def _fetched(self, response: ConsumerFetchResponse, sender: str) -> None:
+        under_way = self.in_flight.get(sender)
+        if under_way is None or under_way[0] != response.correlation or self.stopped:
+            return
+        del self.in_flight[sender]
+        journal = self.journal
+        arrived = journal.cause
+        for part in response.partitions:
+            number = part.tp.partition
+            if part.error == errors.OFFSET_OUT_OF_RANGE:
+                # A follower may only lag, or its log start: the leader knows (`FetchCollector#handleInitializeErrors`).
+                if not self._leave_read_replica(number, part.error):
+                    self._ask_offset(number, part.error)
+            elif part.error != errors.NONE:
+                if part.error in LEAVES_READ_REPLICA:
+                    self._leave_read_replica(number, part.error)
+                self._back_off(number)
+            elif part.records and part.offset == self.positions[number] and self._is_fetchable(number):
+                end = part.records[-1].end
+                self.read += end - part.offset
+                self.positions[number] = end
+                self._read_epochs[number] = part.records[-1].term.epoch
+                self.account.consumed(part.tp, part.records)
+                journal.cause = part.cause or arrived
+                journal.emit(
+                    events.Consumed.kind,
+                    self.name, part.tp.topic, number, int(sender[1:]), part.offset, end, part.high_watermark,
+                )  # fmt: skip
+        journal.cause = arrived
+        for tp, broker in response.preferred:
+            self._read_replicas[tp.partition] = (broker, journal.now + self.config.metadata_max_age)
+            self._tell_read_replica(tp.partition, broker, self.client_rack or "", "")
+        self._fetch_all()
+
+    def _is_fetchable(self, partition: int) -> bool:
+        """Whether the position is certain: what is fetched while it is validated or reset is thrown away (`SubscriptionState#isFetchable`)."""
+        return partition not in self._validating and partition not in self._resetting
+
+    # --- where to read (KIP-392) -----------------------------------------------------------------------------------
+
+    def read_replica(self, partition: int) -> int:
+        """The broker to fetch from: the one the leader named, for metadata.max.age.ms, else the leader.
+
+        Kafka: `AbstractFetch#selectReadReplica`.
+        """
+        broker, until = self._read_replicas.get(partition, (NO_LEADER, 0))
+        if broker != NO_LEADER and self.journal.now > until:
+            self._leave_read_replica(partition, "metadata.max.age.ms is over")
+            broker = NO_LEADER
+        return self.leader_of(partition) if broker == NO_LEADER else broker
+
+    def read_replicas(self) -> list[tuple[int, int]]:
+        """(partition, broker) where a leader has sent it to another broker."""
+        return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
+
+    def _leave_read_replica(self, partition: int, reason: str) -> bool:
+        """Go back to the leader, which may name a replica again; False if it reads there already.
+
+        Kafka: `SubscriptionState#clearPreferredReadReplica`.
+        """
+        if self._read_replicas.pop(partition, None) is None:
+            return False
+        self._tell_read_replica(partition, self.leader_of(partition), self.client_rack or "", reason)
+        return True
+
+    def _tell_read_replica(self, partition: int, broker: int, rack: str, reason: str) -> None:
+        leader = self.leader_of(partition)
+        self.journal.emit(events.ReadReplica.kind, self.name, self.topic, partition, leader, broker, rack, reason)
+
+    def leaders_changed(self, partitions: list[int]) -> None:
+        """Another leader, or epoch: it is asked anew where to read (`SubscriptionState#maybeValidatePositionForCurrentLeader`)."""
+        for partition in partitions:
+            self._leave_read_replica(partition, "another leader epoch")
+
+    # --- validating what was read (KIP-320) --------------------------------------------------------------------------
+
+    def _must_validate(self, partition: int) -> bool:
+        """Whether somebody leads in a newer epoch than what was read last, and was not asked yet.
+
+        Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
+        """
+        read = self._read_epochs.get(partition, NO_EPOCH)
+        return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
+
+    def _validate(self, partition: int) -> None:
+        """Ask the leader where the epoch of the last record read ends (OffsetsForLeaderEpoch)."""
+        node, correlation = broker_address(self.leader_of(partition)), self.next_correlation()
+        self._validating[partition] = (correlation, node, self.journal.now)
+        asked = (TopicPartition(self.topic, partition), self.epoch_of(partition), self._read_epochs[partition])
+        self.send(node, EpochsRequest(correlation, -1, 0, (asked,)))
+
+    def _epoch_answered(self, response: EpochsResponse, _: str) -> None:
+        """The log was cut below the position if that epoch ends there: go back to where it diverges (`#maybeCompleteValidation`)."""
+        for tp, error, epoch, end in response.partitions:
+            number = tp.partition
+            if self._validating.get(number, (0,))[0] != response.correlation or self.stopped:
+                continue
+            del self._validating[number]
+            position, read = self.positions[number], self._read_epochs[number]
+            if error != errors.NONE:
+                self._back_off(number)
+            elif end < 0 or epoch < 0:
+                self._ask_offset(number, errors.OFFSET_OUT_OF_RANGE)
+            else:
+                self._validated[number] = self.epoch_of(number)
+                if end < position:
+                    self.positions[number] = end
+                    self._read_epochs[number] = epoch
+                    self.journal.emit(
+                        events.ConsumerTruncated.kind, self.name, self.topic, number, position, self.positions[number], read, epoch
+                    )
+        self._fetch_all()
+
+    def _back_off(self, partition: int) -> None:
+        self._backing_off[partition] = None
+        self.timer(RETRY_BACKOFF, "again", partition)
+        self.refresh_metadata_soon()
+
+    def _again(self, partition: object) -> None:
+        assert isinstance(partition, int)
+        self._backing_off.pop(partition, None)
+        self._fetch_all()
+
+    def _ask_offset(self, partition: int, error: str) -> None:
+        """Find the position that the reset policy names (ListOffsets)."""
+        leader = self.leader_of(partition)
+        if leader == NO_LEADER:
+            self._back_off(partition)
+            return
+        correlation = self.next_correlation()
+        self._resetting[partition] = (correlation, error)
+        since = self.since if self._begins_by_time(error) else LATEST
+        request = OffsetsRequest(correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition), since)
+        self.send(broker_address(leader), request)
+
+    def _begins_by_time(self, error: str) -> bool:
+        """Whether an offset is asked for to begin with, at a time."""
+        return self.since >= 0 and error == errors.NONE
+
+    def _offsets_answered(self, response: OffsetsResponse, _: str) -> None:
+        number = response.tp.partition
+        correlation, error = self._resetting.get(number, (0, ""))
+        if correlation != response.correlation or self.stopped:
+            return
+        del self._resetting[number]
+        by_time = self._begins_by_time(error)
+        earliest = self.reset == "earliest" and not by_time
+        if response.error != errors.NONE and not (earliest and response.error == errors.OFFSET_NOT_AVAILABLE):
+            self._back_off(number)
+            return
+        old = self.positions[number]
+        # Where it was reset to there is nothing to validate (`OffsetFetcherUtils#resetPositionIfNeeded`).
+        self._read_epochs.pop(number, None)
+        if by_time and response.found != NO_OFFSET:
+            self.positions[number] = response.found
+        else:
+            self.positions[number] = response.earliest if earliest else response.latest
+        if error != errors.NONE:
+            self.journal.emit(events.ConsumerReset.kind, self.name, self.topic, number, old, self.positions[number], error, self.reset)
+        self._fetch_all()
+
+    def connection_lost(self, node: str) -> None:
+        """Fetches to that broker are void."""
+        if self.stopped:
+            return
+        self.in_flight.pop(node, None)
+        for partition, (_, asked, _) in list(self._validating.items()):
+            if asked == node:
+                del self._validating[partition]
+        for partition in list(self._resetting):
+            if broker_address(self.leader_of(partition)) == node:
+                del self._resetting[partition]
+        back = [partition for partition, (broker, _) in self._read_replicas.items() if broker_address(broker) == node]
+        for partition in back:
+            self._leave_read_replica(partition, errors.NETWORK_EXCEPTION)
+        for partition in range(len(self.positions)):
+            if broker_address(self.leader_of(partition)) == node and partition not in self._backing_off:
+                self._back_off(partition)
+        if back:
+            self._fetch_all()
+
+    def _watch(self, _: object) -> None:
+        """Once a second, and when one is due: request time-outs."""
+        now, timeout = self.journal.now, self.config.request_timeout + POLL
+        silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
+        silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}
+        for node in silent:
+            self.network.disconnect(self.address, node)
+            self.lost_contact(node)
+            self.connection_lost(node)
+        waiting = [sent_at for _, sent_at in self.in_flight.values()] + [sent_at for _, _, sent_at in self._validating.values()]
+        self.timer(max(min(SECOND, min(waiting, default=now) + timeout - now), 1), "watch")

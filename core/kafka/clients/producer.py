@@ -1,0 +1,452 @@
+"""A producer (Kafka: `KafkaProducer`, `Sender`): batches, acks, retries until delivery.timeout.ms, in order per partition.
+
+Without idempotence a retry of a batch whose first attempt did arrive is written twice, and counted as duplicated. With it the
+producer gets an id from a broker and numbers its records by partition, so that leaders know a retry (`core.kafka.log.producer_state`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from core.kafka import errors, events
+from core.kafka.clients.client import POLL, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
+from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
+from core.kafka.health import STALL_BOUND
+from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
+from core.kafka.log.producer_state import increment_sequence
+from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
+from core.lab.account import Account
+from core.sim.clock import RIGHT
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.units import SECOND
+
+
+class ProducerBatch:
+    """A batch on its way: `created`, `queued_at` and `sent_at` in µs, `attempt` from 1; `overdue` once the journal says that it waits.
+
+    `connecting`: the connection that it is to go over is not there yet; `refused`: how many attempts ended for want of one.
+    """
+
+    __slots__ = (
+        "acks",
+        "attempt",
+        "bytes",
+        "cause",
+        "connecting",
+        "correlation",
+        "count",
+        "created",
+        "id",
+        "overdue",
+        "producer_epoch",
+        "queued_at",
+        "refused",
+        "sent_at",
+        "sent_to",
+        "sequence",
+        "tp",
+    )  # fmt: skip
+
+    def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:
+        self.id = id
+        self.tp = tp
+        self.count = count
+        self.bytes = bytes
+        self.acks = acks
+        self.created = created
+        self.queued_at = created
+        self.connecting = False
+        self.refused = 0
+        self.cause = cause
+        self.attempt = 0
+        self.correlation = 0
+        self.sent_to = ""
+        self.sent_at = 0
+        self.producer_epoch = -1
+        self.sequence = -1
+        self.overdue = False
+
+
+class Producer(Client):
+    """One producer.
+
+    Attributes:
+        acks: of batches made from now on: 0, 1, or -1 for all.
+        rate, every, record_bytes: of the steady load; rate 0 when there is none.
+        queues: batches not yet sent, by partition; in_flight: those sent, by correlation.
+        newer_client: of 3.7 or later: the retry back-off doubles (KIP-580), and ends when another leader is known (KAFKA-15415).
+        idempotent, producer_id: enable.idempotence, and the id given, -1 before.
+        sent, acked, failed, retries: records made, acknowledged, given up; attempts after the first.
+    """
+
+    def __init__(
+        self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account
+    ) -> None:
+        super().__init__(name, topic, brokers, network, journal, account)
+        self.acks = acks
+        self.rate = 0
+        self.every = 0
+        self.record_bytes = 100
+        self.queues: dict[int, deque[ProducerBatch]] = {}
+        self.in_flight: dict[int, ProducerBatch] = {}
+        self._partition_in_flight: dict[int, int] = {}
+        self._waiting: list[tuple[int, int]] = []
+        self._muted: dict[int, int] = {}
+        self._wakes: dict[int, int] = {}
+        self.newer_client = False
+        self.idempotent = False
+        self.producer_id = -1
+        self._epochs: dict[int, int] = {}
+        self._next_sequence: dict[int, int] = {}
+        self._id_asked = 0
+        self.sent = 0
+        self.acked = 0
+        self.failed = 0
+        self.retries = 0
+        self.last_latency = -1
+        self._batch_id = 0
+        self._owed = 0
+        self._next_partition = 0
+        self._load = 0
+        self._watching = False
+        self.handlers |= {ProduceResponse: self._answered, InitProducerIdResponse: self._id_given}
+        self.timers |= {"load": self._load_tick, "retry": self._retry_due, "watch": self._watch}
+
+    # --- making records --------------------------------------------------------------------------------------------
+
+    def produce(self, records: int, record_bytes: int, partition: int | None) -> None:
+        """Send records once; without a partition they are spread over all, an equal batch each."""
+        if partition is None and not self.leaders:
+            self._waiting.append((records, record_bytes))
+            self.refresh_metadata()
+            return
+        if partition is not None:
+            self._enqueue(partition, records, record_bytes)
+        else:
+            share, rest = divmod(records, len(self.leaders))
+            for number in range(len(self.leaders)):
+                count = share + (number < rest)
+                if count:
+                    self._enqueue(number, count, record_bytes)
+        self._send_all()
+
+    def start_load(self, rate: int, every: int, record_bytes: int) -> None:
+        """Produce steadily: every `every` µs what `rate` records a second make, to the next partition in turn."""
+        self.rate, self.every, self.record_bytes = rate, every, record_bytes
+        self.resume_load()
+
+    def hold_load(self) -> None:
+        """By hand nothing is produced by itself; the load is taken up again by `resume_load`."""
+        self._load += 1
+
+    def resume_load(self) -> None:
+        """Go on with the load that is held."""
+        if self.rate:
+            self._load += 1
+            self._load_tick(self._load)
+
+    def stop_load(self) -> None:
+        """Make no more records."""
+        self.rate = 0
+        self._load += 1
+
+    def _load_tick(self, load: object) -> None:
+        if load != self._load:
+            return
+        self.timer(self.every, "load", load)
+        if not self.leaders:
+            self.refresh_metadata()
+            return
+        self._owed += self.rate * self.every
+        count, self._owed = divmod(self._owed, SECOND)
+        if count:
+            partition = self._next_partition % len(self.leaders)
+            self._next_partition = partition + 1
+            self._enqueue(partition, count, self.record_bytes)
+            self._send(partition)
+
+    def _enqueue(self, partition: int, count: int, record_bytes: int) -> None:
+        self._batch_id += 1
+        self.sent += count
+        journal = self.journal
+        batch = ProducerBatch(
+            self._batch_id, TopicPartition(self.topic, partition), count, count * record_bytes, self.acks, journal.now, journal.cause
+        )
+        self.queues.setdefault(partition, deque()).append(batch)
+        if not self._watching:
+            self._watching = True
+            self.timer(min(SECOND, self.config.request_timeout), "watch")
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    def _send_all(self) -> None:
+        for partition in list(self.queues):
+            self._send(partition)
+
+    def _send(self, partition: int) -> None:
+        queue = self.queues.get(partition)
+        if not queue:
+            return
+        leader = self.leader_of(partition)
+        if leader == NO_LEADER:
+            self.refresh_metadata_soon() if self.leaders else self.refresh_metadata()
+            return
+        journal = self.journal
+        node = broker_address(leader)
+        wait = max(self._muted.get(partition, 0), self.connect_not_before(node))
+        if wait > journal.now:
+            self._wake(partition, wait)
+            return
+        if self.idempotent and self.producer_id < 0:
+            self._ask_id(node)
+            return
+        arrived = journal.cause
+        limit = 1 if node in self._reconnect else self.config.max_in_flight
+        while queue and self._partition_in_flight.get(partition, 0) < limit:
+            batch = queue.popleft()
+            batch.attempt += 1
+            batch.sent_to = node
+            batch.connecting = not self.is_connected(node)
+            batch.sent_at = journal.now
+            batch.correlation = self.next_correlation()
+            self.retries += batch.attempt > 1
+            journal.cause = batch.cause or arrived
+            if self.idempotent and batch.sequence < 0:
+                self._number(batch, partition)
+            request = ProduceRequest(
+                batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, self.config.request_timeout, batch.id, batch.attempt,
+                self.producer_id, batch.producer_epoch, batch.sequence, self.clock.read(batch.created) if self.clock is not RIGHT else -1,
+            )  # fmt: skip
+            self.send(batch.sent_to, request)
+            if batch.acks == 0:
+                self._acknowledged(batch, -1, -1)
+            else:
+                self.in_flight[batch.correlation] = batch
+                self._partition_in_flight[partition] = self._partition_in_flight.get(partition, 0) + 1
+        journal.cause = arrived
+
+    # --- idempotence -----------------------------------------------------------------------------------------------
+
+    def _ask_id(self, node: str) -> None:
+        """Ask a broker for a producer id; once a request timeout (InitProducerId)."""
+        if not self._id_asked or self.journal.now - self._id_asked >= self.config.request_timeout:
+            self._id_asked = max(self.journal.now, 1)
+            self.send(node, InitProducerIdRequest(self.next_correlation(), self.name))
+
+    def _id_given(self, response: InitProducerIdResponse, _: str) -> None:
+        if self.producer_id < 0:
+            self.producer_id = response.producer_id
+            self._send_all()
+
+    def _number(self, batch: ProducerBatch, partition: int) -> None:
+        """Give a batch the next sequence numbers of its partition (`RecordAccumulator#drain`)."""
+        batch.producer_epoch = self._epochs.get(partition, 0)
+        batch.sequence = self._next_sequence.get(partition, 0)
+        self._next_sequence[partition] = increment_sequence(batch.sequence, batch.count)
+
+    def _is_first(self, batch: ProducerBatch) -> bool:
+        """Whether nothing before a batch of its partition is still to be answered (`TransactionManager#isNextSequence`)."""
+        partition = batch.tp.partition
+        others = [one for one in self.in_flight.values() if one.tp.partition == partition]
+        return all(one.id > batch.id for one in (*others, *self.queues.get(partition, ())))
+
+    def _begin_epoch(self, batch: ProducerBatch, error: str) -> None:
+        """What became of a batch is not known, so its numbers cannot be used again: a new epoch.
+
+        Kafka: `#bumpIdempotentEpochAndResetIdIfNeeded`.
+        """
+        partition = batch.tp.partition
+        if batch.producer_epoch != self._epochs.get(partition, 0):
+            return
+        epoch = self._epochs[partition] = batch.producer_epoch + 1
+        self._next_sequence[partition] = 0
+        for waiting in self.queues.get(partition, ()):
+            waiting.sequence = -1
+        self.journal.emit(events.ProducerEpochBumped.kind, self.name, batch.tp.topic, partition, self.producer_id, epoch, error)
+
+    def _delivery_due(self, batch: ProducerBatch) -> int:
+        """When a batch without an answer is given up, µs; before 2.1 only while it waits to be sent (`ProducerBatch#maybeExpire`)."""
+        if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
+            backoff = RETRY_BACKOFF if batch.attempt > batch.refused else 0
+            return batch.queued_at + backoff + self.config.request_timeout
+        return batch.created + self.config.delivery_timeout
+
+    def _retries(self, batch: ProducerBatch, error: str) -> bool:
+        """Whether another attempt makes sense (`Sender#canRetry`, `TransactionManager#canRetry`).
+
+        An attempt for which there was no connection does not count: in Kafka the batch has not left the accumulator.
+        """
+        if batch.attempt - batch.refused > self.config.retries:
+            return False
+        if self.config.delivery_timeout != NO_DELIVERY_TIMEOUT and self.journal.now >= self._delivery_due(batch):
+            return False
+        if error in errors.RETRIABLE:
+            return True
+        if not self.idempotent or error not in (errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.INVALID_PRODUCER_EPOCH):
+            return False
+        if batch.producer_epoch != self._epochs.get(batch.tp.partition, 0):
+            batch.sequence = -1
+            return True
+        return error == errors.OUT_OF_ORDER_SEQUENCE_NUMBER and not self._is_first(batch)
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def _take(self, correlation: int) -> ProducerBatch | None:
+        batch = self.in_flight.pop(correlation, None)
+        if batch is not None:
+            self._partition_in_flight[batch.tp.partition] -= 1
+        return batch
+
+    def _answered(self, response: ProduceResponse, _: str) -> None:
+        batch = self._take(response.correlation)
+        if batch is None:
+            return
+        if response.error == errors.NONE:
+            assert response.term is not None
+            latency = self.journal.now - batch.created
+            self.account.acknowledged(batch.tp, batch.acks, response.term, response.base, batch.count, latency)
+            self._acknowledged(batch, response.base, response.base + batch.count)
+            self.account.settled(self.name, batch.id)
+            self._send(batch.tp.partition)
+        else:
+            self._failed(batch, response.error)
+
+    def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:
+        latency = self.journal.now - batch.created
+        self.acked += batch.count
+        self.last_latency = latency
+        self.journal.emit(
+            events.ProduceAcked.kind,
+            self.name, batch.tp.topic, batch.tp.partition, base, end, batch.count, batch.acks, latency, batch.attempt,
+        )  # fmt: skip
+
+    def _failed(self, batch: ProducerBatch, error: str) -> None:
+        """Try again after retry.backoff.ms, unless the error is final, or retries or delivery.timeout.ms are used up (`Sender#canRetry`)."""
+        now = self.journal.now
+        backoff = self._backoff(batch.attempt)
+        unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
+        batch.refused += unsent
+        retry = self._retries(batch, error)
+        self._report_failure(batch, error, retry=retry)
+        if retry:
+            if not unsent:
+                batch.queued_at = now
+            queue = self.queues.setdefault(batch.tp.partition, deque())
+            behind = 0
+            while behind < len(queue) and queue[behind].id < batch.id:
+                behind += 1
+            queue.insert(behind, batch)
+            self._muted[batch.tp.partition] = now + backoff
+        self._wake(batch.tp.partition, now + backoff if retry else now)
+        if error in errors.INVALID_METADATA:
+            self.refresh_metadata_soon()
+
+    def _backoff(self, attempts: int) -> int:
+        """µs before the next attempt (`RecordAccumulator#retryBackoff`; Kafka draws another fifth more or less)."""
+        if not self.newer_client:
+            return RETRY_BACKOFF
+        return min(RETRY_BACKOFF << min(attempts - 1, 10), RETRY_BACKOFF_MOST)
+
+    def leaders_changed(self, partitions: list[int]) -> None:
+        """A retry waits no longer once another leader is known (since 3.7, KAFKA-15415)."""
+        if self.newer_client:
+            for partition in partitions:
+                self._muted.pop(partition, None)
+
+    def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
+        if not retry:
+            self.failed += batch.count
+            if self.idempotent and batch.sequence >= 0:
+                self._begin_epoch(batch, error)
+            self.account.settled(self.name, batch.id)
+        journal = self.journal
+        batch.cause = journal.emit(
+            events.ProduceFailed.kind,
+            self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, error, retry,
+        )  # fmt: skip
+        if not retry:
+            before, journal.cause = journal.cause, batch.cause
+            journal.emit(
+                events.ProduceGivenUp.kind,
+                self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, error, journal.now - batch.created,
+            )  # fmt: skip
+            journal.cause = before
+
+    def _wake(self, partition: int, time: int) -> None:
+        """Have a partition's batches sent at a time, unless that is arranged for earlier already."""
+        if partition not in self._wakes or time < self._wakes[partition]:
+            self._wakes[partition] = time
+            self.timer(time - self.journal.now, "retry", (partition, time))
+
+    def _retry_due(self, about: object) -> None:
+        assert isinstance(about, tuple)
+        partition, time = about
+        if self._wakes.get(partition) == time:
+            del self._wakes[partition]
+            self._send(partition)
+
+    def metadata_updated(self) -> None:
+        """Send what waited for a leader."""
+        waiting, self._waiting = self._waiting, []
+        for records, record_bytes in waiting:
+            self.produce(records, record_bytes, None)
+        self._send_all()
+
+    def connection_lost(self, node: str) -> None:
+        """Requests to that broker fail with NETWORK_EXCEPTION."""
+        self._id_asked = 0
+        for batch in [batch for batch in self.in_flight.values() if batch.sent_to == node]:
+            self._take(batch.correlation)
+            self._failed(batch, errors.NETWORK_EXCEPTION)
+        self.refresh_metadata_soon()  # the leaders may be others now (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
+
+    def unanswered(self) -> list[ProducerBatch]:
+        """The batches without acknowledgement that are not given up: those sent, then those that wait to be sent."""
+        return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
+
+    def _tell_overdue(self) -> None:
+        """Have the journal say, once for each, which batches have had no answer for longer than `STALL_BOUND`."""
+        journal = self.journal
+        for batch in self.unanswered():
+            waited = journal.now - batch.created
+            if waited > STALL_BOUND and not batch.overdue:
+                batch.overdue = True
+                journal.emit(
+                    events.ProduceWaiting.kind,
+                    self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, waited,
+                )  # fmt: skip
+
+    def _watch(self, _: object) -> None:
+        """While something is under way, once a second and when a time-out is due: what has waited long, request and delivery time-outs."""
+        self._tell_overdue()
+        now, timeout = self.journal.now, self.config.request_timeout + POLL
+        delivery_timeout = self.config.delivery_timeout
+        silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= timeout}
+        for node in silent:
+            self.network.disconnect(self.address, node)
+            self.lost_contact(node)
+            self.connection_lost(node)
+        if delivery_timeout != NO_DELIVERY_TIMEOUT:
+            for batch in [batch for batch in self.in_flight.values() if now - batch.created >= delivery_timeout]:
+                self._take(batch.correlation)  # whatever the answer will be (`Sender#getExpiredInflightBatches`)
+                self._report_failure(batch, errors.REQUEST_TIMED_OUT, retry=False)
+        for queue in self.queues.values():
+            while queue and now >= self._delivery_due(queue[0]):
+                self._report_failure(queue.popleft(), errors.REQUEST_TIMED_OUT, retry=False)
+        self._watching = bool(self.in_flight) or any(self.queues.values()) or self.rate > 0
+        if self._watching:
+            self.timer(self._until_next_timeout(SECOND), "watch")
+
+    def _until_next_timeout(self, most: int) -> int:
+        """µs until the next request or delivery time-out is due, at most so many."""
+        now, config = self.journal.now, self.config
+        due = now + most
+        for batch in self.in_flight.values():
+            due = min(due, batch.sent_at + config.request_timeout + POLL)
+            if config.delivery_timeout != NO_DELIVERY_TIMEOUT:
+                due = min(due, batch.created + config.delivery_timeout)
+        for queue in self.queues.values():
+            if queue:
+                due = min(due, self._delivery_due(queue[0]))
+        return max(due - now, 1)

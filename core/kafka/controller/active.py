@@ -1,0 +1,196 @@
+"""What the leader of the quorum does as the active controller: it takes the brokers' requests, appends what changes metadata,
+and answers once that is committed (Kafka: `QuorumController`, the controller's side of `KafkaRaftClient.Listener`).
+
+Kafka's active controller makes the records at once, on a state that may yet be rolled back, and keeps its answers in a
+purgatory until they are committed. Here the write itself is appended and carried out when it is committed: in log order
+either way, so that the records are the same, and nothing is ever visible that could be rolled back. Heartbeats that
+change nothing are not written, as in Kafka; who has been silent is known to this controller only, and its successor
+begins with fresh sessions (`ClusterControlManager#activate`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import errors
+from core.kafka.controller.controller import AGAIN
+from core.kafka.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
+from core.kafka.ids import broker_address
+from core.kafka.messages import (
+    BrokerWrite,
+    FenceStaleBroker,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataFetchRequest,
+    MetadataFetchResponse,
+    NotController,
+    PeriodicWrite,
+)
+from core.sim.units import US_PER_MS
+
+if TYPE_CHECKING:
+    from core.kafka.controller.voter import Voter
+
+METADATA_WAIT: Final = 500 * US_PER_MS
+"""Longest a broker's metadata fetch waits for news, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+
+
+class ActiveController:
+    """The active controller of one epoch.
+
+    Attributes:
+        claimed: its epoch's first entry is committed; from then on it is active.
+        heartbeats, last_contact: what it knows of the brokers' sessions.
+        parked: brokers' metadata fetches that wait: (offset, number) by broker.
+    """
+
+    def __init__(self, voter: Voter) -> None:
+        self.voter = voter
+        self.quorum = voter.quorum
+        self.journal = voter.journal
+        self.claimed = False
+        self.heartbeats = BrokerHeartbeatManager(self.quorum.session_timeout)
+        self.last_contact: dict[int, int] = {}
+        self.parked: dict[int, tuple[int, int]] = {}
+        self._deferred: list[tuple[int, str, object]] = []
+        self._fetches = 0
+        self._check_due = -1
+        self.scheduled: dict[str, int] = {}
+        self._begin_sessions()  # what a former leader wrote is perhaps committed, and carried out, before this one claims
+
+    def claim(self) -> None:
+        """The epoch's first entry is committed: sessions begin anew, the periodic tasks are armed (`QuorumController#claim`)."""
+        self.claimed = True
+        self._begin_sessions()
+        self.arm_session_check()
+
+    def _begin_sessions(self) -> None:
+        """Every broker gets a fresh session, in the state it is registered in (`ClusterControlManager#activate`)."""
+        now = self.journal.now
+        for broker, registration in self.quorum.controller.brokers.items():
+            self.heartbeats.touch(broker, registration.fenced, -1, now)
+            if registration.in_controlled_shutdown and not registration.fenced:
+                self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.quorum.metadata) - 1)
+            self.last_contact[broker] = now
+
+    def set_task(self, delay: int, task: str, number: int = 0) -> None:
+        """Have a task done after a delay in µs, if this controller is still active then."""
+        self.voter.host.timer(delay, "controller-task", (self.voter.epoch, task, number))
+
+    def task_due(self, task: str, number: int) -> None:
+        """A task's time has come."""
+        if task == "session-check":
+            self._session_check()
+        elif task == "metadata-wait":
+            for broker, (_, fetch) in list(self.parked.items()):
+                if fetch == number:
+                    self._answer_fetch(broker)
+        else:
+            self.voter.append(PeriodicWrite(task))
+
+    def _schedule(self, task: str, delay: int) -> None:
+        self.scheduled[task] = self.journal.now + delay
+        self.set_task(delay, task)
+
+    def periodic_done(self, task: str, *, more: bool) -> None:
+        """A periodic task is carried out; `more`: it hit its limit."""
+        self.scheduled.pop(task, None)
+        if more:
+            self._schedule(task, AGAIN)
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def handle(self, request: object, sender: str) -> None:
+        """A broker's request."""
+        if type(request) is MetadataFetchRequest:
+            self._metadata_fetch(request)
+        elif type(request) is HeartbeatRequest:
+            self._heartbeat(request, sender)
+        else:
+            self.voter.append(BrokerWrite(request, sender))
+
+    def _heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
+        """Note that a broker lives; only a change of its state, or of its directories, is written."""
+        broker, quorum = request.broker, self.quorum
+        registration = quorum.metadata.broker(broker, quorum.end_of(self.voter.high_watermark))
+        if registration is None or registration.epoch != request.broker_epoch or broker not in self.heartbeats:
+            self.voter.answer(sender, HeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
+            return
+        last_read = request.metadata_offset - 1
+        states = self.heartbeats.next_state(
+            broker,
+            want_fence=False,
+            want_shut_down=request.want_shutdown,
+            metadata_offset=last_read,
+            registration_offset=registration.epoch,
+            has_leaderships=lambda: quorum.controller.replication.led.get(broker, 0) > 0,
+        )
+        fenced = states.current is BrokerControlState.FENCED
+        self.heartbeats.touch(broker, fenced, last_read, self.journal.now)
+        self.last_contact[broker] = self.journal.now
+        self.arm_session_check()
+        failed = any(directory in registration.directories for directory in request.offline_dirs)
+        if failed or states.next is not states.current:
+            self.voter.append(BrokerWrite(request, sender))
+        else:
+            self._answer_when_committed(sender, HeartbeatResponse(errors.NONE, fenced, False, request.offline_dirs))
+
+    def _answer_when_committed(self, node: str, message: object) -> None:
+        """Answer once all that was written before is committed (`DeferredEventQueue`)."""
+        end = len(self.voter.log)
+        if self.voter.high_watermark >= end:
+            self.voter.answer(node, message)
+        else:
+            self._deferred.append((end, node, message))
+
+    # --- sessions --------------------------------------------------------------------------------------------------
+
+    def arm_session_check(self, *, fenced: bool = False) -> None:
+        """Look again for brokers whose session has run out, if that is not scheduled already."""
+        periodic = self.quorum.controller.settings.release.fences_periodically
+        delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
+        if self._check_due < 0 and delay is not None and self.claimed:
+            self._check_due = self.journal.now + delay
+            self.set_task(delay, "session-check")
+
+    def _session_check(self) -> None:
+        """Have the one broker fenced that has been silent longest, if too long (`ReplicationControlManager#maybeFenceOneStaleBroker`)."""
+        self._check_due = -1
+        self.heartbeats.session_timeout_us = self.quorum.session_timeout
+        stale = self.heartbeats.stale_broker(self.journal.now)
+        if stale is not None:
+            self.heartbeats.fence(stale)
+            self.voter.append(FenceStaleBroker(stale))
+        self.arm_session_check(fenced=stale is not None)
+
+    # --- metadata --------------------------------------------------------------------------------------------------
+
+    def _metadata_fetch(self, request: MetadataFetchRequest) -> None:
+        self._fetches += 1
+        self.parked[request.broker] = (request.offset, self._fetches)
+        self.set_task(METADATA_WAIT, "metadata-wait", self._fetches)
+        self.publish()
+
+    def publish(self) -> None:
+        """Answer those who wait for what is committed now."""
+        while self._deferred and self._deferred[0][0] <= self.voter.high_watermark:
+            _, node, message = self._deferred.pop(0)
+            self.voter.answer(node, message)
+        end = self.quorum.end_of(self.voter.high_watermark)
+        for broker, (offset, _) in list(self.parked.items()):
+            if offset < end:
+                self._answer_fetch(broker)
+        if self.claimed:
+            for task, interval in self.quorum.controller.periodic_tasks():
+                if task not in self.scheduled:
+                    self._schedule(task, interval)
+
+    def _answer_fetch(self, broker: int) -> None:
+        del self.parked[broker]
+        self.voter.answer(broker_address(broker), MetadataFetchResponse(self.quorum.end_of(self.voter.high_watermark)))
+
+    def send_on(self) -> None:
+        """This controller has resigned: who waits for metadata must look for another."""
+        for broker in self.parked:
+            self.voter.answer(broker_address(broker), NotController("", self.voter.epoch))
+        self.parked.clear()

@@ -1,0 +1,384 @@
+"""The active controller (Kafka: `QuorumController`): broker registration and heartbeats, ISR proposals, the metadata log.
+
+Brokers pull the metadata log by long poll; a broker behind a cut link goes on with what it knew.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+import attrs
+
+from core.kafka import errors, events
+from core.kafka.broker.producer_ids import BLOCK_SIZE
+from core.kafka.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
+from core.kafka.controller.metadata_log import BrokerRegistration, BrokerUnregistration, ConfigRecord, MetadataLog
+from core.kafka.controller.replication_control import ReplicationControl
+from core.kafka.ids import CONTROLLER, NO_EPOCH, broker_address
+from core.kafka.messages import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    AssignReplicasToDirsRequest,
+    Disconnected,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    MetadataFetchRequest,
+    MetadataFetchResponse,
+    RegistrationRequest,
+    RegistrationResponse,
+)
+from core.kafka.settings import Settings, render_value
+from core.lab.account import Account
+from core.sim.journal import HEARTBEATS, Journal
+from core.sim.network import Network
+from core.sim.node import Node
+from core.sim.units import SECOND, US_PER_MS
+
+AGAIN: Final = 10 * US_PER_MS
+"""µs until a periodic task goes on when a pass hit its limit."""
+
+BALANCE: Final = "balance"
+"""The periodic task that gives leadership back to preferred replicas."""
+
+UNCLEAN: Final = "unclean"
+"""The one that looks whether unclean election has been allowed meanwhile."""
+
+
+class Controller(Node):
+    """The controller node.
+
+    Attributes:
+        settings: the controller's view; changes are written to the metadata log for the brokers.
+        brokers: registrations by id.
+        heartbeats: who is alive.
+        replication: partitions and topics.
+        last_contact: when each broker's last heartbeat arrived, µs.
+        active: the address of the active controller.
+    """
+
+    active = CONTROLLER
+
+    def __init__(
+        self,
+        settings: Settings,
+        metadata: MetadataLog,
+        network: Network,
+        journal: Journal,
+        account: Account,
+        racks: dict[int, str | None],
+        *,
+        seed: int,
+        by_hand: bool,
+    ) -> None:
+        super().__init__(CONTROLLER, network, journal)
+        self.settings = settings
+        self.metadata = metadata
+        self.by_hand = by_hand
+        self.brokers: dict[int, BrokerRegistration] = {}
+        self.heartbeats = BrokerHeartbeatManager(settings.us("broker.session.timeout.ms"))
+        self.replication = ReplicationControl(settings, metadata, journal, account, self.brokers, racks, seed)
+        self.last_contact: dict[int, int] = {}
+        self.next_producer_id = 0
+        self._parked: dict[int, int] = {}
+        self._check_due = -1
+        self.scheduled: dict[str, int] = {}
+        self.handlers |= {
+            RegistrationRequest: self._register,
+            HeartbeatRequest: self._heartbeat,
+            AlterPartitionRequest: self._alter_partition,
+            MetadataFetchRequest: self._metadata_fetch,
+            AllocateProducerIdsRequest: self._allocate_producer_ids,
+            AssignReplicasToDirsRequest: self._assign_replicas_to_dirs,
+            Disconnected: self._disconnected,
+        }
+        self.timers |= {"session-check": self._session_check, "periodic": self._periodic_due}
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle a message, then tell the brokers what was committed."""
+        super().handle(message, sender)
+        self.publish()
+
+    def publish(self) -> None:
+        """Answer the brokers that wait for metadata (the Raft leader's fetch responses)."""
+        end = len(self.metadata)
+        for broker, offset in list(self._parked.items()):
+            if offset < end:
+                del self._parked[broker]
+                self.reply(broker_address(broker), MetadataFetchResponse(end))
+        if not self.by_hand and (self.replication.unbalanced or self.replication.leaderless):
+            for task, interval in self.periodic_tasks():
+                if task not in self.scheduled:
+                    self._schedule(task, interval)
+
+    # --- the start -------------------------------------------------------------------------------------------------
+
+    def boot_broker(self, broker: int, *, up: bool, directories: tuple[str, ...] = ()) -> int:
+        """Have a broker registered since long ago; returns its epoch."""
+        registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up, directories=directories)
+        self._put_broker(registration)
+        self.heartbeats.touch(broker, not up, -1, self.journal.now)
+        self.last_contact[broker] = self.journal.now
+        return registration.epoch
+
+    def bounced(self, broker: int) -> None:
+        """By hand: a broker's process was restarted unnoticed; it has read the metadata log again."""
+
+    def boot(self, seed: int) -> None:
+        """Arm the periodic tasks; when the check of the sessions is due is drawn, since this controller has been active for long."""
+        if not self.by_hand:
+            if self.settings.release.fences_periodically and self._check_due < 0:
+                self._check_in(1 + random.Random(f"{seed}:fencing").randrange(self.heartbeats.fencing_period))
+            else:
+                self._arm_session_check()
+            self.publish()
+
+    def _put_broker(self, registration: BrokerRegistration) -> None:
+        self.brokers[registration.id] = registration
+        self.metadata.append(registration)
+        self.replication.account.electable_changed()
+
+    # --- registration and heartbeats -------------------------------------------------------------------------------
+
+    def _register(self, request: RegistrationRequest, sender: str) -> None:
+        """A broker process registers (`ClusterControlManager#registerBroker`)."""
+        broker, journal = request.broker, self.journal
+        known = self.brokers.get(broker)
+        if known is not None and known.incarnation == request.incarnation:
+            self.reply(sender, RegistrationResponse(errors.NONE, known.epoch))
+            return
+        if known is not None and not self.by_hand and not known.fenced and self.heartbeats.has_valid_session(broker, journal.now):
+            journal.emit(events.RegistrationRefused.kind, broker, errors.DUPLICATE_BROKER_REGISTRATION)
+            self.reply(sender, RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, NO_EPOCH))
+            return
+        registration = BrokerRegistration(broker, len(self.metadata), request.incarnation, directories=request.directories)
+        journal.cause = journal.emit(events.BrokerRegistered.kind, broker, registration.epoch)
+        self._put_broker(registration)
+        release = self.settings.release
+        unclean = release.elr and release.unclean_broker_leaves_elr and not request.clean
+        self.replication.leave_isrs(broker, f"b{broker} registered anew", unclean_shutdown=unclean)
+        self.heartbeats.remove(broker)
+        self.heartbeats.touch(broker, True, -1, journal.now)
+        self.last_contact[broker] = journal.now
+        self.reply(sender, RegistrationResponse(errors.NONE, registration.epoch))
+
+    def _heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
+        """A broker lives (`ReplicationControlManager#processBrokerHeartbeat`)."""
+        broker = request.broker
+        registration = self.brokers.get(broker)
+        if registration is None or registration.epoch != request.broker_epoch:
+            self.reply(sender, HeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
+            return
+        if request.offline_dirs and any(directory in registration.directories for directory in request.offline_dirs):
+            left = self.replication.handle_directories_offline(broker, request.offline_dirs)
+            registration = attrs.evolve(self.brokers[broker], directories=left)
+            self._put_broker(registration)
+        last_read = request.metadata_offset - 1
+        states = self.heartbeats.next_state(
+            broker,
+            want_fence=False,
+            want_shut_down=request.want_shutdown,
+            metadata_offset=last_read,
+            registration_offset=registration.epoch,
+            has_leaderships=lambda: self.replication.led.get(broker, 0) > 0,
+        )
+        if request.offline_dirs or states.next is not states.current or states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
+            self.journal.stirred = True
+        if states.next is not states.current:
+            if states.next is BrokerControlState.UNFENCED:
+                self._unfence(registration)
+            elif states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
+                self._begin_controlled_shutdown(registration)
+            elif not registration.fenced:
+                self.fence(broker, by_session=False)
+        fenced = states.next in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW)
+        self.journal.moves(HEARTBEATS)
+        self.heartbeats.touch(broker, fenced, last_read, self.journal.now)
+        self.last_contact[broker] = self.journal.now
+        if states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
+            self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.metadata) - 1)
+        self._arm_session_check()
+        self.reply(sender, HeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW, request.offline_dirs))
+
+    def _unfence(self, registration: BrokerRegistration) -> None:
+        journal = self.journal
+        journal.cause = journal.emit(events.BrokerUnfenced.kind, registration.id)
+        self._put_broker(attrs.evolve(registration, fenced=False))
+        self.replication.elect_leaderless(f"b{registration.id} is back")
+
+    def _begin_controlled_shutdown(self, registration: BrokerRegistration) -> None:
+        journal = self.journal
+        journal.cause = journal.emit(events.ShutdownBegun.kind, registration.id)
+        self._put_broker(attrs.evolve(registration, in_controlled_shutdown=True))
+        self.replication.leave_isrs(registration.id, f"b{registration.id} shuts down")
+
+    def fence(self, broker: int, *, by_session: bool) -> None:
+        """Fence a broker: it leaves every ISR, its leaderships are elected anew (`#handleBrokerFenced`)."""
+        journal = self.journal
+        journal.stirred = True
+        silent = journal.now - self.last_contact.get(broker, journal.now)
+        limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
+        journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)
+        self._put_broker(attrs.evolve(self.brokers[broker], fenced=True))
+        self.heartbeats.fence(broker)
+        self.replication.leave_isrs(broker, f"b{broker} fenced")
+
+    def check_registered(self, broker: int) -> BrokerRegistration:
+        """A broker's registration.
+
+        Raises:
+            KafkaError: it has none.
+        """
+        registration = self.brokers.get(broker)
+        if registration is None:
+            raise errors.KafkaError(errors.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker} is not currently registered")
+        return registration
+
+    def unregister(self, broker: int) -> None:
+        """A broker leaves every ISR, then its registration goes (`ReplicationControlManager#unregisterBroker`).
+
+        Raises:
+            KafkaError: it is not registered.
+        """
+        registration, journal = self.check_registered(broker), self.journal
+        journal.stirred = True
+        journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
+        self.replication.leave_isrs(broker, f"b{broker} unregistered")
+        self.heartbeats.remove(broker)
+        self.last_contact.pop(broker, None)
+        del self.brokers[broker]
+        self.metadata.append(BrokerUnregistration(broker, registration.epoch))
+        self.replication.account.electable_changed()
+
+    def _arm_session_check(self, *, fenced: bool = False) -> None:
+        if self._check_due >= 0 or self.by_hand:
+            return
+        periodic = self.settings.release.fences_periodically
+        delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
+        if delay is not None:
+            self._check_in(delay)
+
+    def _check_in(self, delay: int) -> None:
+        self._check_due = self.journal.now + delay
+        self.timer(delay, "session-check")
+
+    def _session_check(self, _: object) -> None:
+        """Fence the one broker that has been silent longest, if too long (`ReplicationControlManager#maybeFenceOneStaleBroker`).
+
+        Of several, Kafka since 4.0 takes them as they lie in a hash table of id and epoch, which nobody can tell from outside.
+        """
+        self.journal.moves(HEARTBEATS)
+        self._check_due = -1
+        if self.by_hand:
+            return
+        stale = self.heartbeats.stale_broker(self.journal.now)
+        if stale is not None:
+            self.fence(stale, by_session=True)
+        self._arm_session_check(fenced=stale is not None)
+
+    # --- periodic tasks --------------------------------------------------------------------------------------------
+
+    def periodic_tasks(self) -> tuple[tuple[str, int], ...]:
+        """The periodic tasks that there is something to do for, each with the µs from then on until it is done.
+
+        Kafka: `QuorumController#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`: nothing is
+        scheduled while every preferred replica leads, or while there is no partition without a leader.
+        """
+        settings, replication, wanted = self.settings, self.replication, []
+        if replication.unbalanced and settings.flag("auto.leader.rebalance.enable"):
+            wanted.append((BALANCE, settings.integer("leader.imbalance.check.interval.seconds") * SECOND))
+        if replication.leaderless and settings.release.elects_unclean_later:
+            wanted.append((UNCLEAN, settings.us("unclean.leader.election.interval.ms")))
+        return tuple(wanted)
+
+    def do_periodic(self, task: str) -> bool:
+        """Do a periodic task; True if it hit its limit and should go on `AGAIN`."""
+        if task == UNCLEAN:
+            return self.replication.elect_unclean()
+        return self.settings.flag("auto.leader.rebalance.enable") and self.replication.balance_leaders()
+
+    def _schedule(self, task: str, delay: int) -> None:
+        self.scheduled[task] = self.journal.now + delay
+        self.journal.stirred = True
+        self.timer(delay, "periodic", task)
+
+    def _periodic_due(self, task: object) -> None:
+        assert isinstance(task, str)
+        del self.scheduled[task]
+        if self.do_periodic(task):
+            self._schedule(task, AGAIN)
+
+    # --- requests of brokers ---------------------------------------------------------------------------------------
+
+    def _alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
+        registration = self.brokers.get(request.broker)
+        if registration is None or registration.epoch != request.broker_epoch:
+            self.reply(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
+            return
+        journal = self.journal
+        arrived = journal.cause
+        answers = []
+        for item in request.items:
+            journal.cause = item.cause or arrived
+            before = journal.seq
+            error = self.replication.alter_partition(request.broker, item)
+            cause = journal.seq if journal.seq > before else journal.cause
+            answers.append((item.tp, error, self.replication.partitions.get(item.tp), cause))
+        journal.cause = arrived
+        self.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, tuple(answers)))
+
+    def _assign_replicas_to_dirs(self, request: AssignReplicasToDirsRequest, sender: str) -> None:
+        registration = self.brokers.get(request.broker)
+        if registration is not None and registration.epoch == request.broker_epoch:
+            self.replication.assign_replicas_to_dirs(request.broker, request.assignments)
+
+    def _metadata_fetch(self, request: MetadataFetchRequest, sender: str) -> None:
+        self._parked[request.broker] = request.offset
+
+    def _allocate_producer_ids(self, request: AllocateProducerIdsRequest, sender: str) -> None:
+        """A broker gets the next block of producer ids (`ProducerIdControlManager#generateNextProducerId`)."""
+        start, self.next_producer_id = self.next_producer_id, self.next_producer_id + BLOCK_SIZE
+        self.reply(sender, AllocateProducerIdsResponse(start, BLOCK_SIZE))
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        for broker in list(self._parked):
+            if broker_address(broker) == message.node:
+                del self._parked[broker]
+
+    active_count = 1
+    """How many controllers believe to be the active one."""
+
+    controller_epoch = 0
+    """One controller that does not fail needs no epoch."""
+
+    def leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """(leader, leader epoch) of a topic's partitions."""
+        return self.metadata.leaders(topic, len(self.metadata))
+
+    # --- administration --------------------------------------------------------------------------------------------
+
+    def refresh_session_timeout(self) -> None:
+        """Take broker.session.timeout.ms anew, by the controller's own clock."""
+        self.heartbeats.session_timeout_us = self.settings.us("broker.session.timeout.ms")
+
+    def set_config(self, name: str, value: str, *, topic: str | None, broker: int | None) -> None:
+        """Change a setting and tell the brokers through the metadata log.
+
+        Raises:
+            ValueError: unknown name, wrong value or scope.
+        """
+        old, new = self.settings.set(name, value, broker=broker, topic=topic)
+        subject = topic if topic is not None else "" if broker is None else broker_address(broker)
+        journal = self.journal
+        journal.cause = journal.emit(events.SettingChanged.kind, name, subject, render_value(old), render_value(new))
+        if topic is not None:
+            self.replication.topics[topic].config[name] = render_value(new)
+        self.metadata.append(ConfigRecord(name, render_value(new), topic, broker))
+        if name == "broker.session.timeout.ms":
+            self.refresh_session_timeout()
+        if name == "unclean.leader.election.enable":
+            self.replication.account.electable_changed()
+        if name == "min.insync.replicas":
+            self.replication.min_isr_set(topic)

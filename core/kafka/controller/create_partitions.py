@@ -1,0 +1,74 @@
+"""More partitions for a topic (Kafka: `ReplicationControlManager#createPartitions`, and `AdminUtils#addPartitions` with ZooKeeper)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka import errors, events
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.ids import TopicPartition
+from core.lab.spec import PartitionSpec, TopicSpec
+
+if TYPE_CHECKING:
+    from core.kafka.controller.replication_control import ReplicationControl
+
+
+def create_partitions(
+    replication: ReplicationControl, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
+) -> tuple[TopicPartition, ...]:
+    """Add partitions to a topic until it has `count`, placed by the controller or as assigned; returns the new ones.
+
+    Raises:
+        KafkaError: as Kafka refuses it; nothing was created.
+    """
+    topic = replication.topics.get(name)
+    if topic is None:
+        raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+    have = len(topic.partitions)
+    if count == have:
+        raise errors.KafkaError(errors.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
+    if count < have:
+        raise errors.KafkaError(
+            errors.INVALID_PARTITIONS, f"The topic {name} currently has {have} partition(s); {count} would not be an increase."
+        )
+    factor = len(replication.partitions[topic.partitions[0]].replicas)
+    if assignment:
+        registrations = _assigned(replication, name, have, count, factor, assignment)
+    else:
+        registrations = replication.place_more(name, count - have, factor)
+    journal = replication.journal
+    before = journal.cause
+    journal.cause = journal.emit(events.PartitionsCreated.kind, name, count - have, count)
+    added = []
+    for number, registration in enumerate(registrations, have):
+        tp = TopicPartition(name, number)
+        topic.partitions.append(tp)
+        replication.partition_created(tp, registration)
+        added.append(tp)
+    replication.partitions_created(name)
+    journal.cause = before
+    return tuple(added)
+
+
+def _assigned(
+    replication: ReplicationControl, name: str, have: int, count: int, factor: int, assignment: tuple[tuple[int, ...], ...]
+) -> list[PartitionRegistration]:
+    if len(assignment) != count - have:
+        raise errors.KafkaError(
+            errors.INVALID_REPLICA_ASSIGNMENT,
+            f"Attempted to add {count - have} additional partition(s), but only {len(assignment)} assignment(s) were specified.",
+        )
+    for replicas in assignment:
+        if len(set(replicas)) != len(replicas):
+            raise errors.KafkaError(
+                errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes the broker "
+                f"{next(broker for broker in replicas if replicas.count(broker) > 1)} more than once.",
+            )  # fmt: skip
+        if len(replicas) != factor:
+            raise errors.KafkaError(
+                errors.INVALID_REPLICA_ASSIGNMENT,
+                f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is not consistent with "
+                f"previous partitions, which have {factor} replica(s).",
+            )
+    spec = TopicSpec(name, assignment=(PartitionSpec(()),) * have + tuple(PartitionSpec(replicas) for replicas in assignment))
+    return [replication.manual(spec, number) for number in range(have, count)]

@@ -1,0 +1,251 @@
+"""What the active controller knows from heartbeats: which brokers are alive, and which state each may pass into next.
+
+Kafka: `BrokerHeartbeatManager`. Soft state only, it is not in the metadata log. Times are virtual µs, given by the caller.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import attrs
+
+from core.sim.spelled_out import SpelledOut
+from core.sim.units import US_PER_MS
+
+FENCING_AGAIN: Final = 10 * US_PER_MS
+"""µs until the periodic check runs again after it has fenced a broker (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
+
+_CHECKS_A_SESSION: Final = 8
+"""How often per session timeout the periodic check runs (`QuorumController#maybeFenceStaleBrokerPeriodNs`)."""
+
+_NOT_SHUTTING_DOWN: Final = -1
+"""controlledShutdownOffset of a broker that is not in controlled shutdown."""
+
+
+class BrokerControlState(enum.StrEnum):
+    """Where a broker is in its life, as the controller sees it (Kafka: `BrokerControlState`)."""
+
+    FENCED = "FENCED"
+    """Registered, but may not lead nor be in an ISR."""
+    UNFENCED = "UNFENCED"
+    """Alive and usable."""
+    CONTROLLED_SHUTDOWN = "CONTROLLED_SHUTDOWN"
+    """Leaving: its leaderships move away first."""
+    SHUTDOWN_NOW = "SHUTDOWN_NOW"
+    """It may stop."""
+
+
+class BrokerControlStates(NamedTuple):
+    """A broker's state before a heartbeat, and the state the heartbeat takes it to."""
+
+    current: BrokerControlState
+    next: BrokerControlState
+
+
+@attrs.define(repr=False)
+class _HeartbeatState(SpelledOut):
+    fenced: bool = True
+    metadata_offset: int = -1
+    controlled_shutdown_offset: int = _NOT_SHUTTING_DOWN
+    last_contact: int = 0
+
+
+class BrokerHeartbeatManager:
+    """Heartbeat state of all registered brokers. Mutable; the oldest contact is found without looking at the others."""
+
+    def __init__(self, session_timeout_us: int) -> None:
+        """Args: session_timeout_us: broker.session.timeout.ms in µs.
+
+        Raises:
+            ValueError: the timeout is not positive.
+        """
+        if session_timeout_us <= 0:
+            raise ValueError(f"broker session timeout is {session_timeout_us} µs; it must be more than 0")
+        self.session_timeout_us = session_timeout_us
+        self._brokers: dict[int, _HeartbeatState] = {}
+        # Unfenced brokers, oldest contact first: time never runs back, so each touch moves its broker to the end.
+        self._unfenced: OrderedDict[int, _HeartbeatState] = OrderedDict()
+
+    def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> None:
+        """A broker registered or sent a heartbeat at `now`; `fenced` is the state it is in after that (Kafka: `#touch`).
+
+        A fenced broker is no longer in controlled shutdown. An unknown broker becomes known.
+        """
+        state = self._brokers.get(broker)
+        if state is None:
+            state = self._brokers[broker] = _HeartbeatState()
+        state.fenced, state.metadata_offset, state.last_contact = fenced, metadata_offset, now
+        if fenced:
+            state.controlled_shutdown_offset = _NOT_SHUTTING_DOWN
+            self._unfenced.pop(broker, None)
+        else:
+            self._unfenced[broker] = state
+            self._unfenced.move_to_end(broker)
+
+    def fence(self, broker: int) -> None:
+        """The controller fenced a broker: its session is over (Kafka: `#fence`). Unknown brokers are ignored."""
+        state = self._brokers.get(broker)
+        if state is not None:
+            state.fenced, state.controlled_shutdown_offset = True, _NOT_SHUTTING_DOWN
+            self._unfenced.pop(broker, None)
+
+    def remove(self, broker: int) -> None:
+        """Forget a broker that was unregistered (Kafka: `#remove`). Unknown brokers are ignored."""
+        self._brokers.pop(broker, None)
+        self._unfenced.pop(broker, None)
+
+    def __contains__(self, broker: object) -> bool:
+        return broker in self._brokers
+
+    def __iter__(self) -> Iterator[int]:
+        """The known brokers, ascending."""
+        return iter(sorted(self._brokers))
+
+    def has_valid_session(self, broker: int, now: int) -> bool:
+        """Whether a broker is known, not fenced, and was heard of within the timeout, the last µs included (Kafka: `#hasValidSession`)."""
+        state = self._unfenced.get(broker)
+        return state is not None and state.last_contact + self.session_timeout_us >= now
+
+    def stale_broker(self, now: int) -> int | None:
+        """The unfenced broker not heard of for longest, if its session has run out; else None (Kafka: `#findOneStaleBroker`).
+
+        The controller fences one at a time, so that each fencing sees the ISRs the one before has left.
+        """
+        for broker, state in self._unfenced.items():
+            return broker if state.last_contact + self.session_timeout_us < now else None
+        return None
+
+    def next_check_time(self) -> int | None:
+        """The last µs at which the oldest session is valid, None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
+
+        That moment is still within the session: the first at which `stale_broker` can name it is 1 µs later.
+        """
+        for state in self._unfenced.values():
+            return state.last_contact + self.session_timeout_us
+        return None
+
+    @property
+    def fencing_period(self) -> int:
+        """µs from one periodic check to the next: a broker is fenced up to so late."""
+        return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
+
+    def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:
+        """µs until the controller looks for a stale broker again; None: nothing is to be looked for.
+
+        Args:
+            periodic: it looks at fixed intervals (`Release.fences_periodically`), not just when the oldest session can have run out.
+            fenced: it has just fenced one.
+        """
+        if periodic:
+            return FENCING_AGAIN if fenced else self.fencing_period
+        due = self.next_check_time()
+        return None if due is None else max(due + 1 - now, 0)
+
+    def is_fenced(self, broker: int) -> bool:
+        """Whether a broker is fenced; an unknown broker is."""
+        return broker not in self._unfenced
+
+    def is_active(self, broker: int) -> bool:
+        """Whether a broker is unfenced and not in controlled shutdown (Kafka: `ClusterControlManager#isActive`)."""
+        state = self._unfenced.get(broker)
+        return state is not None and state.controlled_shutdown_offset < 0
+
+    def in_controlled_shutdown(self, broker: int) -> bool:
+        """Whether a broker is in controlled shutdown; an unknown broker is not."""
+        state = self._brokers.get(broker)
+        return state is not None and state.controlled_shutdown_offset >= 0
+
+    def controlled_shutdown_offset(self, broker: int) -> int | None:
+        """Metadata offset every active broker must reach before this one may stop, None outside controlled shutdown."""
+        state = self._brokers.get(broker)
+        return state.controlled_shutdown_offset if state is not None and state.controlled_shutdown_offset >= 0 else None
+
+    def maybe_update_controlled_shutdown_offset(self, broker: int, offset: int) -> None:
+        """A broker enters controlled shutdown; its offset is set once and then kept (Kafka: `#maybeUpdateControlledShutdownOffset`).
+
+        Raises:
+            ValueError: the broker is not registered, or fenced.
+        """
+        state = self._state(broker)
+        if state.fenced:
+            raise ValueError("Fenced brokers cannot enter controlled shutdown.")
+        if state.controlled_shutdown_offset < 0:
+            state.controlled_shutdown_offset = offset
+
+    def lowest_active_offset(self) -> int | None:
+        """The lowest metadata offset among active brokers, None if none is active (Kafka: `#lowestActiveOffset`)."""
+        offsets = (state.metadata_offset for state in self._unfenced.values() if state.controlled_shutdown_offset < 0)
+        return min(offsets, default=None)
+
+    def current_state(self, broker: int) -> BrokerControlState:
+        """The state a broker is in (Kafka: `#currentBrokerState`).
+
+        Raises:
+            ValueError: the broker is not registered.
+        """
+        state = self._state(broker)
+        if state.controlled_shutdown_offset >= 0:
+            return BrokerControlState.CONTROLLED_SHUTDOWN
+        return BrokerControlState.FENCED if state.fenced else BrokerControlState.UNFENCED
+
+    def next_state(
+        self,
+        broker: int,
+        *,
+        want_fence: bool,
+        want_shut_down: bool,
+        metadata_offset: int,
+        registration_offset: int,
+        has_leaderships: Callable[[], bool],
+    ) -> BrokerControlStates:
+        """The state a heartbeat takes its sender to (Kafka: `#calculateNextBrokerState`). Changes nothing itself.
+
+        Args:
+            want_fence: the broker asks to be (or stay) fenced.
+            want_shut_down: the broker asks to shut down.
+            metadata_offset: how far the broker has read the metadata log.
+            registration_offset: offset of its registration record: it must have read that to be unfenced.
+            has_leaderships: whether it leads any partition; asked only when it matters.
+
+        Raises:
+            ValueError: the broker is not registered.
+        """
+        current = self.current_state(broker)
+        return BrokerControlStates(
+            current,
+            self._next(broker, current, want_fence, want_shut_down, metadata_offset >= registration_offset, has_leaderships),
+        )
+
+    def _next(
+        self,
+        broker: int,
+        current: BrokerControlState,
+        want_fence: bool,
+        want_shut_down: bool,
+        caught_up: bool,
+        has_leaderships: Callable[[], bool],
+    ) -> BrokerControlState:
+        if current is BrokerControlState.FENCED:
+            if want_shut_down:
+                return BrokerControlState.SHUTDOWN_NOW
+            return BrokerControlState.UNFENCED if caught_up and not want_fence else BrokerControlState.FENCED
+        if current is BrokerControlState.UNFENCED:
+            if want_fence:
+                return BrokerControlState.SHUTDOWN_NOW if want_shut_down else BrokerControlState.FENCED
+            if want_shut_down:
+                return BrokerControlState.CONTROLLED_SHUTDOWN if has_leaderships() else BrokerControlState.SHUTDOWN_NOW
+            return BrokerControlState.UNFENCED
+        if has_leaderships():
+            return BrokerControlState.CONTROLLED_SHUTDOWN
+        lowest = self.lowest_active_offset()
+        passed = lowest is None or self._state(broker).controlled_shutdown_offset <= lowest
+        return BrokerControlState.SHUTDOWN_NOW if passed else BrokerControlState.CONTROLLED_SHUTDOWN
+
+    def _state(self, broker: int) -> _HeartbeatState:
+        state = self._brokers.get(broker)
+        if state is None:
+            raise ValueError(f"Broker {broker} is not registered.")
+        return state

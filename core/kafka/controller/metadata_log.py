@@ -1,0 +1,164 @@
+"""The committed metadata log (KRaft's `__cluster_metadata`): registrations of brokers and partitions, settings, in one order.
+
+Records are immutable, so all brokers share the one log; each knows it only up to its own offset and looks things up as of
+that offset. A partition's or broker's history is kept beside the log, so a look-up is a bisection.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+import attrs
+
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.settings import Settings
+from core.sim.spelled_out import SpelledOut
+
+
+@attrs.frozen(repr=False)
+class BrokerRegistration(SpelledOut):
+    """A broker as the controller registered it (Kafka: `BrokerRegistration`); the epoch is the offset of its first record.
+
+    `directories` are its log directories that work; empty: unknown, all do.
+    """
+
+    id: int
+    epoch: int
+    incarnation: int
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+    directories: tuple[str, ...] = ()
+
+    def has_online_dir(self, directory: str) -> bool:
+        """Whether a directory works, as far as is known (Kafka: `DirectoryId#isOnline`)."""
+        return not self.directories or directory in self.directories
+
+
+class BrokerUnregistration(NamedTuple):
+    """A broker is registered no more (Kafka: `UnregisterBrokerRecord`)."""
+
+    id: int
+    epoch: int
+
+
+class ConfigRecord(NamedTuple):
+    """A setting changed: for a topic, a broker, or (both None) the whole cluster."""
+
+    name: str
+    value: str
+    topic: str | None
+    broker: int | None
+
+
+class PartitionRecord(NamedTuple):
+    """A partition's new state, and the seq of the event that tells it."""
+
+    tp: TopicPartition
+    registration: PartitionRegistration
+    cause: int
+
+
+Record = PartitionRecord | BrokerRegistration | BrokerUnregistration | ConfigRecord
+
+
+class MetadataLog:
+    """The log and its indexes."""
+
+    __slots__ = ("_brokers", "_configs", "_hosted", "_partitions", "_topics", "records")
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self._partitions: dict[TopicPartition, list[int]] = {}
+        self._brokers: dict[int, tuple[list[int], list[BrokerRegistration | None]]] = {}
+        self._hosted: dict[int, list[int]] = {}
+        self._configs: list[int] = []
+        self._topics: dict[str, list[TopicPartition]] = {}
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def append(self, record: Record) -> int:
+        """Add a record; returns its offset."""
+        offset = len(self.records)
+        self.records.append(record)
+        if type(record) is PartitionRecord:
+            history = self._partitions.get(record.tp)
+            replicas = record.registration.replicas
+            if history is None:
+                self._partitions[record.tp] = [offset]
+                self._topics.setdefault(record.tp.topic, []).append(record.tp)
+            else:
+                before = self._registration(history[-1]).replicas
+                if before is not replicas:
+                    replicas += tuple(broker for broker in before if broker not in replicas)
+                history.append(offset)
+            for broker in replicas:
+                hosted = self._hosted.get(broker)
+                if hosted is None:
+                    self._hosted[broker] = [offset]
+                else:
+                    hosted.append(offset)
+        elif type(record) is BrokerRegistration or type(record) is BrokerUnregistration:
+            offsets, registrations = self._brokers.setdefault(record.id, ([], []))
+            offsets.append(offset)
+            registrations.append(record if type(record) is BrokerRegistration else None)
+        else:
+            self._configs.append(offset)
+        return offset
+
+    def partition(self, tp: TopicPartition, end: int) -> PartitionRegistration | None:
+        """A partition's state after the records below `end`; None if it did not exist."""
+        history = self._partitions.get(tp)
+        if history is None:
+            return None
+        i = bisect_left(history, end)
+        return self._registration(history[i - 1]) if i else None
+
+    def _registration(self, offset: int) -> PartitionRegistration:
+        record = self.records[offset]
+        assert type(record) is PartitionRecord
+        return record.registration
+
+    def broker(self, broker: int, end: int) -> BrokerRegistration | None:
+        """A broker's registration after the records below `end`; None if it had none."""
+        history = self._brokers.get(broker)
+        if history is None:
+            return None
+        i = bisect_left(history[0], end)
+        return history[1][i - 1] if i else None
+
+    def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
+        """What the records [start, end) change for a broker: the partitions that it has, or had before, a replica of.
+
+        In order of their first change there, each with the seq of the last change's event.
+        """
+        hosted = self._hosted.get(broker, ())
+        changed: dict[TopicPartition, int] = {}
+        for at in range(bisect_left(hosted, start), bisect_left(hosted, end)):
+            record = self.records[hosted[at]]
+            assert type(record) is PartitionRecord
+            changed[record.tp] = record.cause
+        return changed
+
+    def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:
+        """(leader, leader epoch) of a topic's partitions after the records below `end`; empty if there is no such topic."""
+        found = []
+        for tp in self._topics.get(topic, ()):
+            registration = self.partition(tp, end)
+            found.append((NO_LEADER, -1) if registration is None else (registration.leader, registration.leader_epoch))
+        return tuple(found)
+
+    def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
+        """Take over the settings changed by the records [start, end); True if there were any."""
+        first = bisect_left(self._configs, start)
+        changed = False
+        for offset in self._configs[first:]:
+            if offset >= end:
+                break
+            record = self.records[offset]
+            assert type(record) is ConfigRecord
+            settings.set(record.name, record.value, broker=record.broker, topic=record.topic)
+            changed = True
+        return changed

@@ -1,0 +1,261 @@
+"""The metadata quorum: the voters together, and the one committed log they agree on.
+
+Of every committed entry there is one, whichever voter asks for it: `Quorum.commit` keeps the committed entries and raises
+if a voter ever takes another one for committed. Each is carried out once, on `QuorumController`, the state that the
+committed log makes; brokers read it through the metadata log up to where their controller knows it to be committed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.kafka import events
+from core.kafka.controller.controller import Controller
+from core.kafka.controller.voter import Role, Voter
+from core.kafka.ids import broker_at
+from core.kafka.messages import Administration, BrokerWrite, FenceStaleBroker, LeaderChange, PeriodicWrite, QuorumEntry
+from core.lab.views.view import VoterView
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.kafka.controller.metadata_log import MetadataLog
+
+
+class QuorumController(Controller):
+    """The controller state of a quorum: it changes only by what is committed, in that order.
+
+    No node of its own: it speaks through the voter that commits, and only when that voter itself took the request.
+    """
+
+    _speaker: Voter | None = None
+    administration: Callable[[Any], None]
+    """Carries out what an administrator asked for; set by the cluster."""
+
+    def detach(self) -> None:
+        """Be no node on the network: the voters are."""
+        del self.network.alive[self.address]
+
+    def boot(self, seed: int) -> None:
+        """Nothing: the active controller arms its tasks when it claims."""
+
+    def publish(self) -> None:
+        """Nothing: each leader publishes what it knows to be committed."""
+
+    def reply(self, node: str, message: object) -> None:
+        """Answer through the voter that was asked; nobody waits for what a former controller was asked."""
+        if self._speaker is not None:
+            self._speaker.answer(node, message)
+
+    def _arm_session_check(self, *, fenced: bool = False) -> None:
+        if self._speaker is not None and self._speaker.active is not None:
+            self._speaker.active.arm_session_check()
+
+    def carry_out(self, voter: Voter, entry: QuorumEntry) -> None:
+        """Do what a committed entry says; `voter` is the leader that has just seen it committed."""
+        active = voter.active
+        assert active is not None
+        self.heartbeats, self.last_contact = active.heartbeats, active.last_contact
+        self._speaker = voter if entry.epoch == voter.epoch else None
+        self.journal.cause = entry.cause
+        write = entry.write
+        if isinstance(write, BrokerWrite):
+            self.handlers[type(write.request)](write.request, write.sender)
+        elif isinstance(write, FenceStaleBroker):
+            registration = self.brokers.get(write.broker)
+            if registration is not None and not registration.fenced:
+                self.fence(write.broker, by_session=True)
+        elif isinstance(write, PeriodicWrite):
+            self._periodic(write.task, voter)
+        elif isinstance(write, Administration):
+            self.administration(write.act)
+        self._speaker = None
+
+    def _periodic(self, task: str, voter: Voter) -> None:
+        more = self.do_periodic(task)
+        if self._speaker is not None and voter.active is not None:
+            voter.active.periodic_done(task, more=more)
+
+
+class ControllerNode(Node):
+    """A dedicated controller's process: the host of a voter that shares it with no broker."""
+
+    running = True
+    starting = False
+    voter: Voter
+
+    def __init__(self, address: str, network: Network, journal: Journal) -> None:
+        super().__init__(address, network, journal)
+        self.timers["started"] = self._started
+
+    def stop(self) -> None:
+        """The process is killed; epoch, vote and log stay on disk."""
+        self.journal.cause = self.journal.emit(events.ControllerStopped.kind, self.address)
+        self.running = self.starting = False
+        self.incarnation += 1
+        self.voter.process_ended()
+        self.network.process_died(self.address, self.journal.now, self.journal.cause)
+
+    def start(self, startup: int) -> None:
+        """The process is started; it takes part after its start-up, µs."""
+        self.starting = True
+        self.incarnation += 1
+        self.journal.cause = self.journal.emit(events.ControllerStarted.kind, self.address)
+        self.timer(startup, "started")
+
+    def _started(self, _: object) -> None:
+        self.running, self.starting = True, False
+        self.network.alive[self.address] = True
+        self.voter.start()
+
+
+class Quorum:
+    """All voters and what they have committed.
+
+    Attributes:
+        voters: by name, in the order of `controller.quorum.voters`.
+        majority: how many make one.
+        committed: the committed entries, each with the end of the metadata log after it.
+        lost: nobody has found a majority since the last active controller.
+    """
+
+    def __init__(self, controller: QuorumController, metadata: MetadataLog, journal: Journal) -> None:
+        self.controller = controller
+        self.metadata = metadata
+        self.journal = journal
+        self.voters: dict[str, Voter] = {}
+        self.committed: list[QuorumEntry] = []
+        self.lost = False
+        self._ends: list[int] = []
+        self._first_end = 0
+
+    def boot(self, hosts: Sequence[Node], seed: int, first: str) -> None:
+        """Make a voter in each host; with a majority of them running, one has been the active controller for long.
+
+        Raises:
+            ValueError: it is to be `first`, which is none of the voters that run.
+        """
+        self.voters = {host.address: Voter(host, self, seed) for host in hosts}
+        self._first_end = len(self.metadata)
+        running = [voter for voter in self.voters.values() if voter.host.network.alive[voter.name]]
+        if first and first not in [voter.name for voter in running]:
+            raise ValueError(
+                f"controller {first} cannot be the active one: running voters are {', '.join(voter.name for voter in running)}"
+            )
+        running.sort(key=lambda voter: voter.name != first)
+        if len(running) < self.majority:
+            for voter in running:
+                voter.start()
+            return
+        entry = QuorumEntry(1, LeaderChange(running[0].name), 0)
+        for voter in running:
+            voter.boot(running[0].name, 1, entry)
+        running[0].hear_from_all([voter.name for voter in running])
+
+    # --- settings --------------------------------------------------------------------------------------------------
+
+    @property
+    def majority(self) -> int:
+        """How many voters make a majority."""
+        return len(self.voters) // 2 + 1
+
+    @property
+    def fetch_timeout(self) -> int:
+        """µs without an answer from the leader after which a voter or broker looks for another."""
+        return self.controller.settings.us("controller.quorum.fetch.timeout.ms")
+
+    @property
+    def check_quorum_timeout(self) -> int:
+        """µs without fetches of a majority after which a leader resigns (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
+        return self.fetch_timeout * 3 // 2
+
+    @property
+    def election_timeout(self) -> int:
+        """Least µs a voter waits for votes."""
+        return self.controller.settings.us("controller.quorum.election.timeout.ms")
+
+    @property
+    def session_timeout(self) -> int:
+        """broker.session.timeout.ms in µs."""
+        return self.controller.settings.us("broker.session.timeout.ms")
+
+    # --- the committed log -----------------------------------------------------------------------------------------
+
+    def end_of(self, high_watermark: int) -> int:
+        """The end of the metadata log for one who knows the quorum's log to be committed up to there."""
+        return self._ends[high_watermark - 1] if high_watermark else self._first_end
+
+    def commit(self, voter: Voter, start: int, end: int) -> None:
+        """A voter knows its log to be committed from `start` up to `end` too: what is new is carried out, the rest must be the same.
+
+        Raises:
+            AssertionError: it holds another entry than was committed at an offset.
+        """
+        journal, committed = self.journal, self.committed
+        before = journal.cause
+        for offset in range(start, min(len(committed), end)):
+            if voter.log[offset] is not committed[offset]:
+                raise AssertionError(f"{voter.name} commits another entry at {offset} than was committed: {voter.log[offset]}")
+        for offset in range(len(committed), end):
+            entry = voter.log[offset]
+            committed.append(entry)
+            if type(entry.write) is LeaderChange:
+                self.controller.replication.node = broker_at(entry.write.leader)
+                self._elected(voter, entry)
+            else:
+                self.controller.carry_out(voter, entry)
+            self._ends.append(len(self.metadata))
+        journal.cause = before
+
+    def _elected(self, voter: Voter, entry: QuorumEntry) -> None:
+        if entry.epoch != voter.epoch or voter.active is None:
+            return
+        self.lost = False
+        self.journal.cause = self.journal.emit(events.ControllerElected.kind, voter.name, voter.epoch, len(self.voters), self.majority)
+        voter.active.claim()
+        self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
+
+    def found_no_majority(self, voter: Voter, in_touch: int) -> None:
+        """A voter could not reach a majority; told once until there is an active controller again."""
+        if not self.lost and in_touch < self.majority and self.active() is None:
+            self.lost = True
+            self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)
+
+    # --- from outside ----------------------------------------------------------------------------------------------
+
+    def active(self) -> Voter | None:
+        """The active controller: of those who believe so, the one with the highest epoch; None if nobody does."""
+        claimed = [voter for voter in self.voters.values() if voter.active is not None and voter.active.claimed]
+        return max(claimed, key=lambda voter: voter.epoch, default=None)
+
+    def active_count(self) -> int:
+        """How many voters believe to be the active controller (ActiveControllerCount, summed over the cluster)."""
+        return sum(voter.active is not None and voter.active.claimed for voter in self.voters.values())
+
+    def has_majority(self, paused: Sequence[str]) -> bool:
+        """Whether some running voter can talk to as many others as make a majority with it."""
+
+        def works(name: str) -> bool:
+            return self.voters[name].role is not Role.STOPPED and name not in paused
+
+        def joined(a: str, b: str, network: Network) -> bool:
+            states = (network.links.get((a, b)), network.links.get((b, a)))
+            return not any(link is not None and (link.cut or link.held) for link in states)
+
+        up = [name for name in self.voters if works(name)]
+        return any(
+            sum(other == name or joined(name, other, self.voters[name].host.network) for other in up) >= self.majority for name in up
+        )
+
+    def views(self) -> tuple[VoterView, ...]:
+        """The voters for whoever shows them."""
+        return tuple(
+            VoterView(
+                voter.name, str(voter.role), voter.epoch, voter.leader, len(voter.log), voter.high_watermark,
+                voter.active is not None and voter.active.claimed,
+            )
+            for voter in self.voters.values()
+        )  # fmt: skip

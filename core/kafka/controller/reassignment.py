@@ -1,0 +1,126 @@
+"""Moving a partition to other replicas: what is added and removed, when it is complete, how it is undone, where it cannot go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import attrs
+
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
+from core.kafka.ids import TopicPartition
+from core.kafka.release import DeadTarget, Release
+from core.sim.spelled_out import SpelledOut
+
+
+@attrs.frozen(repr=False)
+class CompletedReassignment(SpelledOut):
+    """Replica list and ISR of a partition whose reassignment is done."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+@attrs.frozen(repr=False)
+class PartitionReassignmentReplicas(SpelledOut):
+    """The replica lists of a reassignment that may be running (Kafka: `PartitionReassignmentReplicas`).
+
+    Attributes:
+        replicas: all of them: the target in its order, then the removing ones.
+        adding: those not assigned before, ascending.
+        removing: those not in the target, ascending.
+    """
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @staticmethod
+    def between(current: tuple[int, ...], target: tuple[int, ...]) -> PartitionReassignmentReplicas:
+        """The lists for moving from `current`, all replicas that there are now, to `target`."""
+        removing = tuple(sorted(set(current).difference(target)))
+        adding = tuple(sorted(set(target).difference(current)))
+        return PartitionReassignmentReplicas((*target, *removing), adding, removing)
+
+    @staticmethod
+    def of(partition: PartitionRegistration) -> PartitionReassignmentReplicas:
+        """The lists as a partition's registration has them now."""
+        return PartitionReassignmentReplicas(partition.replicas, partition.adding, partition.removing)
+
+    @property
+    def in_progress(self) -> bool:
+        """Whether anything is being added or removed (Kafka: `#isReassignmentInProgress`); a pure reorder is not."""
+        return bool(self.adding or self.removing)
+
+    @property
+    def original_replicas(self) -> tuple[int, ...]:
+        """The replicas before, in today's order: the order they once had is not kept (Kafka: `#originalReplicas`)."""
+        return _without(self.replicas, self.adding)
+
+    def maybe_complete(self, isr: tuple[int, ...]) -> CompletedReassignment | None:
+        """The end state, if every target replica is in `isr` (Kafka: `#maybeCompleteReassignment`); else None."""
+        if not self.in_progress:
+            return None
+        replicas, left = _without(self.replicas, self.removing), _without(isr, self.removing)
+        if self.removing and not (replicas and left):
+            return None
+        if not set(left).issuperset(replicas):
+            return None
+        return CompletedReassignment(replicas, left)
+
+
+@attrs.frozen(repr=False)
+class PartitionReassignmentRevert(SpelledOut):
+    """Where a partition lands when its reassignment is cancelled (Kafka: `PartitionReassignmentRevert`).
+
+    Attributes:
+        replicas: today's replicas without the adding ones.
+        isr: today's ISR without the adding ones; if none is left, the first of `replicas`.
+        unclean: the ISR had to be made up, so the caller must see that unclean election is enabled.
+    """
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    unclean: bool
+
+    @staticmethod
+    def of(partition: PartitionRegistration) -> PartitionReassignmentRevert:
+        """How to undo the reassignment that runs on a partition.
+
+        Raises:
+            KafkaError: INVALID_REPLICA_ASSIGNMENT, every replica is an adding one, nothing to go back to.
+        """
+        replicas = PartitionReassignmentReplicas.of(partition).original_replicas
+        isr = _without(partition.isr, partition.adding)
+        if isr:
+            return PartitionReassignmentRevert(replicas, isr, unclean=False)
+        if not replicas:
+            raise KafkaError(INVALID_REPLICA_ASSIGNMENT, "Invalid replica assignment: addingReplicas contains all replicas.")
+        return PartitionReassignmentRevert(replicas, replicas[:1], unclean=True)
+
+
+def refusal_of_dead_target(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
+    """What is said to a move to brokers that are not alive; empty where it is not refused.
+
+    Kafka: `ReassignPartitionsCommand#verifyBrokerIds`, before 2.6 its `parseAndValidate`, before 0.10.1 the controller's log.
+    """
+    dead = [replica for replica in replicas if replica not in live]
+    if not dead or release.dead_target is DeadTarget.AWAITED:
+        return ""
+    if release.dead_target is DeadTarget.UNKNOWN:
+        return f"Unknown broker id {dead[0]}"
+    if release.dead_target is DeadTarget.NOT_EXISTENT:
+        return f"The proposed assignment contains non-existent brokerIDs: {_listed(dead)}"
+    alive = [replica for replica in replicas if replica in live]
+    return (
+        f"Only {_listed(alive)} replicas out of the new set of replicas {_listed(replicas)} for partition [{tp.topic},{tp.partition}] "
+        "to be reassigned are alive. Failing partition reassignment"
+    )
+
+
+def _listed(replicas: Sequence[int]) -> str:
+    return ",".join(map(str, replicas))
+
+
+def _without(replicas: tuple[int, ...], gone: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(replica for replica in replicas if replica not in gone)

@@ -1,0 +1,51 @@
+"""What the controller has on record for one partition: its replicas, its ISR, its leader, and the two epochs."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.ids import NO_LEADER
+
+
+@attrs.frozen
+class PartitionRegistration:
+    """The controller's state of a partition (Kafka: `PartitionRegistration`). Replaced as a whole by `merge`.
+
+    Attributes:
+        replicas: assigned brokers in order; the first is the preferred leader.
+        isr: in-sync replicas in recorded order; empty only where ELR is kept.
+        leader: broker that leads, or NO_LEADER.
+        leader_epoch: rises with every record that carries the leader field, even for the same leader.
+        partition_epoch: rises with every record.
+        elr: eligible leader replicas: they left the ISR while it was below min ISR, and hold all that is committed.
+        last_known_elr: the last known leader while there is none (KIP-966); otherwise empty.
+        adding: replicas that a running reassignment adds.
+        removing: replicas that a running reassignment removes when it completes.
+        recovering: the leader was elected uncleanly and has not said RECOVERED yet (KIP-704).
+    """
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    recovering: bool = False
+
+    @property
+    def has_leader(self) -> bool:
+        """Whether some broker leads (Kafka: `PartitionRegistration#hasLeader`)."""
+        return self.leader != NO_LEADER
+
+    @property
+    def preferred_replica(self) -> int:
+        """The first assigned replica (Kafka: `PartitionRegistration#preferredReplica`), NO_LEADER if none is assigned."""
+        return self.replicas[0] if self.replicas else NO_LEADER
+
+    @property
+    def has_preferred_leader(self) -> bool:
+        """Whether the preferred replica leads (Kafka: `PartitionRegistration#hasPreferredLeader`)."""
+        return self.leader == self.preferred_replica

@@ -1,0 +1,538 @@
+"""The controller's partitions: creation, elections, ISR changes (Kafka: `ReplicationControlManager`).
+
+Every change is built by `partition_change`, committed to the metadata log, told to the journal, and counted in the indexes
+that later events look partitions up by.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from core.kafka import errors, events
+from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
+from core.kafka.controller.partition_change import ElectionMode, PartitionChange, build_partition_change, merge
+from core.kafka.controller.placement import StripedReplicaPlacer, UsableBroker
+from core.kafka.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.health import effective_min_isr
+from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition
+from core.kafka.messages import AlterPartitionItem
+from core.kafka.settings import SETTINGS, Settings
+from core.lab.spec import TopicSpec
+from core.sim.journal import Journal
+from core.sim.spelled_out import SpelledOut
+
+if TYPE_CHECKING:
+    from core.lab.account import Account
+
+MAX_ELECTIONS: Final = 1_000
+"""Most elections in one balancing pass (`ReplicationControlManager.MAX_ELECTIONS_PER_IMBALANCE`)."""
+
+
+@attrs.define(slots=True, repr=False)
+class Topic(SpelledOut):
+    """A topic on record: name, id, overrides as written, partitions in order."""
+
+    name: str
+    topic_id: str
+    config: dict[str, str]
+    partitions: list[TopicPartition]
+
+
+class ReplicationControl:
+    """Partitions and topics of the controller.
+
+    Attributes:
+        partitions: registrations by partition, in order of creation.
+        topics: by name.
+        in_isr: for each broker the partitions whose ISR it is in (ordered sets).
+        led: for each broker how many partitions it leads; `hosted` likewise how many replicas it has.
+        log_ends: tells a replica's log end and last epoch; asked only where the longest log leads (guard `elect-from-isr` off).
+        assigned: for brokers with several log directories, in which each replica is.
+        node: the broker in whose process the active controller runs; None if it has a process of its own.
+        leaderless, unbalanced: partitions without a leader; with another leader than the preferred one.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        metadata: MetadataLog,
+        journal: Journal,
+        account: Account,
+        brokers: dict[int, BrokerRegistration],
+        racks: dict[int, str | None],
+        seed: int,
+    ) -> None:
+        self.settings = settings
+        self.release = settings.release
+        self.metadata = metadata
+        self.journal = journal
+        self.account = account
+        self.brokers = brokers
+        self.racks = racks
+        self.partitions: dict[TopicPartition, PartitionRegistration] = {}
+        self.topics: dict[str, Topic] = {}
+        self.in_isr: dict[int, dict[TopicPartition, None]] = {}
+        self.led: dict[int, int] = {}
+        self.hosted: dict[int, int] = {}
+        self.assigned: dict[int, dict[TopicPartition, str]] = {}
+        self.leaderless: dict[TopicPartition, None] = {}
+        self.unbalanced: dict[TopicPartition, None] = {}
+        self.node: int | None = None
+        self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
+        self._placer = StripedReplicaPlacer(random.Random(f"{seed}:placement"))
+        self._ids = random.Random(f"{seed}:topic-ids")
+
+    # --- who may lead ----------------------------------------------------------------------------------------------
+
+    def is_active(self, broker: int) -> bool:
+        """Registered, unfenced, not shutting down (`ClusterControlManager#isActive`)."""
+        registration = self.brokers.get(broker)
+        return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
+
+    def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
+        """Whether a replica's log directory works (`RCM#isAcceptableLeader`)."""
+        directory = self.assigned.get(broker, {}).get(tp)
+        registration = self.brokers.get(broker)
+        return directory is None or registration is None or registration.has_online_dir(directory)
+
+    def min_isr(self, tp: TopicPartition) -> int:
+        """min.insync.replicas of a topic, since 3.7 capped by the replication factor of its first partition (`#getTopicEffectiveMinIsr`)."""
+        configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.node)
+        first = self.partitions[self.topics[tp.topic].partitions[0]]
+        return effective_min_isr(configured, len(first.replicas), capped=self.release.capped_min_isr)
+
+    def election_mode(self, tp: TopicPartition) -> ElectionMode:
+        """UNCLEAN where the topic allows it, else ONLINE.
+
+        Where the topic says nothing, the configuration of the controller's own node holds, which may differ from that of the cluster
+        (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
+        """
+        unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.node)
+        return ElectionMode.UNCLEAN if unclean else ElectionMode.ONLINE
+
+    # --- topics ----------------------------------------------------------------------------------------------------
+
+    def create_topic(self, spec: TopicSpec) -> None:
+        """Create a topic, placed by the controller or as assigned (`#createTopic`); nothing is created if it is refused.
+
+        Raises:
+            KafkaError: as Kafka refuses it, with its code and words.
+            ValueError: a setting of the topic is wrong.
+        """
+        if spec.name in self.topics:
+            raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
+        for name, value in spec.config:
+            if name in SETTINGS:
+                SETTINGS[name].parse(value)
+        registrations = [self.manual(spec, number) for number in range(len(spec.assignment))] or self._placed(spec)
+        for name, value in spec.config:
+            if name in SETTINGS:
+                self.settings.set(name, value, topic=spec.name)
+                self.metadata.append(ConfigRecord(name, value, spec.name, None))
+        topic_id = spec.topic_id or base64.urlsafe_b64encode(self._ids.randbytes(16)).decode().rstrip("=")
+        topic = self.topics[spec.name] = Topic(spec.name, topic_id, dict(spec.config), [])
+        journal = self.journal
+        before = journal.cause
+        journal.cause = journal.emit(
+            events.TopicCreated.kind, spec.name, topic_id, len(registrations), len(registrations[0].replicas) if registrations else 0
+        )
+        for number, registration in enumerate(registrations):
+            tp = TopicPartition(spec.name, number)
+            topic.partitions.append(tp)
+            self._put(tp, None, registration, "created")
+        journal.cause = before
+
+    def _placed(self, spec: TopicSpec) -> list[PartitionRegistration]:
+        if spec.partitions < 1:
+            raise errors.KafkaError(errors.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+        usable = [
+            UsableBroker(broker, self.racks.get(broker), registration.fenced)
+            for broker, registration in sorted(self.brokers.items())
+            if not registration.in_controlled_shutdown
+        ]
+        try:
+            if spec.replication_factor > 0 and len(usable) < len(self.brokers) and all(broker.fenced for broker in usable):
+                raise errors.KafkaError(errors.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced or in controlled shutdown.")
+            placed = self._placer.place(spec.partitions, spec.replication_factor, usable)
+        except errors.KafkaError as refusal:
+            raise errors.KafkaError(
+                refusal.code, f"Unable to replicate the partition {spec.replication_factor} time(s): {refusal.message}"
+            ) from None
+        return [self._fresh(tuple(replicas)) for replicas in placed]
+
+    def place_more(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
+        """Places for that many more partitions of a topic."""
+        return self._placed(TopicSpec(name, count, factor))
+
+    def partitions_created(self, name: str) -> None:
+        """A topic has grown; the metadata log says so already."""
+
+    def partition_created(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
+        """A topic has one partition more."""
+        self._put(tp, None, registration, "created")
+
+    def manual(self, spec: TopicSpec, number: int) -> PartitionRegistration:
+        """A partition as a manual assignment has it.
+
+        Raises:
+            KafkaError: INVALID_REPLICA_ASSIGNMENT.
+        """
+        given = spec.assignment[number]
+        for broker in given.replicas:
+            if broker not in self.brokers:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
+                )
+        if given.isr is None and given.leader is None:
+            if not any(self.is_active(broker) for broker in given.replicas):
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"All brokers specified in the manual partition assignment for partition {number} are fenced or in controlled shutdown.",
+                )
+            fresh = self._fresh(given.replicas)
+            return attrs.evolve(fresh, leader_epoch=given.leader_epoch) if given.leader_epoch else fresh
+        isr = given.isr if given.isr is not None else tuple(b for b in given.replicas if self.is_active(b))
+        leader = given.leader if given.leader is not None else next((b for b in isr if self.is_active(b)), NO_LEADER)
+        return PartitionRegistration(given.replicas, isr, leader, given.leader_epoch, 0, elr=given.elr, last_known_elr=given.last_known_elr)
+
+    def _fresh(self, replicas: tuple[int, ...]) -> PartitionRegistration:
+        """A new partition: the active replicas are in sync, the first of them leads (`#buildPartitionRegistration`)."""
+        isr = tuple(broker for broker in replicas if self.is_active(broker))
+        return PartitionRegistration(replicas, isr, isr[0], 0, 0)
+
+    # --- changes ---------------------------------------------------------------------------------------------------
+
+    def change(
+        self,
+        tp: TopicPartition,
+        reason: str,
+        *,
+        election: ElectionMode | None = None,
+        target_isr: tuple[int, ...] | None = None,
+        target: PartitionReassignmentReplicas | None = None,
+        removal: bool = False,
+        recovered: bool = False,
+        unclean_shutdown: tuple[int, ...] = (),
+        acceptable: Callable[[int], bool] | None = None,
+    ) -> bool:
+        """Build and commit one partition's change; False if there was nothing to change."""
+        old = self.partitions[tp]
+        may_lead = acceptable or self.is_active
+        if self.assigned:
+            alive = may_lead
+
+            def may_lead(broker: int) -> bool:
+                return alive(broker) and self.has_online_dir(broker, tp)
+
+        change = build_partition_change(
+            old,
+            acceptable=may_lead,
+            election=election or self.election_mode(tp),
+            target_isr=target_isr,
+            target_replicas=None if target is None else target.replicas,
+            target_adding=None if target is None else target.adding,
+            target_removing=None if target is None else target.removing,
+            target_recovering=False if recovered and old.recovering else None,
+            min_isr=self.min_isr(tp),
+            elr_enabled=self.release.elr,
+            unclean_shutdown=unclean_shutdown,
+            bump_epoch_on_shrink=self.release.bump_epoch_on_shrink or (removal and self.release.bump_epoch_on_removal),
+            recovery_state=self.release.recovery_state,
+            longest_log=None if self.release.elect_from_isr else lambda replica: self.log_ends(replica, tp),
+        )
+        if change is None:
+            return False
+        new = merge(old, change)
+        journal = self.journal
+        before = journal.cause
+        if change.election not in ("", "none"):
+            journal.cause = journal.emit(
+                events.LeaderElected.kind,
+                tp.topic,
+                tp.partition,
+                new.leader,
+                old.leader,
+                new.leader_epoch,
+                new.isr,
+                change.election,
+                reason,
+            )
+            self.account.leader_elected(change.election)
+        elif new.leader == NO_LEADER and old.leader != NO_LEADER:
+            journal.cause = journal.emit(
+                events.PartitionOffline.kind, tp.topic, tp.partition, old.leader, new.leader_epoch, new.isr, reason
+            )
+        self._put(tp, old, new, reason)
+        journal.cause = before
+        return True
+
+    def _put(self, tp: TopicPartition, old: PartitionRegistration | None, new: PartitionRegistration, reason: str) -> None:
+        journal = self.journal
+        cause = journal.emit(
+            events.PartitionChanged.kind,
+            tp.topic, tp.partition, new.leader, new.leader_epoch, new.partition_epoch, new.replicas, new.isr, new.elr,
+            new.last_known_elr, new.adding, new.removing, new.recovering, reason,
+        )  # fmt: skip
+        if old is not None and old.leader != new.leader:
+            cause = journal.cause
+        self.partitions[tp] = new
+        self.metadata.append(PartitionRecord(tp, new, cause))
+        for broker in old.isr if old is not None else ():
+            if broker not in new.isr:
+                self.in_isr[broker].pop(tp, None)
+        for broker in new.isr:
+            self.in_isr.setdefault(broker, {})[tp] = None
+        if old is None or old.replicas != new.replicas:
+            for broker in old.replicas if old is not None else ():
+                self.hosted[broker] -= 1
+            for broker in new.replicas:
+                self.hosted[broker] = self.hosted.get(broker, 0) + 1
+        if old is None or old.leader != new.leader:
+            if old is not None and old.leader != NO_LEADER:
+                self.led[old.leader] -= 1
+            if new.leader != NO_LEADER:
+                self.led[new.leader] = self.led.get(new.leader, 0) + 1
+        _keep(self.leaderless, tp, not new.has_leader)
+        _keep(self.unbalanced, tp, not new.has_preferred_leader)
+        self.account.partition_changed(tp, new)
+
+    # --- events of brokers -----------------------------------------------------------------------------------------
+
+    def leave_isrs(self, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
+        """A broker leaves every ISR it is in, and its leaderships are elected anew.
+
+        Kafka: `#handleBrokerFenced`, `#handleBrokerUncleanShutdown`.
+        """
+
+        def acceptable(candidate: int) -> bool:
+            return candidate != broker and self.is_active(candidate)
+
+        unclean = (broker,) if unclean_shutdown else ()
+        for tp in list(self.in_isr.get(broker, ())):
+            isr = tuple(member for member in self.partitions[tp].isr if member != broker)
+            self.change(tp, reason, target_isr=isr, removal=True, unclean_shutdown=unclean, acceptable=acceptable)
+        if unclean_shutdown:
+            for tp, registration in list(self.partitions.items()):
+                if broker in registration.elr:
+                    self.change(tp, reason, unclean_shutdown=unclean, acceptable=acceptable)
+
+    def elect_leaderless(self, reason: str) -> None:
+        """A broker came back: look at every partition without a leader (`#handleBrokerUnfenced`)."""
+        for tp in list(self.leaderless):
+            self.change(tp, reason)
+
+    def handle_directories_offline(self, broker: int, offline: tuple[str, ...]) -> tuple[str, ...]:
+        """A broker told which of its directories failed: it leaves ISRs and leaderships there (`#handleDirectoriesOffline`).
+
+        Returns the directories that are left, which go into its registration; those it is not known to have are ignored.
+        """
+        registration = self.brokers[broker]
+        journal = self.journal
+
+        def acceptable(candidate: int) -> bool:
+            return candidate != broker and self.is_active(candidate)
+
+        for directory in registration.directories:
+            if directory not in offline:
+                continue
+            there = [
+                tp
+                for tp, assigned in self.assigned.get(broker, {}).items()
+                if assigned == directory and (self.partitions[tp].leader == broker or broker in self.partitions[tp].isr)
+            ]
+            before = journal.cause
+            number = int(directory.split("-")[1])
+            journal.cause = journal.emit(events.DirectoriesOffline.kind, broker, number, len(there))
+            for tp in there:
+                isr = tuple(member for member in self.partitions[tp].isr if member != broker)
+                reason = f"log directory {number} of b{broker} failed"
+                self.change(tp, reason, target_isr=isr, removal=True, acceptable=acceptable)
+            journal.cause = before
+        return tuple(directory for directory in registration.directories if directory not in offline)
+
+    def assign_replicas_to_dirs(self, broker: int, assignments: tuple[tuple[TopicPartition, str], ...]) -> None:
+        """A broker told in which of its directories replicas are (`#handleAssignReplicasToDirs`)."""
+        known = self.assigned.setdefault(broker, {})
+        for tp, directory in assignments:
+            known[tp] = directory
+            if tp in self.leaderless:
+                self.change(tp, f"b{broker} has it in a log directory that works")
+            self.account.look(tp)
+
+    # --- AlterPartition --------------------------------------------------------------------------------------------
+
+    def alter_partition(self, broker: int, item: AlterPartitionItem) -> str:
+        """A leader's proposal: validate and commit (`#alterPartition`, `#validateAlterPartitionData`); returns the error."""
+        error = self._validate(broker, item)
+        if error != errors.NONE:
+            self.journal.emit(events.AlterPartitionRefused.kind, broker, item.tp.topic, item.tp.partition, item.isr, error)
+            return error
+        before = self.partitions[item.tp]
+        self.change(item.tp, f"b{broker} asked for it", target_isr=item.isr, recovered=not item.recovering)
+        after = self.partitions[item.tp]
+        if after.leader != before.leader:
+            return errors.NEW_LEADER_ELECTED if self.release.alter_partition_v2 else errors.FENCED_LEADER_EPOCH
+        return errors.NONE
+
+    def _validate(self, broker: int, item: AlterPartitionItem) -> str:
+        current = self.partitions.get(item.tp)
+        if current is None:
+            return errors.UNKNOWN_TOPIC_ID if self.release.alter_partition_v2 else errors.UNKNOWN_TOPIC_OR_PARTITION
+        if item.leader_epoch > current.leader_epoch or item.partition_epoch > current.partition_epoch:
+            return errors.NOT_CONTROLLER
+        if item.leader_epoch < current.leader_epoch:
+            return errors.FENCED_LEADER_EPOCH
+        if broker != current.leader:
+            return errors.INVALID_REQUEST
+        if item.partition_epoch < current.partition_epoch and self.release.partition_epoch_check:
+            return errors.INVALID_UPDATE_VERSION
+        if len(set(item.isr)) != len(item.isr) or not set(item.isr) <= set(current.replicas) or current.leader not in item.isr:
+            return errors.INVALID_REQUEST
+        if item.recovering and (len(item.isr) > 1 or not current.recovering):
+            return errors.INVALID_REQUEST
+        if self.release.isr_eligibility:
+            for member, epoch in zip(item.isr, item.broker_epochs, strict=True):
+                registration = self.brokers.get(member)
+                stale = self.release.broker_epoch_in_isr and registration is not None and epoch not in (-1, registration.epoch)
+                if not self.is_active(member) or stale:
+                    return errors.INELIGIBLE_REPLICA
+        return errors.NONE
+
+    # --- reassignment ----------------------------------------------------------------------------------------------
+
+    def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+        """Whether a partition can be moved to other replicas, or (None) its running move given up.
+
+        Brokers must be registered; fenced ones are taken (`#validateManualPartitionAssignment`). It is the tool that refuses those.
+
+        Raises:
+            KafkaError: as Kafka refuses it.
+        """
+        current = self.partitions.get(tp)
+        if current is None:
+            raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {tp.topic}:{tp.partition}.")
+        if replicas is None:
+            if not PartitionReassignmentReplicas.of(current).in_progress:
+                raise errors.KafkaError(errors.NO_REASSIGNMENT_IN_PROGRESS, errors.NO_REASSIGNMENT)
+            if PartitionReassignmentRevert.of(current).unclean and self.election_mode(tp) is not ElectionMode.UNCLEAN:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"Unable to revert partition assignment for {tp.topic}:{tp.partition} because it would require an unclean leader election.",
+                )
+            return
+        if not replicas:
+            raise errors.KafkaError(errors.INVALID_REPLICA_ASSIGNMENT, "The manual partition assignment includes an empty replica list.")
+        before = None
+        for broker in sorted(replicas):
+            if broker not in self.brokers:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
+                )
+            if broker == before:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes the broker {broker} more than once."
+                )
+            before = broker
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
+        """Move a partition to other replicas (`#changePartitionReassignment`); False if it is there already.
+
+        All of today's replicas count as old, also those that a running move is adding: what the new target lacks of them is removed
+        when this move is complete, and may lead until then. A list that comes out empty is not set, so that the running move's stays.
+        """
+        current = self.partitions[tp]
+        lists = PartitionReassignmentReplicas.between(current.replicas, replicas)
+        target = attrs.evolve(lists, adding=lists.adding or current.adding, removing=lists.removing or current.removing)
+        return self.change(tp, "reassignment", target=target, election=ElectionMode.ONLINE)
+
+    def cancel_reassignment(self, tp: TopicPartition) -> bool:
+        """Give a running reassignment up (`#cancelPartitionReassignment`)."""
+        revert = PartitionReassignmentRevert.of(self.partitions[tp])
+        return self.change(
+            tp,
+            "reassignment cancelled",
+            target=PartitionReassignmentReplicas(revert.replicas),
+            target_isr=revert.isr,
+            election=ElectionMode.UNCLEAN if revert.unclean else None,
+        )
+
+    # --- elections asked for ---------------------------------------------------------------------------------------
+
+    def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
+        """`kafka-leader-election` for one partition or all; returns each partition's error, not-needed ones only if asked by name.
+
+        Kafka: `#electLeaders`.
+        """
+        results = []
+        for each in [tp] if tp is not None else list(self.partitions):
+            error = self._elect_leader(each, election)
+            if tp is not None or error != errors.ELECTION_NOT_NEEDED:
+                results.append((each, error))
+                if error != errors.NONE:
+                    name = "preferred" if election is ElectionMode.PREFERRED else "unclean"
+                    self.journal.emit(events.ElectionRefused.kind, each.topic, each.partition, name, error)
+        return results
+
+    def _elect_leader(self, tp: TopicPartition, election: ElectionMode) -> str:
+        current = self.partitions.get(tp)
+        if current is None:
+            return errors.UNKNOWN_TOPIC_OR_PARTITION
+        preferred = election is ElectionMode.PREFERRED
+        if (preferred and current.has_preferred_leader) or (not preferred and current.has_leader):
+            return errors.ELECTION_NOT_NEEDED
+        if preferred and not (current.preferred_replica in current.isr and self.is_active(current.preferred_replica)):
+            return errors.PREFERRED_LEADER_NOT_AVAILABLE
+        if not self.change(tp, "asked for", election=election):
+            return errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        return errors.NONE
+
+    def balance_leaders(self) -> bool:
+        """Give leadership back to preferred replicas that are in sync (`#maybeBalancePartitionLeaders`); True if more is left."""
+        elected = 0
+        for tp in list(self.unbalanced):
+            if elected >= MAX_ELECTIONS:
+                return True
+            current = self.partitions[tp]
+            if current.preferred_replica in current.isr and self.is_active(current.preferred_replica):
+                elected += self.change(tp, "leader balancing", election=ElectionMode.PREFERRED)
+        return False
+
+    def elect_unclean(self) -> bool:
+        """Bring leaderless partitions online where unclean election has been allowed meanwhile; True if more is left.
+
+        Kafka: `#maybeElectUncleanLeaders`.
+        """
+        elected = 0
+        for tp in list(self.leaderless):
+            if elected >= MAX_ELECTIONS:
+                return True
+            if self.election_mode(tp) is ElectionMode.UNCLEAN:
+                elected += self.change(tp, "unclean.leader.election.enable is true", election=ElectionMode.UNCLEAN)
+        return False
+
+    def min_isr_set(self, topic: str | None) -> None:
+        """min.insync.replicas was set, to whatever value: who was eligible by the former one is so no more (KIP-966: `ClearElrRecord`)."""
+        if self.release.elr:
+            for tp, old in list(self.partitions.items()):
+                if (old.elr or old.last_known_elr) and topic in (None, tp.topic):
+                    self._put(tp, old, merge(old, PartitionChange(elr=(), last_known_elr=())), "min.insync.replicas was set")
+
+
+def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
+    """Nobody has told how long the logs are."""
+    return (0, NO_EPOCH)
+
+
+def _keep(index: dict[TopicPartition, None], tp: TopicPartition, wanted: bool) -> None:
+    if wanted:
+        index[tp] = None
+    else:
+        index.pop(tp, None)

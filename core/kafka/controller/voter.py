@@ -1,0 +1,457 @@
+"""A controller's vote in the metadata quorum (Kafka: `KafkaRaftClient`, KIP-595): epochs, elections, its copy of the log.
+
+Voters fetch from their leader; an entry is committed once a majority holds it, in the leader's own epoch. A voter that
+hears nothing from its leader for `controller.quorum.fetch.timeout.ms` asks whether it would be elected (pre-vote,
+KIP-996), then stands for election. A leader that a majority has not fetched from for half as long again resigns
+(KAFKA-15489), so that a cut-off controller does not go on for ever. What a leader does as the active controller is in
+`active`.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from core.kafka import errors, events
+from core.kafka.controller.active import ActiveController
+from core.kafka.messages import (
+    AllocateProducerIdsRequest,
+    AlterPartitionRequest,
+    AssignReplicasToDirsRequest,
+    BeginQuorumEpoch,
+    Disconnected,
+    HeartbeatRequest,
+    LeaderChange,
+    MetadataFetchRequest,
+    NotController,
+    QuorumEntry,
+    QuorumFetchRequest,
+    QuorumFetchResponse,
+    RegistrationRequest,
+    VoteRequest,
+    VoteResponse,
+)
+from core.sim.node import Node
+from core.sim.units import US_PER_MS
+
+if TYPE_CHECKING:
+    from core.kafka.controller.quorum import Quorum
+
+FETCH_WAIT: Final = 500 * US_PER_MS
+"""Longest a fetch without news waits at the leader, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+
+RETRY: Final = 50 * US_PER_MS
+"""µs until a fetch that found no leader is tried again."""
+
+
+class Role(enum.StrEnum):
+    """What a voter is in its epoch (Kafka: `EpochState`)."""
+
+    STOPPED = "stopped"
+    """No process."""
+    UNATTACHED = "unattached"
+    """Knows no leader; perhaps it has voted."""
+    FOLLOWER = "follower"
+    """Fetches from the leader."""
+    PROSPECTIVE = "prospective"
+    """Asks whether it would be elected (KIP-996)."""
+    CANDIDATE = "candidate"
+    """Asks for votes."""
+    LEADER = "leader"
+    """Won the epoch."""
+
+
+@attrs.define(slots=True, eq=False)
+class FollowerProgress:
+    """What a leader knows of another voter: up to where it holds the log (-1 unknown), and when it last fetched, µs."""
+
+    end: int = -1
+    last_fetch: int = 0
+
+
+class Voter:
+    """One voter. Epoch, vote, leader and log are on disk and survive the process.
+
+    Attributes:
+        host: the node it runs in: its own, or a broker's (combined).
+        epoch, voted_for, leader: the `quorum-state` file; names "" for none.
+        log: its copy of the log, committed or not.
+        role, high_watermark: of the running process.
+        active: what it does as leader; None otherwise.
+    """
+
+    def __init__(self, host: Node, quorum: Quorum, seed: int) -> None:
+        self.host = host
+        self.name = host.address
+        self.quorum = quorum
+        self.journal = host.journal
+        self.epoch = 0
+        self.voted_for = ""
+        self.leader = ""
+        self.log: list[QuorumEntry] = []
+        self.role = Role.STOPPED
+        self.high_watermark = 0
+        self.active: ActiveController | None = None
+        self.followers: dict[str, FollowerProgress] = {}
+        self._random = random.Random(f"{seed}:quorum:{self.name}")
+        self._former = ""
+        self._granted: dict[str, None] = {}
+        self._answered: dict[str, None] = {}
+        self._deadline = 0
+        self._fetches = 0
+        self._waiting: dict[str, QuorumFetchRequest] = {}
+        host.handlers |= {
+            VoteRequest: self._vote_asked,
+            VoteResponse: self._vote_answered,
+            BeginQuorumEpoch: self._epoch_begun,
+            QuorumFetchRequest: self._fetch_asked,
+            QuorumFetchResponse: self._fetch_answered,
+            RegistrationRequest: self._asked_as_controller,
+            HeartbeatRequest: self._asked_as_controller,
+            AlterPartitionRequest: self._asked_as_controller,
+            AllocateProducerIdsRequest: self._asked_as_controller,
+            AssignReplicasToDirsRequest: self._asked_as_controller,
+            MetadataFetchRequest: self._asked_as_controller,
+        }
+        host.timers |= {
+            "quorum-deadline": self._deadline_passed,
+            "quorum-fetch": self._fetch_again,
+            "quorum-fetch-wait": self._fetch_waited,
+            "controller-task": self._task_due,
+        }
+        host.handlers.setdefault(Disconnected, self._disconnected)
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        self.disconnected(message.node)
+
+    # --- life of the process ---------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """The process runs: a voter goes on in the epoch it knew, following its leader if that was another."""
+        self.high_watermark = 0
+        if self.leader and self.leader != self.name:
+            self._follow(self.leader)
+        else:
+            self._unattached()
+
+    def process_ended(self) -> None:
+        """The process is gone, and with it what was only in memory."""
+        self.role = Role.STOPPED
+        self.active = None
+        self._deadline += 1
+        self._fetches += 1
+        self._waiting.clear()
+        self.followers.clear()
+
+    def boot(self, leader: str, epoch: int, entry: QuorumEntry) -> None:
+        """Be a voter of a quorum that has had its leader for long."""
+        self.epoch, self.voted_for, self.leader = epoch, leader, leader
+        self.log.append(entry)
+        if leader == self.name:
+            self._lead()
+        else:
+            self.role = Role.FOLLOWER
+            self._set_deadline(self.quorum.fetch_timeout)
+            self.host.timer(self._random.randrange(FETCH_WAIT), "quorum-fetch", self._fetches)
+
+    def hear_from_all(self, voters: list[str]) -> None:
+        """At the start: these voters are known to hold the leader's log."""
+        for voter in voters:
+            if voter != self.name:
+                self.followers[voter].end = len(self.log)
+        self._maybe_commit()
+
+    # --- the log ---------------------------------------------------------------------------------------------------
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the log's last entry, 0 for an empty log."""
+        return self.log[-1].epoch if self.log else 0
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """The largest epoch in the log that is not above `epoch`, and where it ends (`Log#endOffsetForEpoch`)."""
+        end = len(self.log)
+        while end and self.log[end - 1].epoch > epoch:
+            end -= 1
+        return (self.log[end - 1].epoch if end else 0), end
+
+    def append(self, write: object) -> None:
+        """Append a write as leader; it is carried out when a majority holds it."""
+        self.log.append(QuorumEntry(self.epoch, write, self.journal.cause))
+        self._answer_waiting()
+        self._maybe_commit()
+
+    def _truncate(self, end: int) -> None:
+        """Drop entries that the leader does not have; they were never committed."""
+        if end < self.high_watermark:
+            raise AssertionError(f"{self.name} would truncate to {end}, below its high watermark {self.high_watermark}")
+        dropped = sum(type(entry.write) is not LeaderChange for entry in self.log[end:])
+        del self.log[end:]
+        if dropped:
+            self.journal.emit(events.UncommittedDropped.kind, self.name, self.epoch, dropped)
+
+    def _maybe_commit(self) -> None:
+        """Raise the high watermark to what a majority holds (`LeaderState#maybeUpdateHighWatermark`)."""
+        if self.role is not Role.LEADER:
+            return
+        ends = sorted([len(self.log), *(follower.end for follower in self.followers.values())], reverse=True)
+        end = ends[self.quorum.majority - 1]
+        if end > self.high_watermark and self.log[end - 1].epoch == self.epoch:
+            start, self.high_watermark = self.high_watermark, end
+            self.quorum.commit(self, start, end)
+            self._answer_waiting()
+            if self.active is not None:
+                self.active.publish()
+
+    # --- elections -------------------------------------------------------------------------------------------------
+
+    def _set_deadline(self, delay: int) -> None:
+        self._deadline += 1
+        self.host.timer(delay, "quorum-deadline", self._deadline)
+
+    def _election_timeout(self) -> int:
+        timeout = self.quorum.election_timeout
+        return timeout + self._random.randrange(timeout)
+
+    def _deadline_passed(self, number: object) -> None:
+        if number != self._deadline:
+            return
+        if self.role is Role.LEADER:
+            self._check_quorum()
+            return
+        if self.role in (Role.CANDIDATE, Role.PROSPECTIVE) and len(self._answered) < self.quorum.majority:
+            self.quorum.found_no_majority(self, len(self._answered))
+        self._ask_for_votes(pre=True)
+
+    def _ask_for_votes(self, *, pre: bool) -> None:
+        """Ask whether an election could be won, or stand for it (`#transitionToProspective`, `#transitionToCandidate`)."""
+        self.role = Role.PROSPECTIVE if pre else Role.CANDIDATE
+        self._former, self.leader = self.leader or self._former, ""
+        if not pre:
+            self.epoch += 1
+            self.voted_for = self.name
+            self.journal.cause = self.journal.emit(events.ControllerCandidate.kind, self.name, self.epoch)
+        self._granted = {self.name: None}
+        self._answered = {self.name: None}
+        self._set_deadline(self._election_timeout())
+        request = VoteRequest(self.epoch, self.name, self.last_epoch, len(self.log), pre)
+        for voter in self.quorum.voters:
+            if voter != self.name:
+                self.host.send(voter, request)
+        self._count_votes()
+
+    def _count_votes(self) -> None:
+        if len(self._granted) < self.quorum.majority:
+            return
+        if self.role is Role.PROSPECTIVE:
+            self._ask_for_votes(pre=False)
+        elif self.role is Role.CANDIDATE:
+            self.leader = self.name
+            self.log.append(QuorumEntry(self.epoch, LeaderChange(self.name), self.journal.cause))
+            self._lead()
+
+    def _vote_asked(self, request: VoteRequest, sender: str) -> None:
+        """Vote for the first that asks in an epoch, if its log is no shorter (`#handleVoteRequest`)."""
+        if request.epoch > self.epoch and not request.pre:
+            self._enter(request.epoch)
+        long_enough = (request.last_epoch, request.end) >= (self.last_epoch, len(self.log))
+        if request.pre:
+            granted = request.epoch >= self.epoch and long_enough and self.role not in (Role.FOLLOWER, Role.LEADER)
+        else:
+            free = self.voted_for in ("", request.candidate) and not self.leader
+            granted = request.epoch == self.epoch and free and long_enough
+            if granted:
+                self.voted_for = request.candidate
+                self.role = Role.UNATTACHED
+                self._set_deadline(self._election_timeout())
+        self.host.reply(sender, VoteResponse(self.epoch, self.leader, granted, request.pre))
+
+    def _vote_answered(self, response: VoteResponse, sender: str) -> None:
+        if response.epoch > self.epoch:
+            self._enter(response.epoch)
+            if response.leader:
+                self._follow(response.leader)
+            return
+        if self.role is not (Role.PROSPECTIVE if response.pre else Role.CANDIDATE):
+            return
+        # A voter that has not missed the silent leader yet names it still; only its own word, or another's name, is news.
+        if response.leader and response.epoch == self.epoch and response.leader in (sender, *self._others_than(self._former)):
+            self._follow(response.leader)
+            return
+        self._answered[sender] = None
+        if response.granted and (response.pre or response.epoch == self.epoch):
+            self._granted[sender] = None
+            self._count_votes()
+
+    def _others_than(self, former: str) -> list[str]:
+        return [voter for voter in self.quorum.voters if voter not in (self.name, former)]
+
+    def _enter(self, epoch: int) -> None:
+        """Hear of a higher epoch: whoever led the former one leads no more."""
+        if self.role is Role.LEADER:
+            self._step_down(f"there is a higher epoch, {epoch}")
+        self.epoch, self.voted_for, self._former = epoch, "", ""
+        self._unattached()
+
+    def _unattached(self) -> None:
+        self.role = Role.UNATTACHED
+        self.leader = ""
+        self._set_deadline(self._election_timeout())
+
+    def _epoch_begun(self, message: BeginQuorumEpoch, _: str) -> None:
+        if message.epoch > self.epoch:
+            self._enter(message.epoch)
+        if message.epoch == self.epoch and self.role not in (Role.LEADER, Role.FOLLOWER):
+            self._follow(message.leader)
+
+    # --- leading ---------------------------------------------------------------------------------------------------
+
+    def _lead(self) -> None:
+        """Lead this epoch: the others are told, and fetch (`#onBecomeLeader`)."""
+        self.role = Role.LEADER
+        self._waiting.clear()
+        now = self.journal.now
+        others = [voter for voter in self.quorum.voters if voter != self.name]
+        self.followers = {voter: FollowerProgress(last_fetch=now) for voter in others}
+        self.active = ActiveController(self)
+        for voter in others:
+            self.host.send(voter, BeginQuorumEpoch(self.epoch, self.name))
+        self._deadline += 1
+        if others:
+            self._set_deadline(self.quorum.check_quorum_timeout)
+        self._maybe_commit()
+
+    def _check_quorum(self) -> None:
+        """Resign when a majority has not fetched for too long (`LeaderState#timeUntilCheckQuorumExpires`)."""
+        limit = self.quorum.check_quorum_timeout
+        fetched = sorted((follower.last_fetch for follower in self.followers.values()), reverse=True)
+        since = fetched[self.quorum.majority - 2]
+        if self.journal.now < since + limit:
+            self._set_deadline(since + limit - self.journal.now)
+            return
+        in_touch = 1 + sum(time + limit > self.journal.now for time in fetched)
+        self._step_down(f"only {in_touch} of {len(self.quorum.voters)} voters in touch")
+        self.quorum.found_no_majority(self, in_touch)
+        self._unattached()
+
+    def _step_down(self, reason: str) -> None:
+        """Lead no more: nothing uncommitted is answered, who waits is sent on."""
+        active, self.active = self.active, None
+        self.role, self.leader = Role.UNATTACHED, ""
+        self._waiting.clear()
+        uncommitted = sum(type(entry.write) is not LeaderChange for entry in self.log[self.high_watermark :])
+        before = self.journal.cause
+        self.journal.cause = self.journal.emit(events.ControllerResigned.kind, self.name, self.epoch, reason, uncommitted)
+        if active is not None:
+            active.send_on()
+        self.journal.cause = before
+
+    def _fetch_asked(self, request: QuorumFetchRequest, sender: str) -> None:
+        """A voter fetches: what it holds counts, what it lacks is sent, what it has too much is told (`#handleFetchRequest`)."""
+        if request.epoch > self.epoch:
+            self._enter(request.epoch)
+        if request.epoch < self.epoch or self.role is not Role.LEADER:
+            refused = QuorumFetchResponse(request.number, self.epoch, self.leader, errors.NOT_LEADER_OR_FOLLOWER, (), 0, -1, 0)
+            self.host.reply(sender, refused)
+            return
+        follower = self.followers[request.voter]
+        follower.last_fetch = self.journal.now
+        epoch, end = self.end_of_epoch(request.last_epoch)
+        if request.end and (epoch != request.last_epoch or end < request.end):
+            self.host.reply(
+                sender, QuorumFetchResponse(request.number, self.epoch, self.name, errors.NONE, (), self.high_watermark, epoch, end)
+            )
+            return
+        follower.end = request.end
+        self._waiting[request.voter] = request
+        self.host.timer(FETCH_WAIT, "quorum-fetch-wait", request)
+        self._maybe_commit()
+        self._answer_waiting()
+
+    def _answer_waiting(self) -> None:
+        for voter, request in list(self._waiting.items()):
+            if request.end < len(self.log) or request.high_watermark < self.high_watermark:
+                self._answer_fetch(voter, request)
+
+    def _fetch_waited(self, request: object) -> None:
+        assert isinstance(request, QuorumFetchRequest)
+        if self._waiting.get(request.voter) is request:
+            self._answer_fetch(request.voter, request)
+
+    def _answer_fetch(self, voter: str, request: QuorumFetchRequest) -> None:
+        del self._waiting[voter]
+        entries = tuple(self.log[request.end :])
+        self.host.reply(voter, QuorumFetchResponse(request.number, self.epoch, self.name, errors.NONE, entries, self.high_watermark, -1, 0))
+
+    # --- following -------------------------------------------------------------------------------------------------
+
+    def _follow(self, leader: str) -> None:
+        self.role, self.leader = Role.FOLLOWER, leader
+        self._set_deadline(self.quorum.fetch_timeout)
+        self._fetch()
+
+    def _fetch(self) -> None:
+        self._fetches += 1
+        request = QuorumFetchRequest(self._fetches, self.epoch, self.name, len(self.log), self.last_epoch, self.high_watermark)
+        self.host.send(self.leader, request)
+
+    def _fetch_again(self, number: object) -> None:
+        if self.role is Role.FOLLOWER and number == self._fetches:
+            self._fetch()
+
+    def _fetch_answered(self, response: QuorumFetchResponse, sender: str) -> None:
+        """The leader's answer: cut the log or append to it, take the high watermark, fetch on (`#handleFetchResponse`)."""
+        if response.epoch > self.epoch:
+            self._enter(response.epoch)
+            if response.leader:
+                self._follow(response.leader)
+            return
+        if response.epoch < self.epoch or self.role is not Role.FOLLOWER or response.number != self._fetches:
+            return
+        if response.error != errors.NONE:
+            self.host.timer(RETRY, "quorum-fetch", self._fetches)
+            return
+        if response.diverging_epoch >= 0:
+            _, end = self.end_of_epoch(response.diverging_epoch)
+            self._truncate(min(end, response.diverging_end))
+        else:
+            self.log.extend(response.entries)
+            end = min(response.high_watermark, len(self.log))
+            if end > self.high_watermark:
+                start, self.high_watermark = self.high_watermark, end
+                self.quorum.commit(self, start, end)
+        self._set_deadline(self.quorum.fetch_timeout)
+        self._fetch()
+
+    def disconnected(self, node: str) -> None:
+        """The connection to another node broke."""
+        self._waiting.pop(node, None)
+        if self.role is Role.FOLLOWER and node == self.leader:
+            self.host.timer(RETRY, "quorum-fetch", self._fetches)
+
+    # --- as controller ---------------------------------------------------------------------------------------------
+
+    def _asked_as_controller(self, request: object, sender: str) -> None:
+        """A broker takes this voter for the active controller."""
+        if self.active is not None and (self.active.claimed or type(request) is MetadataFetchRequest):
+            self.active.handle(request, sender)
+        else:
+            self.answer(sender, NotController(self.leader if self.leader != self.name else "", self.epoch))
+
+    def answer(self, node: str, message: object) -> None:
+        """Answer a broker, also the one in this very process."""
+        host, journal = self.host, self.journal
+        if node == self.name:
+            host.network.scheduler.add(journal.now, node, node, host.incarnation, message, journal.cause)
+        else:
+            host.reply(node, message)
+
+    def _task_due(self, about: object) -> None:
+        """A timer that the active controller of some epoch set."""
+        assert isinstance(about, tuple)
+        epoch, task, number = about
+        if self.active is not None and epoch == self.epoch:
+            self.active.task_due(task, number)

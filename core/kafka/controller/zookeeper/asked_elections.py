@@ -1,0 +1,75 @@
+"""Elections that somebody asks for, and the balancing of leaders.
+
+Kafka: `processReplicaLeaderElection`, `checkAndTriggerAutoLeaderRebalance`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.kafka import errors, events
+from core.kafka.controller.partition_change import ElectionMode
+from core.kafka.controller.zookeeper.elections import imbalance_ratio
+from core.kafka.controller.zookeeper.part import ControllerPart
+from core.kafka.ids import TopicPartition
+from core.kafka.zookeeper import paths
+from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result
+from core.sim.units import SECOND
+
+
+class AskedElections(ControllerPart):
+    """What a controller does about leaders that could lead elsewhere."""
+
+    def asked(self) -> None:
+        """Somebody asks for elections (`#processPreferredReplicaLeaderElection`)."""
+        self.queue.ask((GetData(paths.PREFERRED_ELECTION), Delete(paths.PREFERRED_ELECTION), GetData(paths.PREFERRED_ELECTION, watch=True)),
+                  self._elections_read)  # fmt: skip
+
+    def _elections_read(self, results: tuple[Result, ...]) -> None:
+        wanted: tuple[tuple[TopicPartition, str], ...] = results[0].data if results[0].error == OK else ()
+        preferred = [tp for tp, election in wanted if election == ElectionMode.PREFERRED.name and tp in self.context.states]
+        unclean = [tp for tp, election in wanted if election != ElectionMode.PREFERRED.name and tp in self.context.states]
+        self.partitions.change(preferred, self.partitions.preferred, "asked for", self._preferred_elected, preferred, unclean)
+
+    def _preferred_elected(self, preferred: list[TopicPartition], unclean: list[TopicPartition]) -> None:
+        for tp in preferred:
+            if not self.context.states[tp].has_preferred_leader:
+                self.journal.emit(events.ElectionRefused.kind, tp.topic, tp.partition, "preferred", errors.PREFERRED_LEADER_NOT_AVAILABLE)
+        self.partitions.change(unclean, self.partitions.online_unclean, "asked for", self._unclean_elected, unclean)
+
+    def _unclean_elected(self, unclean: list[TopicPartition]) -> None:
+        for tp in unclean:
+            if not self.context.states[tp].has_leader:
+                self.journal.emit(events.ElectionRefused.kind, tp.topic, tp.partition, "unclean", errors.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+        self.queue.done()
+
+    def balance_interval(self) -> int:
+        return self.broker.settings.integer("leader.imbalance.check.interval.seconds") * SECOND
+
+    def balance_due(self, term: Any) -> None:
+        if term == self.queue.term and self.queue.active and not self.broker.by_hand:
+            self.broker.timer(self.balance_interval(), "auto-leader-rebalance", term)
+            if self.broker.settings.flag("auto.leader.rebalance.enable"):
+                self.queue.put(self._balance)
+
+    def imbalanced(self) -> list[TopicPartition]:
+        """Partitions to be given back: per broker, if others lead more than the allowed share (`#checkAndTriggerAutoLeaderRebalance`).
+
+        None while any partition of the cluster moves.
+        """
+        if any(assignment.adding or assignment.removing for assignment in self.context.assignments.values()):
+            return []
+        allowed = self.broker.settings.integer("leader.imbalance.per.broker.percentage") / 100
+        found: list[TopicPartition] = []
+        preferring: dict[int, list[TopicPartition]] = {}
+        for tp, state in self.context.states.items():
+            preferring.setdefault(state.preferred_replica, []).append(tp)
+        live = self.context.may_lead()
+        for broker, tps in preferring.items():
+            elsewhere = [tp for tp in tps if self.context.states[tp].leader != broker]
+            if broker in live and imbalance_ratio(len(tps), len(elsewhere)) > allowed:
+                found += [tp for tp in elsewhere if broker in self.context.states[tp].isr]
+        return found
+
+    def _balance(self) -> None:
+        self.partitions.change(self.imbalanced(), self.partitions.preferred, "leader balancing", self.queue.done)

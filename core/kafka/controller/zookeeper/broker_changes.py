@@ -1,0 +1,158 @@
+"""Brokers come, go, shut down, and lose log directories, as a ZooKeeper controller sees it."""
+
+from __future__ import annotations
+
+from core.kafka import errors, events
+from core.kafka.controller.zookeeper.part import ControllerPart
+from core.kafka.controller.zookeeper.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
+from core.kafka.ids import TopicPartition
+from core.kafka.zookeeper import paths
+from core.kafka.zookeeper.paths import state_path
+from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
+
+
+class BrokerChanges(ControllerPart):
+    """What a controller does about brokers."""
+
+    def changed(self) -> None:
+        """The children of /brokers/ids changed (`#processBrokerChange`)."""
+        self.queue.ask((GetChildren(paths.BROKER_IDS, watch=True),), self._brokers_listed)
+
+    def _brokers_listed(self, results: tuple[Result, ...]) -> None:
+        names = results[0].data
+        self.queue.ask((GetData(f"{paths.BROKER_IDS}/{name}") for name in names), self._brokers_read, names)
+
+    def _brokers_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
+        now = {int(name): result.created for name, result in zip(names, results, strict=True) if result.error == OK}
+        gone = {broker: None for broker, epoch in self.context.live.items() if now.get(broker) != epoch}
+        new = [broker for broker, epoch in now.items() if self.context.live.get(broker) != epoch]
+        for broker in gone:
+            del self.context.live[broker]
+            self.controller.channels.remove(broker)
+            self.context.shutting_down.pop(broker, None)
+            self.context.offline.pop(broker, None)
+        if not gone:
+            self._started(now, new)
+            return
+        self.partitions.leaders_lost()
+        reason = " ".join(f"b{broker}" for broker in gone) + " has no znode any more"
+        hosted = self.partitions.hosted_by(gone)
+        self.partitions.bring_online(reason, self.partitions.take_out, gone, hosted, reason, self._started, now, new)
+
+    def _started(self, now: dict[int, int], new: list[int]) -> None:
+        """New brokers learn everything, then partitions without a leader may get one (`#onBrokerStartup`)."""
+        for broker in new:
+            self.context.live[broker] = now[broker]
+            self.context.offline.pop(broker, None)
+        self.requests.update_metadata(())
+        if not new:
+            self.queue.done()
+            return
+        self.requests.update_metadata(list(self.context.states), new)
+        tps = [tp for tp in self.partitions.hosted_by(new) if tp in self.context.states]
+        self.queue.ask((GetData(state_path(tp)) for tp in tps), self._roles_told, tps, new)
+
+    def _roles_told(self, results: tuple[Result, ...], tps: list[TopicPartition], new: list[int]) -> None:
+        self.context.take_states(results, tps)
+        self.requests.leader_and_isr(tps, new)
+        back = " ".join(f"b{broker}" for broker in new) + " is back"
+        self.partitions.bring_online(back, self._then_resume, set(new))
+
+    def _then_resume(self, new: set[int]) -> None:
+        self.controller.moves.resume(self.queue.done, begin=new)
+
+    def tell_roles(self, broker: int) -> None:
+        """By hand: a broker's process was restarted unnoticed; it learns its roles anew."""
+        self.queue.put(self._tell_roles, broker)
+
+    def _tell_roles(self, broker: int) -> None:
+        tps = [tp for tp, state in self.context.states.items() if broker in state.replicas]
+        self.queue.ask((GetData(state_path(tp)) for tp in tps), self._told_roles, tps, broker)
+
+    def _told_roles(self, results: tuple[Result, ...], tps: list[TopicPartition], broker: int) -> None:
+        self.context.take_states(results, tps)
+        self.requests.leader_and_isr(tps, (broker,))
+        self.queue.done()
+
+    def shutdown_asked(self, request: ControlledShutdownRequest, sender: str) -> None:
+        """A broker asks to be let go; who is not the controller says so."""
+        if not self.queue.active:
+            self.broker.reply(sender, ControlledShutdownResponse(errors.NOT_CONTROLLER, -1))
+            return
+        self.queue.put(self._shut_down, request.broker, sender)
+
+    def _shut_down(self, leaving: int, sender: str) -> None:
+        """A broker wants to leave (`#doControlledShutdown`): move what it leads, stop what it follows."""
+        journal = self.journal
+        if leaving not in self.context.shutting_down:
+            journal.cause = journal.emit(events.ShutdownBegun.kind, leaving)
+        self.context.shutting_down[leaving] = None
+        led = [tp for tp, state in self.context.states.items() if state.leader == leaving and len(state.replicas) > 1]
+        followed = [
+            tp
+            for tp, state in self.context.states.items()
+            if leaving in state.replicas and state.leader != leaving and len(state.replicas) > 1
+        ]
+        self.partitions.change(led, self.partitions.moved_away, f"b{leaving} shuts down", self._stop_followers, leaving, followed, sender)
+
+    def _stop_followers(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
+        self.requests.stop_replicas(leaving, followed, delete=False)
+        self._leave_followed(leaving, followed, sender)
+
+    def _leave_followed(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
+        self.partitions.take_out((leaving,), followed, f"b{leaving} shuts down", self._shut_down_answered, leaving, sender)
+
+    def _shut_down_answered(self, leaving: int, sender: str) -> None:
+        remaining = sum(1 for state in self.context.states.values() if state.leader == leaving and len(state.replicas) > 1)
+        self.broker.reply(sender, ControlledShutdownResponse(errors.NONE, remaining))
+        self.queue.done()
+
+    # --- log directories -------------------------------------------------------------------------------------------
+
+    def directories_failed(self) -> None:
+        """Brokers have noted that a log directory failed (`#processLogDirEventNotification`); which replicas were in it they are asked."""
+        self.queue.ask((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._notes_listed)
+
+    def _notes_listed(self, results: tuple[Result, ...]) -> None:
+        names = results[0].data
+        self.queue.ask((GetData(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_read, names)
+
+    def _notes_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
+        """LeaderAndIsr as it stands to those brokers: what is offline they answer with KAFKA_STORAGE_ERROR (`#onBrokerLogDirFailure`)."""
+        brokers = dict.fromkeys(result.data for result in results if result.error == OK and result.data in self.context.live)
+        self.requests.leader_and_isr((tp for tp in self.partitions.hosted_by(brokers) if tp in self.context.states), brokers)
+        self.queue.ask((Delete(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_deleted)
+
+    def _notes_deleted(self, _results: tuple[Result, ...]) -> None:
+        self.queue.done()
+
+    def roles_answered(self, response: LeaderAndIsrResponse, sender: str) -> None:
+        """A broker has answered LeaderAndIsr; in this controllership it counts if a replica is offline, or was."""
+        self.controller.channels.answered(sender, response.correlation)
+        if not self.queue.active or response.error != errors.NONE or response.controller_epoch != self.context.epoch:
+            return
+        broker = int(sender[1:])
+        if broker in self.context.offline or any(error == errors.KAFKA_STORAGE_ERROR for _, error in response.items):
+            self.queue.put(self._replicas_offline, broker, response)
+
+    def _replicas_offline(self, broker: int, response: LeaderAndIsrResponse) -> None:
+        """Replicas in failed directories leave the ISRs, what they led others lead.
+
+        Kafka: `#processLeaderAndIsrResponseReceived`, `#onReplicasBecomeOffline`.
+        """
+        if broker not in self.context.live:
+            self.queue.done()
+            return
+        known = self.context.offline.get(broker, {})
+        answers = dict(response.items)
+        offline = {tp: None for tp in known if answers.get(tp) != errors.NONE}
+        offline |= {tp: None for tp, error in answers.items() if error == errors.KAFKA_STORAGE_ERROR}
+        self.context.offline[broker] = offline
+        new = [tp for tp in offline if tp not in known]
+        if not new:
+            self.queue.done()
+            return
+        self.journal.cause = self.journal.emit(events.ReplicasOffline.kind, broker, len(new), len(offline))
+        self.partitions.leaders_lost()
+        reason = f"a log directory of b{broker} has failed"
+        self.partitions.bring_online(reason, self.partitions.take_out, (broker,), new, reason, self.queue.done)

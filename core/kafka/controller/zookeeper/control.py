@@ -1,0 +1,351 @@
+"""The control plane of a ZooKeeper cluster as one thing: ZooKeeper, what stands in it, and the tools that write to it.
+
+There is no controller node: the controller is one of the brokers. What views show is what ZooKeeper holds.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from core.kafka import errors, events
+from core.kafka.controller.metadata_log import BrokerRegistration, MetadataLog
+from core.kafka.controller.partition_change import ElectionMode
+from core.kafka.controller.placement import UsableBroker, assign_replicas_to_brokers
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.controller.replication_control import ReplicationControl
+from core.kafka.controller.zookeeper.moves import reassign_to
+from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
+from core.kafka.settings import SETTINGS, Settings, render_value
+from core.kafka.zookeeper import paths
+from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, state_path, topic_path
+from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, SetData
+from core.kafka.zookeeper.server import ZooKeeper
+from core.lab.account import Account
+from core.lab.spec import TopicSpec
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+if TYPE_CHECKING:
+    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
+
+
+class ZooKeeperReplication(ReplicationControl):
+    """Partitions and topics as they stand in ZooKeeper, and the tools that ask for changes (Kafka: `TopicCommand` and its kin)."""
+
+    zookeeper: ZooKeeper
+    nodes: dict[int, ZooKeeperBroker]
+    booting = True
+
+    def attach(self, zookeeper: ZooKeeper, nodes: dict[int, ZooKeeperBroker], seed: int) -> None:
+        """Know the ZooKeeper that holds it all, and the processes, to tell what nobody writes there."""
+        self.zookeeper = zookeeper
+        self.nodes = nodes
+        self._placement = random.Random(f"{seed}:placement")
+
+    def create_topic(self, spec: TopicSpec) -> None:
+        """Create a topic: its assignment is written to ZooKeeper, the controller makes leaders.
+
+        Raises:
+            KafkaError: as Kafka refuses it.
+            ValueError: a setting of the topic is wrong.
+        """
+        super().create_topic(spec)
+        if not self.booting:
+            for name, value in spec.config:
+                if name in SETTINGS:
+                    self.note_config(ConfigChange(name, value, spec.name, None))
+        tps = self.topics[spec.name].partitions
+        self.zookeeper.apply(Create(topic_path(spec.name), tuple(ReplicaAssignment(self.partitions[tp].replicas) for tp in tps)))
+
+    def note_config(self, change: ConfigChange) -> None:
+        """Write a changed setting where brokers look for it."""
+        self.zookeeper.apply(Create(f"{paths.CONFIG_CHANGES}/config_change_", change, sequential=True))
+
+    def _placed(self, spec: TopicSpec) -> list[PartitionRegistration]:
+        usable = [UsableBroker(b, self.racks.get(b)) for b in sorted(self.brokers) if self.is_active(b)]
+        placed = assign_replicas_to_brokers(usable, spec.partitions, spec.replication_factor, self._placement)
+        return [self._fresh(replicas) for replicas in placed]
+
+    def place_more(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
+        """As the first partition's leader would have it go on (`AdminUtils#addPartitions`)."""
+        usable = [UsableBroker(b, self.racks.get(b)) for b in sorted(self.brokers) if self.is_active(b)]
+        first = self.partitions[self.topics[name].partitions[0]].replicas[0]
+        start = max(0, next((index for index, broker in enumerate(usable) if broker.broker >= first), -1))
+        have = len(self.topics[name].partitions)
+        placed = assign_replicas_to_brokers(usable, count, factor, self._placement, fixed_start_index=start, start_partition=have)
+        return [self._fresh(replicas) for replicas in placed]
+
+    def partitions_created(self, name: str) -> None:
+        """Write a grown topic's znode, for the controller to find."""
+        data = tuple(
+            ReplicaAssignment(state.replicas, state.adding, state.removing)
+            for state in (self.partitions[tp] for tp in self.topics[name].partitions)
+        )
+        self.zookeeper.apply(SetData(topic_path(name), data))
+
+    def _fresh(self, replicas: tuple[int, ...]) -> PartitionRegistration:
+        """At the start the controller has made leaders; later it will when it hears of the topic."""
+        if self.booting:
+            return super()._fresh(replicas)
+        return PartitionRegistration(replicas, (), NO_LEADER, -1, -1)
+
+    def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
+        """Whether a replica's log directory works."""
+        node = self.nodes.get(broker)
+        return node is None or tp not in node.disk.offline
+
+    def _can_lead(self, broker: int, tp: TopicPartition) -> bool:
+        return self.is_active(broker) and self.has_online_dir(broker, tp)
+
+    def state_written(self, tp: TopicPartition, state: PartitionState, version: int) -> int:
+        """A partition's state znode was written; returns the event that tells it."""
+        old = self.partitions[tp]
+        new = attrs.evolve(old, isr=state.isr, leader=state.leader, leader_epoch=state.leader_epoch, partition_epoch=version)
+        journal = self.journal
+        before = journal.cause
+        if state.election:
+            journal.cause = journal.emit(
+                events.LeaderElected.kind, tp.topic, tp.partition, new.leader, old.leader, new.leader_epoch, new.isr, state.election, state.reason
+            )  # fmt: skip
+            self.account.leader_elected(state.election)
+        elif new.leader == NO_LEADER and old.leader != NO_LEADER and not any(self._can_lead(member, tp) for member in new.isr):
+            journal.cause = journal.emit(
+                events.PartitionOffline.kind, tp.topic, tp.partition, old.leader, new.leader_epoch, new.isr, state.reason
+            )
+        self._put(tp, old, new, state.reason)
+        cause = journal.cause if journal.cause != before else journal.seq
+        journal.cause = before
+        return cause
+
+    def assignment_written(self, topic: str, assignments: tuple[ReplicaAssignment, ...]) -> None:
+        """A topic's znode was written: replicas may have changed."""
+        for number, (replicas, adding, removing) in enumerate(assignments):
+            tp = TopicPartition(topic, number)
+            old = self.partitions.get(tp)
+            if old is not None and (old.replicas, old.adding, old.removing) != (replicas, adding, removing):
+                self._put(tp, old, attrs.evolve(old, replicas=replicas, adding=adding, removing=removing), "reassignment")
+
+    # --- what tools ask for ----------------------------------------------------------------------------------------
+
+    def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
+        """Ask for elections; those that are not needed are answered at once, the others by what happens."""
+        wanted = []
+        answers = []
+        preferred = election is ElectionMode.PREFERRED
+        for each in [tp] if tp is not None else list(self.partitions):
+            current = self.partitions.get(each)
+            if current is None:
+                answers.append((each, errors.UNKNOWN_TOPIC_OR_PARTITION))
+            elif (preferred and current.has_preferred_leader) or (not preferred and current.has_leader):
+                if tp is not None:
+                    self.journal.emit(
+                        events.ElectionRefused.kind,
+                        each.topic, each.partition, "preferred" if preferred else "unclean", errors.ELECTION_NOT_NEEDED,
+                    )  # fmt: skip
+                    answers.append((each, errors.ELECTION_NOT_NEEDED))
+            else:
+                wanted.append((each, election.name))
+                answers.append((each, errors.NONE))
+        if wanted:
+            self._add_to(paths.PREFERRED_ELECTION, tuple(wanted))
+        return answers
+
+    def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+        """As the controller refuses it (`KafkaController#validateReplicas`).
+
+        Raises:
+            KafkaError: as Kafka refuses it.
+        """
+        now = self.partitions.get(tp)
+        if now is None:
+            raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+        if replicas is None:
+            if not (now.adding or now.removing):
+                raise errors.KafkaError(errors.NO_REASSIGNMENT_IN_PROGRESS, errors.NO_REASSIGNMENT)
+            return
+        wrong = ""
+        if not replicas:
+            wrong = "Empty replica list specified in partition reassignment."
+        elif len(set(replicas)) != len(replicas):
+            wrong = f"Duplicate replica ids in partition reassignment replica list: {list(replicas)}"
+        elif self.release.alters_reassignments:
+            adding = reassign_to(tuple(replica for replica in now.replicas if replica not in now.adding), replicas).adding
+            live = [broker for broker, registration in self.brokers.items() if not registration.fenced]
+            if not set(adding) <= set(live):
+                wrong = f"Replica assignment has brokers that are not alive. Replica list: {list(adding)}, live broker list: {sorted(live)}"
+        if wrong:
+            raise errors.KafkaError(errors.INVALID_REPLICA_ASSIGNMENT, wrong)
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
+        """Ask for a move."""
+        self._add_to(paths.REASSIGNMENT, ((tp, replicas),))
+        return True
+
+    def cancel_reassignment(self, tp: TopicPartition) -> bool:
+        """Ask for a running move to be given up."""
+        self._add_to(paths.REASSIGNMENT, ((tp, None),))
+        return True
+
+    def _add_to(self, path: str, entries: tuple[Any, ...]) -> None:
+        there = self.zookeeper.apply(GetData(path))
+        if there.error == OK:
+            self.zookeeper.apply(SetData(path, there.data + entries))
+        else:
+            self.zookeeper.apply(Create(path, entries))
+
+
+class ZooKeeperControl:
+    """ZooKeeper, its contents, and the broker that is controller.
+
+    Attributes:
+        settings: the values in force, as the tools see them.
+        brokers: who has a znode (the others count as fenced).
+        nodes: the broker processes by id; they ask and are asked by messages only.
+    """
+
+    def __init__(
+        self, settings: Settings, network: Network, journal: Journal, account: Account, racks: dict[int, str | None], *,
+        seed: int, by_hand: bool,
+    ) -> None:  # fmt: skip
+        self.settings = settings
+        self.journal = journal
+        self.brokers: dict[int, BrokerRegistration] = {}
+        self.nodes: dict[int, ZooKeeperBroker] = {}
+        self.replication = ZooKeeperReplication(settings, MetadataLog(), journal, account, self.brokers, racks, seed)
+        self.zookeeper = ZooKeeper(network, journal, by_hand=by_hand, observer=self._written)
+        self.replication.attach(self.zookeeper, self.nodes, seed)
+
+    @property
+    def last_contact(self) -> dict[int, int]:
+        """When ZooKeeper last heard of each broker with a session, µs."""
+        return {int(session.address[1:]): session.last_heard for session in self.zookeeper.sessions.values()}
+
+    @property
+    def active(self) -> str:
+        """Address of the broker that /controller names, empty if none."""
+        found = self.zookeeper.apply(GetData(paths.CONTROLLER_PATH))
+        return broker_address(found.data) if found.error == OK else ""
+
+    @property
+    def controller_epoch(self) -> int:
+        """How many controllers there have been."""
+        epoch: int = self.zookeeper.apply(GetData(paths.CONTROLLER_EPOCH)).data
+        return epoch
+
+    @property
+    def active_count(self) -> int:
+        """How many brokers believe to be the controller (the sum of ActiveControllerCount)."""
+        return sum(1 for broker in self.nodes.values() if broker.kafka_controller.active)
+
+    def publish(self) -> None:
+        """Brokers are told by the controller among them."""
+
+    def leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """(leader, leader epoch) of a topic's partitions."""
+        known = self.replication.topics.get(topic)
+        states = [] if known is None else [self.replication.partitions[tp] for tp in known.partitions]
+        return tuple((state.leader, state.leader_epoch) for state in states)
+
+    # --- what is written -------------------------------------------------------------------------------------------
+
+    def _written(self, path: str, data: Any, version: int, created: int) -> int:
+        if path == paths.CONTROLLER_PATH and version >= 0:
+            self.replication.node = data
+        if self.replication.booting:
+            return 0
+        if path.startswith(paths.BROKER_IDS):
+            return self._broker_written(int(path.rpartition("/")[2]), there=version >= 0, epoch=created)
+        tp = paths.partition_of(path)
+        if tp is not None:
+            return self.replication.state_written(tp, data, version) if version >= 0 else 0
+        if path.startswith(paths.TOPICS) and isinstance(data, tuple):
+            self.replication.assignment_written(path.rpartition("/")[2], data)
+        return 0
+
+    def _broker_written(self, broker: int, *, there: bool, epoch: int) -> int:
+        self.brokers[broker] = BrokerRegistration(broker, epoch, 0, fenced=not there)
+        kind = events.BrokerJoined.kind if there else events.BrokerLeft.kind
+        told = self.journal.emit(kind, broker, epoch)
+        self.replication.account.electable_changed()
+        return told
+
+    # --- the start -------------------------------------------------------------------------------------------------
+
+    def boot_broker(self, broker: int, *, up: bool) -> None:
+        """Have a broker that has been there for long, or one that is down."""
+        epoch = -1
+        if up:
+            session = self.zookeeper.open_session(broker_address(broker), self.settings.us("zookeeper.session.timeout.ms", broker=broker))
+            epoch = self.zookeeper.apply(Create(paths.broker_path(broker), ephemeral=True), self.zookeeper.sessions[session]).created
+        self.brokers[broker] = BrokerRegistration(broker, epoch, 0, fenced=not up)
+
+    def boot(self, controller: str) -> None:
+        """Topics are placed: write their states, make a broker controller, tell everybody their roles.
+
+        Raises:
+            ValueError: the controller is to be a broker that does not run.
+        """
+        zookeeper, states = self.zookeeper, self.replication.partitions
+        for tp, state in states.items():
+            zookeeper.apply(Create(state_path(tp), PartitionState(state.leader, state.leader_epoch, state.isr, 1, "created")))
+        self.replication.booting = False
+        up = [broker for broker, registration in self.brokers.items() if not registration.fenced]
+        first = broker_at(controller) if controller else up[0] if up else None
+        if controller and first not in up:
+            raise ValueError(f"controller {controller} cannot be the active one: brokers that run are {', '.join(map(broker_address, up))}")
+        items = tuple((tp, state.leader, state.leader_epoch) for tp, state in states.items())
+        zookeeper.apply(Create(paths.CONTROLLER_EPOCH, 1 if up else 0))
+        for broker in up:
+            node = self.nodes[broker]
+            session = zookeeper.session_of(node.address)
+            assert session is not None
+            zookeeper.apply(GetChildren(paths.CONFIG_CHANGES, watch=True), session)
+            node.boot_with(session.number, self.brokers[broker].epoch)
+            node.control_epoch = 1
+            node.live = tuple(up)
+            assert first is not None
+            node.channel.controller = broker_address(first)
+            node.learn(items)
+            mine = tuple((tp, state, 0) for tp, state in states.items() if broker in state.replicas)
+            node.replicas.become_leader_or_follower(mine, tuple(up))
+            if broker == first:
+                zookeeper.apply(Create(paths.CONTROLLER_PATH, broker, ephemeral=True), session)
+                assignments = {tp: ReplicaAssignment(state.replicas) for tp, state in states.items()}
+                for op in node.kafka_controller.watches(self.replication.topics):
+                    zookeeper.apply(op, session)
+                node.kafka_controller.boot(1, {each: self.brokers[each].epoch for each in up}, assignments, dict(states))
+            else:
+                node.kafka_controller.elect()
+
+    # --- what people do --------------------------------------------------------------------------------------------
+
+    def fence(self, broker: int, *, by_session: bool) -> None:
+        """A broker's session expires now."""
+        session = self.zookeeper.session_of(broker_address(broker))
+        if session is not None:
+            self.zookeeper.expire(session.number)
+
+    def bounced(self, broker: int) -> None:
+        """By hand: a broker's process was restarted unnoticed; the controller tells it its roles."""
+        for node in self.nodes.values():
+            if node.kafka_controller.active:
+                node.kafka_controller.broker_changes.tell_roles(broker)
+
+    def set_config(self, name: str, value: str, *, topic: str | None, broker: int | None) -> None:
+        """Change a setting and tell the brokers through /config/changes.
+
+        Raises:
+            ValueError: unknown name, wrong value or scope.
+        """
+        old, new = self.settings.set(name, value, broker=broker, topic=topic)
+        subject = topic if topic is not None else "" if broker is None else broker_address(broker)
+        journal = self.journal
+        journal.cause = journal.emit(events.SettingChanged.kind, name, subject, render_value(old), render_value(new))
+        if topic is not None:
+            self.replication.topics[topic].config[name] = render_value(new)
+        self.replication.note_config(ConfigChange(name, render_value(new), topic, broker))
+        if name == "unclean.leader.election.enable":
+            self.replication.account.electable_changed()

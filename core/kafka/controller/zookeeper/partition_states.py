@@ -1,0 +1,241 @@
+"""Partitions change leaders and ISRs (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
+
+What is decided is written to ZooKeeper first, on condition that this is still the controller and that nobody else has
+changed the partition, and then the brokers are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.controller.zookeeper.elections import (
+    Elected,
+    controlled_shutdown_partition_leader_election,
+    offline_partition_leader_election,
+    preferred_replica_partition_leader_election,
+    reassign_partition_leader_election,
+)
+from core.kafka.controller.zookeeper.event_manager import Then
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.zookeeper import paths
+from core.kafka.zookeeper.paths import PartitionState, state_path
+from core.kafka.zookeeper.protocol import OK, Create, GetData, Multi, Result, SetData
+
+if TYPE_CHECKING:
+    from core.kafka.controller.zookeeper.kafka_controller import KafkaController
+
+Decision = tuple[int, tuple[int, ...], str]
+"""A partition's new (leader, ISR, kind of election)."""
+
+_Batch = tuple[tuple[TopicPartition, int], ...]
+"""Partitions that were written and are still to be told, with the events behind them (Kafka: `ControllerBrokerRequestBatch`)."""
+
+Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
+"""Decides for a partition; None if it stays as it is."""
+
+
+class PartitionStateMachine:
+    """The partitions of one controller."""
+
+    def __init__(self, controller: KafkaController) -> None:
+        self.controller = controller
+        self.broker = controller.broker
+        self.queue = controller.queue
+        self.context = controller.context
+        self.requests = controller.requests
+
+    def change(self, tps: list[TopicPartition], decide: Decide, reason: str, then: Then, *about: Any) -> None:
+        """Read the partitions' states, decide, write each with the next leader epoch, tell the brokers, go on.
+
+        Kafka: `#doElectLeaderForPartitions`.
+        """
+        self._change(tps, decide, reason, None, then, about)
+
+    def _change(
+        self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then, about: tuple[Any, ...]
+    ) -> None:
+        """`change`; with a batch the brokers hear nothing yet: the batch, with what was written, comes before what `then` is about."""
+        if tps:
+            self.queue.ask((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, then, about)
+        else:
+            self._changed({}, batch, then, about)
+
+    def _states_read(
+        self, results: tuple[Result, ...], tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then,
+        about: tuple[Any, ...],
+    ) -> None:  # fmt: skip
+        self.context.take_states(results, tps)
+        writes = []
+        for tp, result in zip(tps, results, strict=True):
+            if result.error != OK or result.data.controller_epoch > self.context.epoch:
+                continue
+            decided = decide(tp, self.context.states[tp])
+            if decided is not None:
+                leader, isr, election = decided
+                state = PartitionState(leader, result.data.leader_epoch + 1, isr, self.context.epoch, reason, election)
+                writes.append((tp, state, result.version))
+        if not writes:
+            self._changed({}, batch, then, about)
+            return
+        ops = [self.fenced(SetData(state_path(tp), state, version)) for tp, state, version in writes]
+        self.queue.ask(ops, self._states_written, writes, decide, reason, batch, then, about)
+
+    def _states_written(
+        self, results: tuple[Result, ...], writes: list[tuple[TopicPartition, PartitionState, int]], decide: Decide, reason: str,
+        batch: _Batch | None, then: Then, about: tuple[Any, ...],
+    ) -> None:  # fmt: skip
+        if any(result.fenced for result in results):
+            self.controller.resign("ZooKeeper holds a newer controller epoch")
+            return
+        changed: dict[TopicPartition, int] = {}
+        again = []
+        for (tp, state, _version), result in zip(writes, results, strict=True):
+            if result.error == OK:
+                self.context.states[tp] = self.context.registration(tp, state, result.version)
+                changed[tp] = result.cause
+                if state.election:
+                    self.context.offline_partitions.pop(tp, None)
+            else:
+                again.append(tp)
+        if not again:
+            self._changed(changed, batch, then, about)
+            return
+        if batch is None:
+            self._tell(changed)
+        else:
+            batch = (*batch, *changed.items())
+        self._change(again, decide, reason, batch, then, about)
+
+    def _changed(self, changed: dict[TopicPartition, int], batch: _Batch | None, then: Then, about: tuple[Any, ...]) -> None:
+        if batch is None:
+            self._tell(changed)
+            then(*about)
+        else:
+            then((*batch, *changed.items()), *about)
+
+    def _tell(self, changed: dict[TopicPartition, int]) -> None:
+        if changed:
+            self.requests.leader_and_isr(changed, self.context.live, changed)
+            self.requests.update_metadata(changed)
+
+    def fenced(self, op: Create | SetData) -> Multi:
+        """A write that counts only while nobody has been elected after this controller (KAFKA-6082)."""
+        return Multi(paths.CONTROLLER_EPOCH, self.context.epoch_version, op)
+
+    # --- elections -------------------------------------------------------------------------------------------------
+
+    def online(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+        """The first live member of the ISR; another replica if unclean election is allowed (`#offlinePartitionLeaderElection`)."""
+        live = self.context.may_lead(tp)
+        unclean = self.broker.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.broker.id)
+        return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
+
+    def online_unclean(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+        """The same, unclean or not (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
+        live = self.context.may_lead(tp)
+        if state.leader in live:
+            return None
+        return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=True))
+
+    def preferred(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+        """The preferred replica, if it can (`#preferredReplicaPartitionLeaderElection`)."""
+        if state.has_preferred_leader:
+            return None
+        return _decision(preferred_replica_partition_leader_election(state.replicas, state.isr, self.context.may_lead(tp)), "preferred")
+
+    def moved_away(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+        """Another leader for what a broker leads that shuts down (`#controlledShutdownPartitionLeaderElection`)."""
+        if state.leader not in self.context.shutting_down:
+            return None
+        context = self.context
+        live = [broker for broker in context.live if tp not in context.offline.get(broker, ())]
+        return _decision(controlled_shutdown_partition_leader_election(state.replicas, state.isr, live, context.shutting_down))
+
+    def moved(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+        """A leader among the target of a move (`#reassignPartitionLeaderElection`)."""
+        live = self.context.may_lead(tp)
+        if state.leader in state.replicas and state.leader in live:
+            return state.leader, state.isr, ""
+        return _decision(reassign_partition_leader_election(state.replicas, state.isr, live))
+
+    def leaders_lost(self) -> None:
+        """Partitions whose leader is not there any more go offline (`KafkaController#onReplicasBecomeOffline`)."""
+        self.context.offline_partitions.update((tp, None) for tp in self.context.states if self.context.lacks_leader(tp))
+
+    def bring_online(self, reason: str, then: Then, *about: Any) -> None:
+        """Elect where a partition is offline, and begin with new ones (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
+        self.change(list(self.context.offline_partitions), self.online, reason, self.begin_new, then, *about)
+
+    def begin_new(self, then: Then, *about: Any) -> None:
+        """New partitions: all live replicas are in sync, the first of them leads (`#initializeLeaderAndIsrForPartitions`)."""
+        new = []
+        for tp, assignment in self.context.assignments.items():
+            if tp in self.context.states:
+                continue
+            live = self.context.may_lead(tp)
+            isr = tuple(replica for replica in assignment.replicas if replica in live)
+            if isr:
+                new.append((tp, PartitionState(isr[0], 0, isr, self.context.epoch, "created")))
+        if not new:
+            then(*about)
+            return
+        self.queue.ask([self.fenced(Create(state_path(tp), state)) for tp, state in new], self._begun, new, then, about)
+
+    def _begun(
+        self, results: tuple[Result, ...], new: list[tuple[TopicPartition, PartitionState]], then: Then, about: tuple[Any, ...]
+    ) -> None:
+        if any(result.fenced for result in results):
+            self.controller.resign("ZooKeeper holds a newer controller epoch")
+            return
+        causes = {}
+        for (tp, state), result in zip(new, results, strict=True):
+            if result.error == OK:
+                self.context.states[tp] = self.context.registration(tp, state, 0)
+                causes[tp] = result.cause
+        self.requests.leader_and_isr(causes, self.context.live, causes)
+        self.requests.update_metadata(causes)
+        then(*about)
+
+    def take_out(self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, then: Then, *about: Any) -> None:
+        """Replicas of those brokers leave the ISRs, the last one excepted; what they led has no leader.
+
+        One broker after the other (in Kafka by the hash of their ids, which ascends), and each that is in an ISR costs a leader epoch,
+        also where nothing else changes. The brokers hear of all of it at once. Kafka: `ReplicaStateMachine#doRemoveReplicasFromIsr`.
+        """
+        known = [tp for tp in tps if tp in self.context.states]
+        self._take_out_next((), tuple(sorted(gone)), known, reason, then, about)
+
+    def _take_out_next(
+        self, batch: _Batch, gone: tuple[int, ...], tps: list[TopicPartition], reason: str, then: Then, about: tuple[Any, ...]
+    ) -> None:
+        if gone:
+            self._change(tps, _Without(gone[0]), reason, batch, self._take_out_next, (gone[1:], tps, reason, then, about))
+        else:
+            self._tell(dict(batch))
+            then(*about)
+
+    def hosted_by(self, brokers: Collection[int]) -> list[TopicPartition]:
+        """The partitions that have a replica on one of those brokers."""
+        wanted = set(brokers)
+        return [tp for tp, assignment in self.context.assignments.items() if not wanted.isdisjoint(assignment.replicas)]
+
+
+@attrs.frozen
+class _Without:
+    """Decides that a broker leaves; data, not a closure, so that a keyframe can hold it while the states are read."""
+
+    gone: int
+
+    def __call__(self, _tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+        if self.gone not in state.isr:
+            return None
+        isr = state.isr if len(state.isr) == 1 else tuple(member for member in state.isr if member != self.gone)
+        return NO_LEADER if state.leader == self.gone else state.leader, isr, ""
+
+
+def _decision(elected: Elected | None, election: str = "clean") -> Decision | None:
+    return None if elected is None else (elected.leader, elected.isr, "unclean" if elected.unclean else election)

@@ -1,0 +1,53 @@
+"""What a ZooKeeper controller tells the brokers (Kafka: `ControllerBrokerRequestBatch`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.controller.zookeeper.channels import ControllerChannels
+from core.kafka.controller.zookeeper.context import ControllerContext
+from core.kafka.controller.zookeeper.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from core.kafka.ids import TopicPartition
+
+if TYPE_CHECKING:
+    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
+
+
+class ControllerRequests:
+    """Sends requests that carry the controller epoch."""
+
+    def __init__(self, broker: ZooKeeperBroker, context: ControllerContext, channels: ControllerChannels) -> None:
+        self._broker = broker
+        self._context = context
+        self._channels = channels
+
+    def leader_and_isr(self, tps: Iterable[TopicPartition], to: Iterable[int], causes: dict[TopicPartition, int] | None = None) -> None:
+        """LeaderAndIsr to those of `to` that have a replica (`ControllerBrokerRequestBatch#addLeaderAndIsrRequestForBrokers`)."""
+        items: dict[int, list[tuple[TopicPartition, PartitionRegistration, int]]] = {broker: [] for broker in to}
+        for tp in tps:
+            state = self._context.states[tp]
+            for replica in state.replicas:
+                if replica in items:
+                    items[replica].append((tp, state, 0 if causes is None else causes.get(tp, 0)))
+        for broker, about in items.items():
+            if about:
+                self._channels.send(
+                    broker, LeaderAndIsrRequest(self._broker.id, self._context.epoch, tuple(about), tuple(self._context.live))
+                )
+
+    def update_metadata(self, tps: Iterable[TopicPartition], to: Iterable[int] | None = None) -> None:
+        """UpdateMetadata to all live brokers, or to some."""
+        items = tuple(
+            (tp, self._context.states[tp].leader, self._context.states[tp].leader_epoch) for tp in tps if tp in self._context.states
+        )
+        request = UpdateMetadataRequest(self._broker.id, self._context.epoch, items, tuple(self._context.live))
+        for broker in self._context.live if to is None else to:
+            self._channels.send(broker, request)
+
+    def stop_replicas(self, broker: int, tps: Iterable[TopicPartition], *, delete: bool) -> None:
+        """StopReplica to a live broker."""
+        items = tuple((tp, delete, self._context.states[tp].leader_epoch) for tp in tps)
+        if items and broker in self._context.live:
+            self._channels.send(broker, StopReplicaRequest(self._broker.id, self._context.epoch, items))

@@ -1,0 +1,281 @@
+"""The kinds of events, their columns, and the sentence that explains each.
+
+An event in flight is a plain tuple `(seq, time, cause, kind, *columns)`: `seq` counts from 1 in a session, `time` is
+virtual µs, `cause` is the seq of the event that led to this one (0: none, a timer of its own), `kind` the string below.
+Columns follow in the order of the class's fields. Across kinds a column name always has the same type, so that all
+kinds fit one wide table. Offsets are Kafka's: `to_offset` is exclusive. Ids -1 mean none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.events.base import DETAIL, NORMAL, NOTABLE, Event, EventTuple
+from core.kafka.events.brokers import (
+    BrokerFenced,
+    BrokerPaused,
+    BrokerRegistered,
+    BrokerResumed,
+    BrokerStarted,
+    BrokerStopped,
+    BrokerUnfenced,
+    BrokerUnregistered,
+    HighWatermarksCheckpointed,
+    RegistrationRefused,
+    ShutdownBegun,
+    UnflushedLost,
+)
+from core.kafka.events.clients import (
+    Consumed,
+    ConsumerReset,
+    ConsumerTruncated,
+    DuplicateDropped,
+    ProduceAcked,
+    ProduceFailed,
+    ProduceGivenUp,
+    ProducerEpochBumped,
+    ProducerIdGiven,
+    ProduceWaiting,
+    ReadReplica,
+)
+from core.kafka.events.controller import (
+    AlterPartitionRefused,
+    ControllerCandidate,
+    ControllerElected,
+    ControllerPaused,
+    ControllerResigned,
+    ControllerResumed,
+    ControllerStarted,
+    ControllerStopped,
+    ElectionRefused,
+    LeaderElected,
+    NoMajority,
+    PartitionChanged,
+    PartitionOffline,
+    PartitionsCreated,
+    TopicCreated,
+    TopicRefused,
+    UncommittedDropped,
+)
+from core.kafka.events.disks import (
+    DeleteRecordsRefused,
+    DirectoriesOffline,
+    DiskBehind,
+    DiskSlowed,
+    LogDirFailed,
+    LogDirRepaired,
+    LogFlushed,
+    LogRestarted,
+    LogsRecovered,
+    LogStartMoved,
+    OfflineReplicaDropped,
+    OfflineReplicaFound,
+    RecoveryPointsCheckpointed,
+    ReplicaMoveBegun,
+    ReplicaMoved,
+    SegmentsDeleted,
+)
+from core.kafka.events.durability import (
+    LostRecordsSeen,
+    RecordsDiverged,
+    RecordsDuplicated,
+    RecordsExposed,
+    RecordsLost,
+    RecordsRecovered,
+    RecordsSafe,
+)
+from core.kafka.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkByCount, IsrShrinkProposed, IsrShrunk
+from core.kafka.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkProxied, LinkReleased
+from core.kafka.events.people import Acted, ClockSet, SettingChanged
+from core.kafka.events.replicas import (
+    Appended,
+    AppendRefused,
+    BecameFollower,
+    BecameLeader,
+    EpochAnswered,
+    FetcherDisconnected,
+    FetcherLags,
+    FetchFailed,
+    FollowerAppended,
+    FollowerFetched,
+    FollowerHighWatermark,
+    HighWatermarkAdvanced,
+    Truncated,
+)
+from core.kafka.events.zookeeper import (
+    BrokerJoined,
+    BrokerLeft,
+    ControllerRequestRefused,
+    IsrChangesPublished,
+    LeaderAndIsrIgnored,
+    LeaderUnavailable,
+    ReplicasOffline,
+    SessionExpired,
+)
+
+__all__ = [
+    "DETAIL",
+    "EVENTS",
+    "KINDS",
+    "NORMAL",
+    "NOTABLE",
+    "Acted",
+    "AlterPartitionRefused",
+    "AppendRefused",
+    "Appended",
+    "BecameFollower",
+    "BecameLeader",
+    "BrokerFenced",
+    "BrokerJoined",
+    "BrokerLeft",
+    "BrokerPaused",
+    "BrokerRegistered",
+    "BrokerResumed",
+    "BrokerStarted",
+    "BrokerStopped",
+    "BrokerUnfenced",
+    "BrokerUnregistered",
+    "ClockSet",
+    "Consumed",
+    "ConsumerReset",
+    "ConsumerTruncated",
+    "ControllerCandidate",
+    "ControllerElected",
+    "ControllerPaused",
+    "ControllerRequestRefused",
+    "ControllerResigned",
+    "ControllerResumed",
+    "ControllerStarted",
+    "ControllerStopped",
+    "DeleteRecordsRefused",
+    "DirectoriesOffline",
+    "DiskBehind",
+    "DiskSlowed",
+    "DuplicateDropped",
+    "ElectionRefused",
+    "EpochAnswered",
+    "Event",
+    "EventTuple",
+    "FetchFailed",
+    "FetcherDisconnected",
+    "FetcherLags",
+    "FollowerAppended",
+    "FollowerFetched",
+    "FollowerHighWatermark",
+    "HighWatermarkAdvanced",
+    "HighWatermarksCheckpointed",
+    "IsrChangeFailed",
+    "IsrChangesPublished",
+    "IsrExpandProposed",
+    "IsrExpanded",
+    "IsrShrinkByCount",
+    "IsrShrinkProposed",
+    "IsrShrunk",
+    "LeaderAndIsrIgnored",
+    "LeaderElected",
+    "LeaderUnavailable",
+    "LinkChanged",
+    "LinkCut",
+    "LinkHealed",
+    "LinkHeld",
+    "LinkProxied",
+    "LinkReleased",
+    "LogDirFailed",
+    "LogDirRepaired",
+    "LogFlushed",
+    "LogRestarted",
+    "LogStartMoved",
+    "LogsRecovered",
+    "LostRecordsSeen",
+    "NoMajority",
+    "OfflineReplicaDropped",
+    "OfflineReplicaFound",
+    "PartitionChanged",
+    "PartitionOffline",
+    "PartitionsCreated",
+    "ProduceAcked",
+    "ProduceFailed",
+    "ProduceGivenUp",
+    "ProduceWaiting",
+    "ProducerEpochBumped",
+    "ProducerIdGiven",
+    "ReadReplica",
+    "RecordsDiverged",
+    "RecordsDuplicated",
+    "RecordsExposed",
+    "RecordsLost",
+    "RecordsRecovered",
+    "RecordsSafe",
+    "RecoveryPointsCheckpointed",
+    "RegistrationRefused",
+    "ReplicaMoveBegun",
+    "ReplicaMoved",
+    "ReplicasOffline",
+    "SegmentsDeleted",
+    "SessionExpired",
+    "SettingChanged",
+    "ShutdownBegun",
+    "TopicCreated",
+    "TopicRefused",
+    "Truncated",
+    "UncommittedDropped",
+    "UnflushedLost",
+    "column_types",
+    "decode",
+    "explain",
+]
+
+EVENTS: Final[tuple[type[Event], ...]] = (
+    Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered, BrokerUnregistered,
+    RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed, LogsRecovered, RecoveryPointsCheckpointed,
+    LogFlushed, SegmentsDeleted, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed, DirectoriesOffline, LogDirRepaired,
+    OfflineReplicaFound, OfflineReplicaDropped, ReplicaMoveBegun, ReplicaMoved, DiskSlowed, DiskBehind, LinkCut, LinkHealed, LinkChanged,
+    LinkProxied, LinkHeld, LinkReleased, ClockSet, TopicCreated, PartitionsCreated, TopicRefused, PartitionChanged, LeaderElected, PartitionOffline,
+    ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched, FollowerAppended,
+    FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed, FetcherDisconnected, FetcherLags,
+    IsrShrinkProposed, IsrShrinkByCount, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked, ProduceFailed,
+    ProduceWaiting, ProduceGivenUp, Consumed,
+    ReadReplica, ConsumerReset, ConsumerTruncated, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, LostRecordsSeen, RecordsRecovered,
+    RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsSafe,
+    ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,
+    ControllerStarted, ControllerPaused, ControllerResumed,
+    SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, LeaderUnavailable, ReplicasOffline,
+    IsrChangesPublished,
+)  # fmt: skip
+"""Every kind, from what people did to the durability account."""
+
+KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
+"""Every kind by its name."""
+
+
+def column_types(event: type[Event]) -> dict[str, str]:
+    """A kind's columns with their types: `int`, `str`, `bool` or `tuple[int, ...]`."""
+    return dict(event.columns)
+
+
+def required_columns(event: type[Event]) -> tuple[str, ...]:
+    """The columns that a kind has in every log, however old."""
+    return tuple(name for name in event.columns if name not in event.defaults)
+
+
+def agree(recorded: EventTuple, event: EventTuple) -> bool:
+    """Whether an event of a log, perhaps one that lacks columns that were added since, is the same as an event."""
+    if recorded == event:
+        return True
+    defaults = KINDS[recorded[3]].defaults
+    if not defaults or recorded[: -len(defaults)] != event[: -len(defaults)]:
+        return False
+    return all(
+        one in (absent, other)
+        for one, other, absent in zip(recorded[-len(defaults) :], event[-len(defaults) :], defaults.values(), strict=True)
+    )
+
+
+def decode(event: EventTuple) -> Event:
+    """The typed event behind a recorded tuple."""
+    return KINDS[event[3]](*event[4:])
+
+
+def explain(event: EventTuple) -> str:
+    """The sentence of a recorded tuple."""
+    return decode(event).sentence()

@@ -1,0 +1,295 @@
+"""What the controller commits, elects and refuses."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name, name_of
+from core.sim.units import format_duration
+
+
+class TopicCreated(Event):
+    """A topic exists; its partitions follow as `partition-changed`."""
+
+    kind: ClassVar[str] = "topic-created"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicationControlManager#createTopic"
+    topic: str
+    topic_id: str
+    partitions: int
+    replication_factor: int
+
+    def sentence(self) -> str:
+        many = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
+        return f"topic {self.topic}: {many}, replication factor {self.replication_factor}"
+
+
+class PartitionsCreated(Event):
+    """A topic got more partitions; they follow as `partition-changed`."""
+
+    kind: ClassVar[str] = "partitions-created"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicationControlManager#createPartitions"
+    topic: str
+    added: int
+    partitions: int
+
+    def sentence(self) -> str:
+        return f"topic {self.topic}: {self.added} more, {self.partitions} partitions now"
+
+
+class TopicRefused(Event):
+    """A topic, or more partitions of one, was refused; nothing was created."""
+
+    kind: ClassVar[str] = "topic-refused"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicationControlManager#createTopic"
+    topic: str
+    error: str
+    message: str
+
+    def sentence(self) -> str:
+        return f"topic {self.topic} refused, nothing created: {self.error}: {self.message}"
+
+
+class PartitionChanged(Event):
+    """The controller committed a partition's new state: the whole of it, as `PartitionRegistration` holds it."""
+
+    kind: ClassVar[str] = "partition-changed"
+    source: ClassVar[str] = "PartitionChangeBuilder#build"
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    recovering: bool
+    reason: str
+
+    def sentence(self) -> str:
+        elr = f", ELR {ids(self.elr)}" if self.elr else ""
+        return (
+            f"{name_of(self.topic, self.partition)}: leader {leader_name(self.leader)}, ISR {ids(self.isr)}{elr}, leader epoch "
+            f"{self.leader_epoch}, partition epoch {self.partition_epoch} ({self.reason})"
+        )
+
+
+_ELECTED: Final = {
+    "clean": "the first live ISR member in replica order",
+    "preferred": "its preferred replica, in the ISR",
+    "unclean": "outside the ISR, because {allowed}: what it lacks is lost",
+    "eligible": "from the eligible leader replicas: it holds all that is committed",
+    "last-known": "the last known leader: ISR and ELR are both empty",
+}
+
+
+class LeaderElected(Event):
+    """A leader was elected; `election`: clean, unclean, preferred, eligible (from the ELR) or last-known."""
+
+    kind: ClassVar[str] = "leader-elected"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "PartitionChangeBuilder#electLeader"
+    words: ClassVar[dict[str, tuple[str, ...]]] = {"election": tuple(_ELECTED)}
+    topic: str
+    partition: int
+    leader: int
+    old_leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    election: str
+    reason: str
+
+    def sentence(self) -> str:
+        name = name_of(self.topic, self.partition)
+        allowed = "an unclean election was asked for" if self.reason == "asked for" else "unclean.leader.election.enable is true"
+        how = _ELECTED[self.election].format(allowed=allowed)
+        return f"b{self.leader} leads {name} in epoch {self.leader_epoch} after {leader_name(self.old_leader)}: {how} ({self.reason})"
+
+
+class PartitionOffline(Event):
+    """No replica may lead: the partition serves nothing until an ISR (or eligible) member returns."""
+
+    kind: ClassVar[str] = "partition-offline"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "PartitionChangeBuilder#electLeader"
+    topic: str
+    partition: int
+    old_leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    reason: str
+
+    def sentence(self) -> str:
+        nobody = f"no member of ISR {ids(self.isr)}" if self.isr else "nobody of its ISR and ELR"
+        return (
+            f"{name_of(self.topic, self.partition)} is offline: {nobody} may lead, and no other replica either "
+            f"(unclean.leader.election.enable is false, or none lives) ({self.reason})"
+        )
+
+
+class ElectionRefused(Event):
+    """An election that somebody asked for was refused."""
+
+    kind: ClassVar[str] = "election-refused"
+    source: ClassVar[str] = "ReplicationControlManager#electLeaders"
+    topic: str
+    partition: int
+    election: str
+    error: str
+
+    def sentence(self) -> str:
+        return f"{self.election} election of {name_of(self.topic, self.partition)} refused: {self.error}"
+
+
+class AlterPartitionRefused(Event):
+    """The controller refused an ISR that a leader proposed."""
+
+    kind: ClassVar[str] = "alter-partition-refused"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicationControlManager#validateAlterPartitionData"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    error: str
+
+    def sentence(self) -> str:
+        return f"the controller refused ISR {ids(self.isr)} of {name_of(self.topic, self.partition)} from b{self.broker}: {self.error}"
+
+
+class ControllerCandidate(Event):
+    """A voter stands for election as the controllers' leader."""
+
+    kind: ClassVar[str] = "controller-candidate"
+    level: ClassVar[int] = DETAIL
+    source: ClassVar[str] = "QuorumState#transitionToCandidate"
+    controller: str
+    controller_epoch: int
+
+    def sentence(self) -> str:
+        return f"{self.controller} has heard nothing from an active controller and stands for election in controller epoch {self.controller_epoch}"
+
+
+class ControllerElected(Event):
+    """A voter is the active controller: a majority holds the first entry of its epoch. Without voters: a broker made /controller in ZooKeeper."""
+
+    kind: ClassVar[str] = "controller-elected"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "QuorumController.QuorumMetaLogListener#handleLeaderChange"
+    controller: str
+    controller_epoch: int
+    voters: int
+    majority: int
+
+    def sentence(self) -> str:
+        if self.voters == 0:
+            return f"{self.controller} is controller in epoch {self.controller_epoch}: it made /controller; brokers refuse whoever was it before"
+        if self.voters == 1:
+            return f"{self.controller} is the active controller in epoch {self.controller_epoch}: the only voter"
+        return (
+            f"{self.controller} is the active controller in epoch {self.controller_epoch}: {self.majority} of {self.voters} voters make a "
+            "majority; brokers' sessions begin anew"
+        )
+
+
+class ControllerResigned(Event):
+    """A voter leads the quorum no more; `uncommitted` writes of it wait for what its successor has."""
+
+    kind: ClassVar[str] = "controller-resigned"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KafkaRaftClient#transitionToResigned"
+    controller: str
+    controller_epoch: int
+    reason: str
+    uncommitted: int
+
+    def sentence(self) -> str:
+        tail = f"; {self.uncommitted} of its writes were never committed" if self.uncommitted else ""
+        return f"{self.controller} resigns as controller of epoch {self.controller_epoch}: {self.reason}{tail}"
+
+
+class UncommittedDropped(Event):
+    """A voter dropped writes that its new leader does not have: no majority ever held them, no broker ever saw them."""
+
+    kind: ClassVar[str] = "uncommitted-dropped"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicatedLog#truncateToEndOffset"
+    controller: str
+    controller_epoch: int
+    uncommitted: int
+
+    def sentence(self) -> str:
+        many = "1 write" if self.uncommitted == 1 else f"{self.uncommitted} writes"
+        return f"{self.controller} drops {many} that no majority ever held: epoch {self.controller_epoch} goes on without"
+
+
+class NoMajority(Event):
+    """No majority of the controllers is in touch: metadata stand still until one is."""
+
+    kind: ClassVar[str] = "no-majority"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KIP-595"
+    controller: str
+    in_touch: int
+    voters: int
+    majority: int
+
+    def sentence(self) -> str:
+        return (
+            f"no controller majority: {self.controller} reaches {self.in_touch} of {self.voters} voters and needs {self.majority}. No leader is elected, "
+            "no ISR changes, nobody is fenced; leaders go on with the ISR they have"
+        )
+
+
+class ControllerStopped(Event):
+    """A controller's process ended."""
+
+    kind: ClassVar[str] = "controller-stopped"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KIP-595"
+    controller: str
+
+    def sentence(self) -> str:
+        return f"controller {self.controller} was killed; its log and its vote are on disk"
+
+
+class ControllerStarted(Event):
+    """A controller's process runs again."""
+
+    kind: ClassVar[str] = "controller-started"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KafkaRaftClient#initialize"
+    controller: str
+
+    def sentence(self) -> str:
+        return f"controller {self.controller} starts"
+
+
+class ControllerPaused(Event):
+    """A controller's process stands still."""
+
+    kind: ClassVar[str] = "controller-paused"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KIP-595"
+    controller: str
+
+    def sentence(self) -> str:
+        return f"controller {self.controller} stands still (as in a long GC pause), and believes what it believed"
+
+
+class ControllerResumed(Event):
+    """A paused controller goes on."""
+
+    kind: ClassVar[str] = "controller-resumed"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KafkaRaftClient#poll"
+    controller: str
+    paused_us: int
+
+    def sentence(self) -> str:
+        return f"controller {self.controller} goes on after {format_duration(self.paused_us)}"

@@ -1,0 +1,275 @@
+"""Events of logs and log directories: recovery, retention, failure of a directory, moves between directories."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from core.kafka.events.base import DETAIL, NOTABLE, Event, name_of, offsets
+from core.sim.units import format_duration
+
+
+class LogsRecovered(Event):
+    """A starting broker without clean-shutdown file read what may not have been flushed, one directory at a time of the others."""
+
+    kind: ClassVar[str] = "logs-recovered"
+    source: ClassVar[str] = "LogManager#loadLogs, LogLoader#recoverLog"
+    broker: int
+    dir: int
+    logs: int
+    segments: int
+    bytes: int
+    threads: int
+    recovery_us: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} recovers log directory {self.dir}: {self.segments} segments of {self.logs} logs from their recovery points on, "
+            f"{self.bytes:,} bytes, take {self.threads} threads (num.recovery.threads.per.data.dir) {format_duration(self.recovery_us)}"
+        )
+
+
+class LogFlushed(Event):
+    """A log was flushed because it had not been for log.flush.interval.ms: what is below `to_offset` outlives the machine."""
+
+    kind: ClassVar[str] = "log-flushed"
+    source: ClassVar[str] = "LogManager#flushDirtyLogs"
+    broker: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} flushed {name_of(self.topic, self.partition)} to disk, {offsets(self.from_offset, self.to_offset)}: log.flush.interval.ms"
+
+
+class SegmentsDeleted(Event):
+    """Retention deleted the oldest segments; the log starts at `to_offset` now. `rule`: retention.ms, retention.bytes or log-start."""
+
+    kind: ClassVar[str] = "segments-deleted"
+    source: ClassVar[str] = "UnifiedLog#deleteOldSegments"
+    broker: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    segments: int
+    rule: str
+
+    def sentence(self) -> str:
+        why = "they lie below the log start offset" if self.rule == "log-start" else f"{self.rule} says so"
+        return (
+            f"b{self.broker} deleted {self.segments} segments of {name_of(self.topic, self.partition)}, "
+            f"{offsets(self.from_offset, self.to_offset)}: {why}, and they are below the high watermark"
+        )
+
+
+class LogStartMoved(Event):
+    """A log's start offset moved forward. `rule`: delete-records, or leader (a follower takes over its leader's)."""
+
+    kind: ClassVar[str] = "log-start"
+    source: ClassVar[str] = "UnifiedLog#maybeIncrementLogStartOffset"
+    broker: int
+    topic: str
+    partition: int
+    old_offset: int
+    new_offset: int
+    rule: str
+
+    def sentence(self) -> str:
+        why = "its leader's log starts there" if self.rule == "leader" else "somebody asked for it (DeleteRecords)"
+        return f"the log of {name_of(self.topic, self.partition)} on b{self.broker} starts at {self.new_offset}, before at {self.old_offset}: {why}"
+
+
+class DeleteRecordsRefused(Event):
+    """A leader refused to delete records."""
+
+    kind: ClassVar[str] = "delete-records-refused"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Partition#deleteRecordsOnLeader"
+    broker: int
+    topic: str
+    partition: int
+    offset: int
+    high_watermark: int
+    error: str
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} refused to delete the records of {name_of(self.topic, self.partition)} before {self.offset}: {self.error}, "
+            f"the high watermark is {self.high_watermark}"
+        )
+
+
+class LogRestarted(Event):
+    """A follower whose log ends below its leader's log start dropped everything and goes on from there."""
+
+    kind: ClassVar[str] = "log-restarted"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt"
+    broker: int
+    topic: str
+    partition: int
+    leader: int
+    old_offset: int
+    new_offset: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} begins its log of {name_of(self.topic, self.partition)} anew at {self.new_offset}: it ended at {self.old_offset}, "
+            f"and b{self.leader} has deleted what comes next"
+        )
+
+
+class LogDirFailed(Event):
+    """A log directory of a broker failed; `partitions` replicas in it are offline."""
+
+    kind: ClassVar[str] = "log-dir-failed"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicaManager#handleLogDirFailure"
+    broker: int
+    dir: int
+    partitions: int
+
+    def sentence(self) -> str:
+        return (
+            f"log directory {self.dir} of b{self.broker} failed: {self.partitions} replicas are offline; the rest of the broker serves on"
+        )
+
+
+class DirectoriesOffline(Event):
+    """The controller heard of a failed directory: the broker leaves the ISRs and leaderships of what is in it."""
+
+    kind: ClassVar[str] = "directories-offline"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "ReplicationControlManager#handleDirectoriesOffline"
+    broker: int
+    dir: int
+    partitions: int
+
+    def sentence(self) -> str:
+        return (
+            f"the controller heard from b{self.broker} that its log directory {self.dir} is offline: "
+            f"it leaves the ISR, and the leadership, of {self.partitions} partitions there"
+        )
+
+
+class LogDirRepaired(Event):
+    """A failed directory works again; the broker takes it up when it starts the next time."""
+
+    kind: ClassVar[str] = "log-dir-repaired"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "KIP-112, KIP-858"
+    broker: int
+    dir: int
+    empty: bool
+
+    def sentence(self) -> str:
+        how = "by an empty one" if self.empty else "with what was in it"
+        return f"log directory {self.dir} of b{self.broker} is replaced {how}; the broker takes it up at its next start"
+
+
+class OfflineReplicaFound(Event):
+    """A process is told of a replica that is in a failed log directory: it counts as offline until the process ends."""
+
+    kind: ClassVar[str] = "offline-replica-found"
+    source: ClassVar[str] = "ReplicaManager#markPartitionOffline"
+    broker: int
+    topic: str
+    partition: int
+    dir: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} is to host {name_of(self.topic, self.partition)}, which is in its failed log directory {self.dir}: it is offline"
+
+
+class OfflineReplicaDropped(Event):
+    """A replica in a failed log directory was reassigned away. `counted`: its process goes on counting it as offline until it ends."""
+
+    kind: ClassVar[str] = "offline-replica-dropped"
+    source: ClassVar[str] = "ReplicaManager#stopPartitions, HostedPartition.Offline"
+    broker: int
+    topic: str
+    partition: int
+    dir: int
+    counted: bool
+
+    def sentence(self) -> str:
+        tail = "; it counts as offline there until the process ends" if self.counted else ""
+        return f"b{self.broker} hosts {name_of(self.topic, self.partition)} of its failed log directory {self.dir} no more{tail}"
+
+
+class ReplicaMoveBegun(Event):
+    """A replica is copied to another log directory of its broker."""
+
+    kind: ClassVar[str] = "replica-move-begun"
+    source: ClassVar[str] = "ReplicaManager#alterReplicaLogDirs, KIP-113"
+    broker: int
+    topic: str
+    partition: int
+    dir: int
+    bytes: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} copies {name_of(self.topic, self.partition)} to its log directory {self.dir}: {self.bytes:,} bytes so far"
+
+
+class ReplicaMoved(Event):
+    """The future replica has caught up with the current one and took its place."""
+
+    kind: ClassVar[str] = "replica-moved"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Partition#maybeReplaceCurrentWithFutureReplica"
+    broker: int
+    topic: str
+    partition: int
+    old_dir: int
+    dir: int
+    end_offset: int
+
+    def sentence(self) -> str:
+        return (
+            f"{name_of(self.topic, self.partition)} of b{self.broker} is in log directory {self.dir} now, before in {self.old_dir}: "
+            f"both copies ended at {self.end_offset}"
+        )
+
+
+class DiskSlowed(Event):
+    """A broker's disk takes longer for each write; 0 is a healthy one."""
+
+    kind: ClassVar[str] = "disk-slowed"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "LocalLog#append"
+    broker: int
+    delay_us: int
+
+    def sentence(self) -> str:
+        if not self.delay_us:
+            return f"the disk of b{self.broker} is as fast as ever again"
+        return f"each write of b{self.broker} takes {format_duration(self.delay_us)}: of its fetchers, and of producers' batches, one after another"
+
+
+class DiskBehind(Event):
+    """A write that arrives now would wait for the broker's slow disk for longer than `core.kafka.health.STALL_BOUND`."""
+
+    kind: ClassVar[str] = "disk-behind"
+    level: ClassVar[int] = DETAIL
+    source: ClassVar[str] = "LocalLog#append"
+    broker: int
+    write_wait_us: int
+
+    def sentence(self) -> str:
+        return f"the disk of b{self.broker} is behind: a write that arrives now is done in {format_duration(self.write_wait_us)}"
+
+
+class RecoveryPointsCheckpointed(Event):
+    """A broker wrote recovery points or log start offsets to their checkpoint files; `partitions` counts those that may have changed."""
+
+    kind: ClassVar[str] = "log-checkpoint"
+    level: ClassVar[int] = DETAIL
+    source: ClassVar[str] = "LogManager#checkpointLogRecoveryOffsets"
+    broker: int
+    partitions: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} wrote {self.partitions} recovery points to recovery-point-offset-checkpoint"

@@ -1,0 +1,189 @@
+"""Harm and its repair, as the durability account sees it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from core.kafka.events.base import NOTABLE, Event, name_of, offsets, records
+
+CAUGHT_UP = "caught-up"
+"""The broker holds all committed records."""
+
+NOT_ELECTABLE = "not-electable"
+"""It cannot be elected as things are."""
+
+LEADS = "leads"
+"""It was elected: the history goes on with its log."""
+
+
+UNKNOWN: Final = -1
+"""Count of lost records that an earlier isrlab did not write to the log."""
+
+
+def _whose(acknowledged: int, read: int, count: int) -> str:
+    """For whom lost records count, in words."""
+    if acknowledged == UNKNOWN:
+        return "acknowledged or read"
+    words = [("" if many == count else f"{many:,} ") + what for many, what in ((acknowledged, "acknowledged"), (read, "read")) if many]
+    return " and ".join(words)
+
+
+class RecordsLost(Event):
+    """Records that were acknowledged or read are not in the log that now counts, the one of leader `broker`.
+
+    `doomed_by` is the event that took them: a truncation, a power loss, or the election of a leader that never had them.
+    `lost_acknowledged` of them were acknowledged to their producer (acks 1 or all), `lost_read` of them a consumer had read; a record
+    can be both. Logs of an earlier isrlab lack these two columns.
+    """
+
+    kind: ClassVar[str] = "records-lost"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    broker: int
+    epoch: int
+    from_offset: int
+    to_offset: int
+    leader_epoch: int
+    doomed_by: int
+    lost_acknowledged: int
+    lost_read: int
+    defaults: ClassVar[dict[str, int]] = {"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN}
+
+    def sentence(self) -> str:
+        count = self.to_offset - self.from_offset
+        are, them = ("is", "it") if count == 1 else ("are", "them")
+        return (
+            f"LOST: {records(count)} of {name_of(self.topic, self.partition)}, {offsets(self.from_offset, self.to_offset)} "
+            f"of epoch {self.epoch}, {_whose(self.lost_acknowledged, self.lost_read, count)}, {are} not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}; "
+            f"event {self.doomed_by} doomed {them}"
+        )
+
+
+class LostRecordsSeen(Event):
+    """Records that count as lost already are acknowledged to their producer, or read by a consumer, only after their loss.
+
+    They count once in `lost`; `lost_acknowledged` and `lost_read` grow by these columns.
+    """
+
+    kind: ClassVar[str] = "lost-records-seen"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    epoch: int
+    from_offset: int
+    to_offset: int
+    lost_acknowledged: int
+    lost_read: int
+
+    def sentence(self) -> str:
+        how = "acknowledged to their producer" if self.lost_acknowledged else "read by a consumer"
+        return (
+            f"{offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {name_of(self.topic, self.partition)}, "
+            f"lost already, {'is' if self.to_offset == self.from_offset + 1 else 'are'} {how}"
+        )
+
+
+class RecordsExposed(Event):
+    """Committed records have begun to hang on luck: `broker` lacks some of [from, to), and it may be elected."""
+
+    kind: ClassVar[str] = "records-exposed"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    broker: int
+    from_offset: int
+    to_offset: int
+    records: int
+
+    def sentence(self) -> str:
+        return (
+            f"EXPOSED: b{self.broker} may be elected leader of {name_of(self.topic, self.partition)} and lacks {records(self.records)} "
+            f"that {'is' if self.records == 1 else 'are'} committed, within {offsets(self.from_offset, self.to_offset)}"
+        )
+
+
+class RecordsSafe(Event):
+    """A broker endangers committed records no more. `why`: it caught up, may not be elected now, or leads, so that they are gone."""
+
+    kind: ClassVar[str] = "records-safe"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    broker: int
+    why: str
+
+    def sentence(self) -> str:
+        name = name_of(self.topic, self.partition)
+        if self.why == LEADS:
+            return f"no longer exposed: b{self.broker} leads {name}, and what it lacked is gone from the history that counts"
+        how = "holds all that is committed" if self.why == CAUGHT_UP else "may not be elected now"
+        return f"safe again: b{self.broker} {how} of {name}"
+
+
+class RecordsRecovered(Event):
+    """Records counted as lost are in the leader's log again, because a replica that kept them leads.
+
+    `lost_acknowledged` and `lost_read` of them had counted as such. Logs of an earlier isrlab lack these two columns.
+    """
+
+    kind: ClassVar[str] = "records-recovered"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    broker: int
+    epoch: int
+    from_offset: int
+    to_offset: int
+    leader_epoch: int
+    lost_acknowledged: int
+    lost_read: int
+    defaults: ClassVar[dict[str, int]] = {"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN}
+
+    def sentence(self) -> str:
+        return (
+            f"back again: {offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {name_of(self.topic, self.partition)}, "
+            f"which b{self.broker} had kept and now leads with"
+        )
+
+
+class RecordsDiverged(Event):
+    """Two replicas hold different records at the same offsets and no longer notice."""
+
+    kind: ClassVar[str] = "records-diverged"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    broker: int
+    leader: int
+    from_offset: int
+    to_offset: int
+
+    def sentence(self) -> str:
+        return (
+            f"DIVERGED: b{self.broker} and its leader b{self.leader} hold different records at {offsets(self.from_offset, self.to_offset)} "
+            f"of {name_of(self.topic, self.partition)}, and replication goes on behind them"
+        )
+
+
+class RecordsDuplicated(Event):
+    """A retried batch was appended although its first attempt is in the log."""
+
+    kind: ClassVar[str] = "records-duplicated"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "durability account"
+    topic: str
+    partition: int
+    broker: int
+    producer: str
+    from_offset: int
+    to_offset: int
+
+    def sentence(self) -> str:
+        return f"duplicated: b{self.broker} appended {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)}, a retry of a batch of {self.producer} that is already in the log"

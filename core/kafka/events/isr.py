@@ -1,0 +1,118 @@
+"""ISR changes as leaders propose them and get them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from core.kafka.events.base import NOTABLE, Event, ids, name_of, records
+from core.sim.units import format_duration
+
+
+class IsrShrinkProposed(Event):
+    """A leader wants to drop followers that have not caught up in time (before 0.9: not fetched)."""
+
+    kind: ClassVar[str] = "isr-shrink-proposed"
+    source: ClassVar[str] = "Partition#maybeShrinkIsr"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    out: tuple[int, ...]
+    lag_us: int
+    limit_us: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: last caught up (before 0.9: fetched) "
+            f"{format_duration(self.lag_us)} ago, replica.lag.time.max.ms allows {format_duration(self.limit_us)}"
+        )
+
+
+class IsrShrinkByCount(Event):
+    """Before 0.9: a leader asks to drop followers that lack too many records, though they fetch."""
+
+    kind: ClassVar[str] = "isr-shrink-by-count"
+    source: ClassVar[str] = "Partition#getOutOfSyncReplicas"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    out: tuple[int, ...]
+    missing: int
+    limit_records: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: {records(self.missing)} behind, "
+            f"replica.lag.max.messages allows {self.limit_records:,}; they fetch in time all the same"
+        )
+
+
+class IsrExpandProposed(Event):
+    """A leader wants to take a follower in that has reached the high watermark: it asks the controller, or before 2.7 writes it to ZooKeeper."""
+
+    kind: ClassVar[str] = "isr-expand-proposed"
+    source: ClassVar[str] = "Partition#maybeExpandIsr"
+    broker: int
+    topic: str
+    partition: int
+    follower: int
+    isr: tuple[int, ...]
+    offset: int
+    high_watermark: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} wants b{self.follower} in the ISR of {name_of(self.topic, self.partition)}: its LEO {self.offset} has reached "
+            f"the high watermark {self.high_watermark}; since 2.7 (KIP-497) the high watermark waits for it as of now"
+        )
+
+
+class IsrShrunk(Event):
+    """A smaller ISR that the leader had proposed is committed: by the controller, before 2.7 by the leader's own write to ZooKeeper."""
+
+    kind: ClassVar[str] = "isr-shrunk"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    out: tuple[int, ...]
+    partition_epoch: int
+
+    def sentence(self) -> str:
+        them = "it" if len(self.out) == 1 else "them"
+        return f"{ids(self.out)} left the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}; the high watermark no longer waits for {them}"
+
+
+class IsrExpanded(Event):
+    """A larger ISR that the leader had proposed is committed: by the controller, before 2.7 by the leader's own write to ZooKeeper."""
+
+    kind: ClassVar[str] = "isr-expanded"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    joined: tuple[int, ...]
+    partition_epoch: int
+
+    def sentence(self) -> str:
+        return f"{ids(self.joined)} joined the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}"
+
+
+class IsrChangeFailed(Event):
+    """A leader's ISR proposal came back with an error."""
+
+    kind: ClassVar[str] = "isr-change-failed"
+    source: ClassVar[str] = "Partition#handleAlterPartitionError"
+    broker: int
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    error: str
+
+    def sentence(self) -> str:
+        return f"b{self.broker} did not get ISR {ids(self.isr)} for {name_of(self.topic, self.partition)}: {self.error}"

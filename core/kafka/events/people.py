@@ -1,0 +1,54 @@
+"""What people did: acts and settings."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from core.kafka.events.base import NOTABLE, Event
+from core.sim.units import format_duration
+
+
+class Acted(Event):
+    """Somebody did something; `args` are the act's fields as JSON."""
+
+    kind: ClassVar[str] = "act"
+    level: ClassVar[int] = NOTABLE
+    act: str
+    args: str
+
+    def sentence(self) -> str:
+        return f"You: {self.act} {self.args}" if self.args != "{}" else f"You: {self.act}"
+
+
+class SettingChanged(Event):
+    """A setting has a new value in force; `subject` is the broker or topic, empty for the whole cluster."""
+
+    kind: ClassVar[str] = "setting-changed"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "DynamicBrokerConfig, KIP-226"
+    name: str
+    subject: str
+    old: str
+    new: str
+
+    def sentence(self) -> str:
+        where = f" for {self.subject}" if self.subject else ""
+        return f"{self.name} is now {self.new}{where} (it was {self.old})"
+
+
+class ClockSet(Event):
+    """A component's clock is wrong from now on, or right again."""
+
+    kind: ClassVar[str] = "clock-set"
+    level: ClassVar[int] = NOTABLE
+    source: ClassVar[str] = "Time#milliseconds"
+    node: str
+    skew_us: int
+    drift_ppm: int
+
+    def sentence(self) -> str:
+        if not self.skew_us and not self.drift_ppm:
+            return f"the clock of {self.node} is right"
+        skew = f" is {format_duration(abs(self.skew_us))} {'ahead' if self.skew_us > 0 else 'behind'}" if self.skew_us else ""
+        drift = f" {'gains' if self.drift_ppm > 0 else 'loses'} {abs(self.drift_ppm) / 10_000:g} % from now on" if self.drift_ppm else ""
+        return f"the clock of {self.node}{skew}{' and' if skew and drift else ''}{drift}"

@@ -1,0 +1,183 @@
+"""Which leader epoch began at which offset of a replica's log: the memory by which replicas find where they diverge.
+
+Kafka: `LeaderEpochFileCache`. The file format of `leader-epoch-checkpoint` is here too, as text in and out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from typing import Final
+
+from core.kafka.ids import NO_EPOCH, NO_OFFSET
+
+UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
+"""Kafka's answer "I cannot say": undefined epoch and undefined end offset."""
+
+
+class LeaderEpochCache:
+    """Entries (epoch, start offset), both strictly rising, of one replica's log. Mutable.
+
+    Epochs and offsets of entries are never negative. All look-ups are binary searches. Entries are few and seldom change: kept
+    as tuples they take half the memory, and are shared by whoever keeps them.
+    """
+
+    __slots__ = ("_epochs", "_starts")
+
+    def __init__(self) -> None:
+        self._epochs: tuple[int, ...] = ()
+        self._starts: tuple[int, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LeaderEpochCache) and (self._epochs, self._starts) == (other._epochs, other._starts)
+
+    def __repr__(self) -> str:
+        return f"LeaderEpochCache{self.entries()}"
+
+    @staticmethod
+    def of(entries: Iterable[tuple[int, int]]) -> LeaderEpochCache:
+        """A cache with these (epoch, start offset) entries assigned in order.
+
+        Raises:
+            ValueError: an epoch or offset is negative.
+        """
+        cache = LeaderEpochCache()
+        for epoch, start in entries:
+            cache.assign(epoch, start)
+        return cache
+
+    @staticmethod
+    def restored(epochs: tuple[int, ...], starts: tuple[int, ...]) -> LeaderEpochCache:
+        """A cache that holds what another held."""
+        cache = LeaderEpochCache()
+        cache._epochs = epochs
+        cache._starts = starts
+        return cache
+
+    def assign(self, epoch: int, offset: int) -> bool:
+        """Note that `epoch` begins at `offset`; whether anything changed (Kafka: `#assign`).
+
+        Later offsets of the latest epoch are ignored. Otherwise the entries at the end that contradict the new one (an epoch
+        not lower, or a start not lower) are dropped first: a leadership without data leaves no entry behind.
+
+        Raises:
+            ValueError: the epoch or offset is negative.
+        """
+        epochs, starts = self._epochs, self._starts
+        if epochs and epochs[-1] == epoch and offset >= starts[-1]:
+            return False
+        if epoch < 0 or offset < 0:
+            raise ValueError(f"epoch {epoch} at offset {offset} cannot be assigned; both must be 0 or more")
+        left = len(epochs)
+        while left and (epochs[left - 1] >= epoch or starts[left - 1] >= offset):
+            left -= 1
+        self._epochs = (*epochs[:left], epoch)
+        self._starts = (*starts[:left], offset)
+        return True
+
+    def end_offset_for(self, epoch: int, leo: int) -> tuple[int, int]:
+        """The largest known epoch up to `epoch`, and where it ends (Kafka: `#endOffsetFor`).
+
+        An epoch ends where the next begins, the latest at the log's end offset `leo`. An epoch below all known ones is
+        answered with itself and the start of the first; an undefined or a still unknown higher epoch with `UNDEFINED`.
+        """
+        epochs, starts = self._epochs, self._starts
+        if epoch == NO_EPOCH or not epochs or epoch > epochs[-1]:
+            return UNDEFINED
+        if epoch == epochs[-1]:
+            return epoch, leo
+        higher = bisect_right(epochs, epoch)
+        return (epochs[higher - 1] if higher else epoch), starts[higher]
+
+    def epoch_for_offset(self, offset: int) -> int:
+        """The epoch in which the record at `offset` was written, NO_EPOCH before the first entry (Kafka: `#epochForOffset`)."""
+        at = bisect_right(self._starts, offset)
+        return self._epochs[at - 1] if at else NO_EPOCH
+
+    def previous_epoch(self, epoch: int) -> int:
+        """The highest known epoch below `epoch`, NO_EPOCH if there is none (Kafka: `#previousEpoch`)."""
+        at = bisect_left(self._epochs, epoch)
+        return self._epochs[at - 1] if at else NO_EPOCH
+
+    @property
+    def latest_epoch(self) -> int:
+        """The highest epoch, NO_EPOCH if the cache is empty (Kafka: `#latestEpoch`)."""
+        return self._epochs[-1] if self._epochs else NO_EPOCH
+
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        """All (epoch, start offset), oldest first."""
+        return tuple(zip(self._epochs, self._starts, strict=True))
+
+    def __len__(self) -> int:
+        return len(self._epochs)
+
+    def truncate_from_end(self, end_offset: int) -> bool:
+        """Drop the entries that start at `end_offset` or later; whether any did (Kafka: `#truncateFromEnd`).
+
+        A negative offset does nothing.
+        """
+        if end_offset < 0:
+            return False
+        return self._drop_from(bisect_left(self._starts, end_offset))
+
+    def truncate_from_start(self, start_offset: int) -> bool:
+        """Forget what lies before `start_offset`, but keep the epoch that covers it; whether anything changed.
+
+        Kafka: `#truncateFromStart`, when a log's oldest records are deleted.
+        """
+        at = bisect_right(self._starts, start_offset)
+        if at == 0 or (at == 1 and self._starts[0] == start_offset):
+            return False
+        self._epochs = self._epochs[at - 1 :]
+        self._starts = (start_offset, *self._starts[at:])
+        return True
+
+    def clear(self) -> None:
+        """Forget all entries (Kafka: `#clearAndFlush`)."""
+        self._epochs = self._starts = ()
+
+    def copy(self) -> LeaderEpochCache:
+        """Another cache with the same entries."""
+        return LeaderEpochCache.restored(self._epochs, self._starts)
+
+    def _drop_from(self, at: int) -> bool:
+        if at == len(self._epochs):
+            return False
+        self._epochs = self._epochs[:at]
+        self._starts = self._starts[:at]
+        return True
+
+
+def format_checkpoint(entries: Iterable[tuple[int, int]]) -> str:
+    """The text of Kafka's `leader-epoch-checkpoint`: version 0, the number of entries, then a line `epoch startOffset` each."""
+    lines = [f"{epoch} {start}\n" for epoch, start in entries]
+    return f"0\n{len(lines)}\n{''.join(lines)}"
+
+
+def parse_checkpoint(text: str) -> tuple[tuple[int, int], ...]:
+    """The (epoch, start offset) entries of a `leader-epoch-checkpoint`.
+
+    Raises:
+        ValueError: the text is no such file; the message names the line and what it should hold.
+    """
+    lines = text.splitlines()
+    if not lines or lines[0].strip() != "0":
+        found = repr(lines[0]) if lines else "nothing"
+        raise ValueError(f"leader-epoch-checkpoint line 1: found {found}; the version must be 0")
+    if len(lines) < 2 or not _is_number(lines[1].strip()):
+        found = repr(lines[1]) if len(lines) > 1 else "nothing"
+        raise ValueError(f"leader-epoch-checkpoint line 2: found {found}; it must be the number of entries")
+    count = int(lines[1])
+    entries = []
+    for number, line in enumerate(lines[2:], start=3):
+        parts = line.split()
+        if len(parts) != 2 or not all(map(_is_number, parts)):
+            raise ValueError(f"leader-epoch-checkpoint line {number}: found {line!r}; it must be `epoch startOffset`, for example `3 1200`")
+        entries.append((int(parts[0]), int(parts[1])))
+    if len(entries) != count:
+        raise ValueError(f"leader-epoch-checkpoint line 2: it announces {count} entries, but {len(entries)} follow")
+    return tuple(entries)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 19

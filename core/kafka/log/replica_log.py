@@ -1,0 +1,341 @@
+"""One replica's log (`UnifiedLog`): runs of terms, LEO, high watermark, log start offset, recovery point, leader-epoch cache.
+
+A run is (start offset, term): the replica holds that term's records from there to the next run. Appending any number of
+records extends the last run, so an append of ten million costs what one of ten costs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+from core.kafka import errors
+from core.kafka.log import segments
+from core.kafka.log.leader_epoch_cache import LeaderEpochCache
+from core.kafka.log.log_config import DEFAULT, LogConfig
+from core.kafka.log.term import BatchFields, Term
+from core.kafka.settings import MAX_LONG
+from core.sim.journal import Column
+
+
+class Stretch(NamedTuple):
+    """Records [start, end) of a term, as a fetch carries them, and how many bytes they are."""
+
+    start: int
+    end: int
+    term: Term
+    bytes: int
+
+
+class Run(NamedTuple):
+    """Where a log holds records [start, end) of a term."""
+
+    start: int
+    end: int
+    term: Term
+
+
+class ReplicaLog:
+    """A replica's log.
+
+    Attributes:
+        keeps_epochs: whether this release's log keeps a leader-epoch cache (0.11 on).
+        leo: log end offset, the offset of the next record.
+        high_watermark: exclusive bound of what this replica knows to be committed.
+        log_start: first offset that may be read; what segments hold below it waits to be deleted.
+        epochs: the leader-epoch cache.
+        starts, terms: the runs, in offset order, from the first segment's base on: values, like `bases`, that whoever keeps them shares.
+        tail: the last run's term; None of an empty log.
+        noted: after which checkpoint (`Disk.checkpoints`) it was last noted, for `steady`, that the high watermark moved.
+        config: when it rolls, flushes, and what it retains; set by `configure`.
+        bases: the segments known so far (`segments.roll`); None: one, from the first offset.
+        recovery_point: all below is flushed to disk and outlives the machine.
+        last_flush: when it was last flushed by the flush scheduler, µs.
+        last_append: seq of the event that last moved the LEO, as far as this process knows.
+        flush_at: the LEO at which the number of unflushed records asks for a flush; None if it never does.
+    """
+
+    __slots__ = (
+        "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_append", "last_flush", "leo", "log_start", "noted",
+        "recovery_point", "starts", "tail", "terms",
+    )  # fmt: skip
+
+    def __init__(self, keeps_epochs: bool = True) -> None:
+        self.keeps_epochs = keeps_epochs
+        self.leo = 0
+        self.last_append: Column = 0
+        self.high_watermark = 0
+        self.noted = -1
+        self.log_start = 0
+        self.epochs = LeaderEpochCache()
+        self.starts: tuple[int, ...] = ()
+        self.terms: tuple[Term, ...] = ()
+        self.tail: Term | None = None
+        self.config: LogConfig = DEFAULT
+        self.bases: tuple[int, ...] | None = None
+        self.recovery_point = 0
+        self.flush_at: int | None = None
+        self.last_flush = 0
+
+    def configure(self, config: LogConfig) -> None:
+        """Other settings hold from here on; segments so far are those of the former ones."""
+        if self.leo > self.log_start:
+            segments.roll(self)
+        self.config = config
+        self._flush_after(self.recovery_point)
+
+    def append_as_leader(self, term: Term, batch: BatchFields) -> None:
+        """Append a batch of the own leadership at the LEO (`UnifiedLog#appendAsLeader`)."""
+        term.append(batch)
+        self._extend(term, batch[0] + batch[1])
+        if self.flush_at is not None and self.leo >= self.flush_at:
+            self._maybe_flush()
+
+    def append_as_follower(self, stretches: tuple[Stretch, ...]) -> None:
+        """Append what the leader sent, offsets and epochs as given (`UnifiedLog#appendAsFollower`).
+
+        An empty log that starts within a batch takes the whole batch and starts with it.
+
+        Raises:
+            ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
+        """
+        for stretch in stretches:
+            if stretch.start != self.leo:
+                if self.starts or not stretch.start < self.log_start == self.leo < stretch.end:
+                    raise ValueError(f"append at {stretch.start}, but the log ends at {self.leo}")
+                self.truncate_fully_and_start_at(stretch.start)
+            self._extend(stretch.term, stretch.end)
+        if self.flush_at is not None and self.leo >= self.flush_at:
+            self._maybe_flush()
+
+    def _extend(self, term: Term, end: int) -> None:
+        if term is not self.tail:
+            self.starts = (*self.starts, self.leo)
+            self.terms = (*self.terms, term)
+            self.tail = term
+            if self.keeps_epochs:
+                self.epochs.assign(term.epoch, self.leo)
+        self.leo = end
+
+    # --- flushing --------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """All there is reaches the disk (`UnifiedLog#flush`)."""
+        self.recovery_point = self.leo
+        self._flush_after(self.leo)
+
+    def _flush_after(self, recovery_point: int) -> None:
+        messages = self.config.flush_messages
+        self.flush_at = None if messages == MAX_LONG else recovery_point + messages
+
+    def _maybe_flush(self) -> None:
+        """flush.messages records are not flushed yet, unless a segment rolled among them (`UnifiedLog#append`)."""
+        segments.roll(self)
+        if self.leo - self.recovery_point >= self.config.flush_messages:
+            self.flush()
+        else:
+            self._flush_after(self.recovery_point)
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> tuple[Stretch, ...]:
+        """Records from `start` up to `end` within limits, at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
+        if max_records:
+            end = min(end, start + max_records)
+        if start >= end:
+            return ()
+        found: list[Stretch] = []
+        starts = self.starts
+        i = len(starts) - 1 if starts[-1] <= start else bisect_right(starts, start) - 1
+        while start < end:
+            term = self.terms[i]
+            i += 1
+            stop = end if i == len(starts) else min(end, starts[i])
+            floor = term.bytes_before(start)
+            size = term.bytes_before(stop) - floor
+            if size > max_bytes:
+                if found and max_bytes <= 0:
+                    break
+                upto = term.offset_within(start, stop, floor + max_bytes)
+                found.append(Stretch(start, upto, term, term.bytes_before(upto) - floor))
+                break
+            found.append(Stretch(start, stop, term, size))
+            max_bytes -= size
+            start = stop
+        return tuple(found)
+
+    def bytes_between(self, start: int, end: int) -> int:
+        """Bytes of the records in [start, end)."""
+        total = 0
+        for run in self.physical_runs(start):
+            low, high = max(start, run.start), min(end, run.end)
+            if low < high:
+                total += run.term.bytes_before(high) - run.term.bytes_before(low)
+        return total
+
+    @property
+    def first_offset(self) -> int:
+        """The first offset that is still on disk: the base of the oldest segment."""
+        if self.bases is not None:
+            return self.bases[0]
+        return self.starts[0] if self.starts else self.log_start
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.bytes_between(self.first_offset, self.leo)
+
+    def physical_runs(self, offset: int) -> tuple[Run, ...]:
+        """What is on disk, from the run that holds an offset on, also what lies below the log start."""
+        starts = self.starts
+        if not starts:
+            return ()
+        first = max(bisect_right(starts, offset) - 1, 0)
+        ends = [*starts[first + 1 :], self.leo]
+        return tuple(
+            Run(start, end, term) for start, end, term in zip(starts[first:], ends, self.terms[first:], strict=True) if start < end
+        )
+
+    def runs(self) -> tuple[Run, ...]:
+        """The whole log, from the log start."""
+        start = self.log_start
+        runs = self.physical_runs(start)
+        if runs and runs[0].start < start:
+            runs = (runs[0]._replace(start=start), *runs[1:])
+        return runs if not runs or runs[0].start < runs[0].end else runs[1:]
+
+    def term_at(self, offset: int) -> Term | None:
+        """The term of the record at an offset; None where there is no record."""
+        if not self.log_start <= offset < self.leo:
+            return None
+        return self.terms[bisect_right(self.starts, offset) - 1]
+
+    def offset_for_timestamp(self, timestamp: int) -> int:
+        """The first offset, from the log start on, of a record that is not older than a time in µs; -1 if there is none.
+
+        Kafka: `UnifiedLog#fetchOffsetByTimestamp`.
+        """
+        for run in self.runs():
+            found = run.term.first_since(run.start, run.end, timestamp)
+            if found >= 0:
+                return found
+        return -1
+
+    def update_high_watermark(self, offset: int) -> bool:
+        """Set the high watermark, clamped to the log; it may fall (`UnifiedLog#maybeUpdateHighWatermark`). True if it moved."""
+        clamped = max(self.log_start, min(offset, self.leo))
+        moved = clamped != self.high_watermark
+        self.high_watermark = clamped
+        return moved
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(epoch, end offset) of the largest epoch ≤ the asked one (`LeaderEpochFileCache#endOffsetFor`)."""
+        return self.epochs.end_offset_for(epoch, self.leo)
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cut the log to that LEO; True if records went (`UnifiedLog#truncateTo`).
+
+        At or past the LEO nothing is cut, but epoch entries at the LEO (of leaderships without records) go.
+        """
+        if offset < 0:
+            raise ValueError(f"cannot truncate to {offset}")
+        if offset >= self.leo:
+            self.epochs.truncate_from_end(self.leo)
+            return False
+        if offset < self.log_start:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        bases = segments.roll(self)
+        self.bases = bases[: max(1, bisect_right(bases, offset))]
+        left = bisect_left(self.starts, offset)
+        self.starts, self.terms = self.starts[:left], self.terms[:left]
+        self.tail = self.terms[-1] if self.terms else None
+        self.leo = offset
+        self.epochs.truncate_from_end(offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self._recovery_point_at_most(offset)
+        return True
+
+    def _recovery_point_at_most(self, offset: int) -> None:
+        if self.recovery_point > offset:
+            self.recovery_point = offset
+            self._flush_after(offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Drop everything and go on from an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
+        self.starts, self.terms, self.tail = (), (), None
+        self.epochs.clear()
+        self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
+        self.bases = None
+        self._flush_after(offset)
+
+    # --- the log start ---------------------------------------------------------------------------------------------
+
+    def maybe_increment_log_start(self, offset: int) -> bool:
+        """Move the log start forward; True if it moved (`UnifiedLog#maybeIncrementLogStartOffset`).
+
+        Raises:
+            KafkaError: OFFSET_OUT_OF_RANGE, the offset is above the high watermark.
+        """
+        if offset > self.high_watermark:
+            raise errors.KafkaError(
+                errors.OFFSET_OUT_OF_RANGE,
+                f"Cannot increment the log start offset to {offset} since it is larger than the high watermark {self.high_watermark}",
+            )
+        if offset <= self.log_start:
+            return False
+        self.log_start = offset
+        self.epochs.truncate_from_start(offset)
+        return True
+
+    def delete_old_segments(self, now: int) -> list[segments.Deleted]:
+        """What retention deletes at a time (`UnifiedLog#deleteOldSegments`); the log start follows."""
+        return segments.delete_old_segments(self, now)
+
+    def drop_below(self, offset: int) -> None:
+        """Forget what lies in deleted segments; the log start is at least where the first segment begins."""
+        count = bisect_right(self.starts, offset)
+        if count == len(self.starts) and offset >= self.leo:
+            self.starts, self.terms, self.tail = (), (), None
+        elif count:
+            self.starts = (max(self.starts[count - 1], offset), *self.starts[count:])
+            self.terms = self.terms[count - 1 :]
+        if offset > self.log_start:
+            self.log_start = offset
+            self.epochs.truncate_from_start(offset)
+
+    def open_at(self, log_start: int) -> None:
+        """The log is loaded by a new process: its log start is what the checkpoint says, at least the first segment's base.
+
+        The epoch file can name epochs that begin where no record is, such as the one of a leadership without records. Loading cuts them.
+        Kafka: `LogLoader#load`.
+        """
+        self.log_start = max(self.first_offset, min(log_start, self.leo))
+        if self.leo < log_start:
+            self.truncate_fully_and_start_at(log_start)
+        else:
+            self.epochs.truncate_from_end(self.leo)
+            self.epochs.truncate_from_start(self.log_start)
+
+    def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
+        """The stretches [start, end) of offsets that both logs hold, but with different records."""
+        if self.starts == other.starts and self.terms == other.terms:
+            return []
+        at = max(self.log_start, other.log_start)
+        end = min(self.leo, other.leo)
+        found: list[tuple[int, int]] = []
+        mine, theirs = self.runs(), other.runs()
+        i = j = 0
+        while at < end:
+            while mine[i].end <= at:
+                i += 1
+            while theirs[j].end <= at:
+                j += 1
+            stop = min(mine[i].end, theirs[j].end, end)
+            if mine[i].term is not theirs[j].term:
+                if found and found[-1][1] == at:
+                    found[-1] = (found[-1][0], stop)
+                else:
+                    found.append((at, stop))
+            at = stop
+        return found

@@ -1,0 +1,459 @@
+"""What nodes say to each other: immutable tuples named after Kafka's requests. Timers are messages a node sends itself.
+
+A `cause` field carries the seq of the journal event behind that very partition's part of a message; where there is none,
+the envelope's cause holds for all of it. Times are µs, epochs and ids Kafka's, -1 for none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from core.kafka import errors
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
+from core.kafka.log.replica_log import Stretch
+from core.kafka.log.term import Term
+from core.sim.journal import Column
+
+# --- replication ---------------------------------------------------------------------------------------------------
+
+
+class FetchPartition(NamedTuple):
+    """What a fetch asks of one partition: from where, in which leader epoch, after which last fetched epoch."""
+
+    tp: TopicPartition
+    offset: int
+    leader_epoch: int
+    last_fetched_epoch: int
+    cause: int
+
+
+AskedPartition = tuple[TopicPartition, Column, int, int, Column]
+"""A `FetchPartition`, or the plain tuple of its fields that the hot path makes (a fifth of the time)."""
+
+
+class FetchRequest(NamedTuple):
+    """A follower's fetch: partitions whose state changed since the last one, and those that left the session.
+
+    `full` begins a new fetch session (KIP-227). `max_records` bounds each partition's part (by hand only; 0: no bound).
+    """
+
+    correlation: int
+    follower: int
+    fetcher: int
+    broker_epoch: int
+    full: bool
+    changed: tuple[AskedPartition, ...]
+    forgotten: tuple[TopicPartition, ...]
+    max_wait: int
+    min_bytes: int
+    max_bytes: int
+    partition_max_bytes: int
+    max_records: int
+
+
+class FetchedPartition(NamedTuple):
+    """One partition's part of a fetch response; with a diverging epoch it carries no records."""
+
+    tp: TopicPartition
+    error: str
+    offset: int
+    records: tuple[Stretch, ...]
+    high_watermark: int
+    log_start: int
+    diverging_epoch: int
+    diverging_end: int
+    cause: int
+
+
+FetchedRun = tuple[TopicPartition, str | None, Column, Any, Column, int, Column, int, Column]
+"""A partition's part without error or divergence, whose records are at most one run up to the leader's LEO, as a plain tuple:
+partition, None, offset, its last term, high watermark, log start, end of the records (the offset if there are none), bytes, cause."""
+
+
+class FetchResponse(NamedTuple):
+    """The answer to a follower's fetch: only partitions with news. `error`: the leader does not know the session.
+
+    `corrupt`: bits of its records were turned over on their way, so that no checksum is right (by hand only).
+    """
+
+    correlation: int
+    fetcher: int
+    error: str
+    partitions: tuple[FetchedPartition | FetchedRun, ...]
+    corrupt: bool = False
+
+    def parts(self) -> tuple[FetchedPartition, ...]:
+        """The partitions, all in the general form."""
+        return tuple(as_fetched_partition(part) for part in self.partitions)
+
+
+def as_fetched_partition(part: FetchedPartition | FetchedRun) -> FetchedPartition:
+    """A part in the general form."""
+    if isinstance(part, FetchedPartition):
+        return part
+    tp, _, offset, term, high_watermark, log_start, end, size, cause = part
+    assert term is None or isinstance(term, Term)
+    records = (Stretch(offset, end, term, size),) if term is not None and end > offset else ()
+    return FetchedPartition(tp, errors.NONE, offset, records, high_watermark, log_start, NO_EPOCH, NO_OFFSET, cause)
+
+
+class EpochsRequest(NamedTuple):
+    """OffsetsForLeaderEpoch: (partition, current leader epoch, asked epoch)."""
+
+    correlation: int
+    follower: int
+    fetcher: int
+    partitions: tuple[tuple[TopicPartition, int, int], ...]
+
+
+class EpochsResponse(NamedTuple):
+    """(partition, error, epoch, end offset) for each asked."""
+
+    correlation: int
+    fetcher: int
+    partitions: tuple[tuple[TopicPartition, str, int, int], ...]
+
+
+LATEST: Final = -1
+"""The timestamp that stands for the latest offset in ListOffsets."""
+
+
+class OffsetsRequest(NamedTuple):
+    """ListOffsets for one partition; `replica` -1 is a consumer. `fetcher` is echoed.
+
+    `timestamp`: LATEST, or a time in µs of which the first record that is not older is looked for.
+    """
+
+    correlation: int
+    replica: int
+    fetcher: int
+    tp: TopicPartition
+    leader_epoch: int
+    timestamp: int = LATEST
+
+
+class OffsetsResponse(NamedTuple):
+    """Earliest and latest offset as the asker may know them: a replica the LEO, a consumer the high watermark.
+
+    With OFFSET_NOT_AVAILABLE (KIP-207) only the earliest is told. `found`: the offset of the first record that is as young as was
+    asked for, NO_OFFSET if there is none or no time was named.
+    """
+
+    correlation: int
+    fetcher: int
+    tp: TopicPartition
+    error: str
+    earliest: int
+    latest: int
+    found: int = NO_OFFSET
+
+
+# --- clients -------------------------------------------------------------------------------------------------------
+
+
+class MetadataRequest(NamedTuple):
+    """A client asks who leads a topic's partitions."""
+
+    correlation: int
+    topic: str
+
+
+class MetadataResponse(NamedTuple):
+    """(leader, leader epoch) by partition, as the answering broker knows it; empty for an unknown topic."""
+
+    correlation: int
+    topic: str
+    leaders: tuple[tuple[int, int], ...]
+
+
+class ProduceRequest(NamedTuple):
+    """One batch for one partition. `batch_id` and `attempt` tell a retry from a new batch for the durability account.
+
+    `timestamp`: when it was made by its producer's clock (CreateTime), -1 where that clock is right and nobody would see the difference.
+    What a broker tells a retry by is the idempotent producer's id, epoch and first sequence number; -1 without idempotence.
+    """
+
+    correlation: int
+    producer: str
+    tp: TopicPartition
+    records: int
+    bytes: int
+    acks: int
+    timeout: int
+    batch_id: int
+    attempt: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    first_sequence: int = -1
+    timestamp: int = -1
+
+
+class ProduceResponse(NamedTuple):
+    """The answer to a produce request; `term` says in which leadership the offsets were given."""
+
+    correlation: int
+    tp: TopicPartition
+    error: str
+    base: int
+    term: Term | None
+
+
+class InitProducerIdRequest(NamedTuple):
+    """An idempotent producer asks any broker for a producer id; `producer` is its name, for the journal."""
+
+    correlation: int
+    producer: str
+
+
+class InitProducerIdResponse(NamedTuple):
+    """A producer id nobody else has; its epoch begins with 0."""
+
+    correlation: int
+    producer_id: int
+
+
+class ConsumerFetchRequest(NamedTuple):
+    """A consumer's fetch: (partition, position, leader epoch) for each partition it believes the broker leads, or was sent there for.
+
+    `rack`: its client.rack, empty if it has none; None of a client that does not tell (before 2.4).
+    """
+
+    correlation: int
+    consumer: str
+    partitions: tuple[tuple[TopicPartition, int, int], ...]
+    max_wait: int
+    rack: str | None = None
+
+
+class ConsumerFetchResponse(NamedTuple):
+    """The answer to a consumer's fetch.
+
+    `preferred`: (partition, follower to read it from) where the leader would rather not serve it itself.
+    """
+
+    correlation: int
+    partitions: tuple[FetchedPartition, ...]
+    preferred: tuple[tuple[TopicPartition, int], ...] = ()
+
+
+# --- the controller ------------------------------------------------------------------------------------------------
+
+
+class RegistrationRequest(NamedTuple):
+    """A broker process registers: a new incarnation each start; `clean` if it found its clean-shutdown file.
+
+    Its log directories that work.
+    """
+
+    broker: int
+    incarnation: int
+    clean: bool
+    directories: tuple[str, ...] = ()
+
+
+class RegistrationResponse(NamedTuple):
+    """A broker epoch, or an error."""
+
+    error: str
+    broker_epoch: int
+
+
+class HeartbeatRequest(NamedTuple):
+    """A broker lives, knows the metadata up to an offset, and perhaps wants to shut down; its log directories that failed (KIP-858)."""
+
+    broker: int
+    broker_epoch: int
+    metadata_offset: int
+    want_shutdown: bool
+    offline_dirs: tuple[str, ...] = ()
+
+
+class HeartbeatResponse(NamedTuple):
+    """Whether the broker is fenced, and whether it may end now; the failed directories that its heartbeat named."""
+
+    error: str
+    fenced: bool
+    may_shut_down: bool
+    offline_dirs: tuple[str, ...] = ()
+
+
+class AssignReplicasToDirsRequest(NamedTuple):
+    """A broker with several log directories tells in which each of some replicas is."""
+
+    broker: int
+    broker_epoch: int
+    assignments: tuple[tuple[TopicPartition, str], ...]
+
+
+class MetadataFetchRequest(NamedTuple):
+    """A broker asks for the metadata log from an offset on; the controller answers when there is more."""
+
+    broker: int
+    offset: int
+
+
+class MetadataFetchResponse(NamedTuple):
+    """The committed metadata log reaches to `end` (exclusive)."""
+
+    end: int
+
+
+class AllocateProducerIdsRequest(NamedTuple):
+    """A broker asks for a block of producer ids."""
+
+    broker: int
+
+
+class AllocateProducerIdsResponse(NamedTuple):
+    """`size` ids from `start` on."""
+
+    start: int
+    size: int
+
+
+class AlterPartitionItem(NamedTuple):
+    """A leader's proposal for one partition's ISR, with the broker epochs it knows of its members (-1 unknown).
+
+    `recovering`: the leader says RECOVERING of itself (KIP-704). Kafka's leaders say RECOVERED as soon as they lead (`Partition#makeLeader`).
+    """
+
+    tp: TopicPartition
+    leader_epoch: int
+    partition_epoch: int
+    isr: tuple[int, ...]
+    broker_epochs: tuple[int, ...]
+    cause: int
+    recovering: bool = False
+
+
+class AlterPartitionRequest(NamedTuple):
+    """A broker's batch of ISR proposals."""
+
+    correlation: int
+    broker: int
+    broker_epoch: int
+    items: tuple[AlterPartitionItem, ...]
+
+
+class AlterPartitionResponse(NamedTuple):
+    """(partition, error, registration after it, cause) for each item; `error` fails them all."""
+
+    correlation: int
+    error: str
+    items: tuple[tuple[TopicPartition, str, PartitionRegistration | None, int], ...]
+
+
+class NotController(NamedTuple):
+    """A voter that is not the active controller answers any broker's request so: whom it takes for the leader ("" nobody), in which epoch."""
+
+    leader: str
+    epoch: int
+
+
+# --- the controllers among themselves --------------------------------------------------------------------------------
+
+
+class LeaderChange(NamedTuple):
+    """The first entry of a controller epoch: once it is committed, so is everything before it (Kafka: `LeaderChangeMessage`)."""
+
+    leader: str
+
+
+class BrokerWrite(NamedTuple):
+    """A broker's request that changes metadata, and who waits for the answer."""
+
+    request: object
+    sender: str
+
+
+class FenceStaleBroker(NamedTuple):
+    """The active controller found a broker's session expired."""
+
+    broker: int
+
+
+class PeriodicWrite(NamedTuple):
+    """A periodic task of the active controller: `balance` or `unclean`."""
+
+    task: str
+
+
+class Administration(NamedTuple):
+    """What an administrator asked for: an act of `core.lab.acts`."""
+
+    act: object
+
+
+class QuorumEntry(NamedTuple):
+    """One entry of a voter's log: a write, the controller epoch it was appended in, and the seq of the event behind it."""
+
+    epoch: int
+    write: object
+    cause: int
+
+
+class VoteRequest(NamedTuple):
+    """A candidate asks for a vote: where its log ends decides whether it may have it. `pre`: only whether it would get it (KIP-996)."""
+
+    epoch: int
+    candidate: str
+    last_epoch: int
+    end: int
+    pre: bool
+
+
+class VoteResponse(NamedTuple):
+    """The answer to a vote request: the voter's epoch and leader, and whether it votes so."""
+
+    epoch: int
+    leader: str
+    granted: bool
+    pre: bool
+
+
+class BeginQuorumEpoch(NamedTuple):
+    """A voter has won an epoch and tells the others."""
+
+    epoch: int
+    leader: str
+
+
+class QuorumFetchRequest(NamedTuple):
+    """A voter asks the leader for what follows its log's end; it tells the epoch its log ends with and its high watermark."""
+
+    number: int
+    epoch: int
+    voter: str
+    end: int
+    last_epoch: int
+    high_watermark: int
+
+
+class QuorumFetchResponse(NamedTuple):
+    """Entries from the asked offset on, or (diverging epoch, its end) to truncate to; `error` from one that does not lead."""
+
+    number: int
+    epoch: int
+    leader: str
+    error: str
+    entries: tuple[QuorumEntry, ...]
+    high_watermark: int
+    diverging_epoch: int
+    diverging_end: int
+
+
+# --- connections and timers ----------------------------------------------------------------------------------------
+
+
+class Disconnected(NamedTuple):
+    """The connection to a node is gone: its process ended, or it refuses connections."""
+
+    node: str
+
+
+class Timer(NamedTuple):
+    """A node's own timer: which, and for what."""
+
+    name: str
+    about: object = None

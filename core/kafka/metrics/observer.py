@@ -1,0 +1,479 @@
+"""Folds events into Kafka's metrics: which MBean counts which event, and the gauges that the controller's and the leaders' words make.
+
+Nothing in the running system knows of it: it reads the same event tuples that stand in a log, so a log and a live session give
+the same numbers. A broker without a process has no MBeans; one that starts again starts its counts again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import attrs
+
+from core.kafka import errors
+from core.kafka.broker.fetcher_manager import fetcher_id
+from core.kafka.clients.client_config import DEFAULT
+from core.kafka.events import EventTuple, HighWatermarkAdvanced, decode
+from core.kafka.health import effective_min_isr
+from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
+from core.kafka.log.producer_state import EXPIRATION
+from core.kafka.metrics import CONTROLLER
+from core.kafka.metrics.meter import Meter
+from core.kafka.metrics.request_queue import COSTS, RequestCosts, ThreadPool
+from core.kafka.release import Release
+from core.kafka.settings import Settings
+from core.lab.spec import ClusterSpec, ControlPlane
+
+HIGH_WATERMARK: Final = HighWatermarkAdvanced.kind
+"""There are so many of them that they are taken as they are, not decoded."""
+
+REQUEST_BYTES: Final = 200
+"""Bytes of a request or response beside its records, as the request queue counts them."""
+
+
+class Sample(NamedTuple):
+    """One MBean of one broker (CONTROLLER: the controller's) with its attributes."""
+
+    name: str
+    broker: int
+    attributes: tuple[tuple[str, float], ...]
+
+
+UNKNOWN: Final = -1
+"""The high watermark that a follower's fetcher has been told, before its first answer."""
+
+
+@attrs.define(slots=True)
+class _Partition:
+    """What is kept of a partition.
+
+    `fetchers`: by follower, its leader and the high watermark it was last told. `waiting`: acks=all writes in the purgatory of the
+    broker `waits_at`: (end offset, deadline). `idempotent`: by producer with an id, the end of its first batch, and the time of its last.
+    """
+
+    leader: int = NO_LEADER
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    leo: dict[int, int] = attrs.field(factory=dict)
+    ends: list[int] = attrs.field(factory=list)
+    totals: list[int] = attrs.field(factory=list)
+    fetchers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
+    waits_at: int = NO_LEADER
+    waiting: deque[tuple[int, int]] = attrs.field(factory=deque)
+    idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
+
+    def appended(self, base: int, end: int, size: int) -> None:
+        """Remember how many bytes a batch has; what a former leader had put there goes."""
+        while self.ends and self.ends[-1] > base:
+            self.ends.pop()
+            self.totals.pop()
+        if self.idempotent:
+            self.idempotent = {name: since for name, since in self.idempotent.items() if since[0] <= base}
+        self.ends.append(end)
+        self.totals.append((self.totals[-1] if self.totals else 0) + size)
+
+    def known(self, follower: int) -> None:
+        """A follower's fetcher has been answered: its lag is known from now on (`FetcherLagMetrics`)."""
+        fetcher = self.fetchers.get(follower)
+        if fetcher is not None and fetcher[1] == UNKNOWN:
+            self.fetchers[follower] = (fetcher[0], 0)
+
+    def bytes_below(self, offset: int) -> int:
+        i = bisect_left(self.ends, offset)
+        if i == len(self.ends):
+            return self.totals[-1] if self.ends else 0
+        start, below = (self.ends[i - 1], self.totals[i - 1]) if i else (0, 0)
+        return below + (self.totals[i] - below) * (offset - start) // max(self.ends[i] - start, 1)
+
+
+class MetricsObserver:
+    """Metrics of one session; give it every event in order."""
+
+    def __init__(self, spec: ClusterSpec, release: Release, costs: RequestCosts = COSTS) -> None:
+        self._release = release
+        self._costs = costs
+        self._settings = Settings(release)
+        for name, value in spec.settings:
+            self._settings.set(name, value)
+        for broker in spec.brokers:
+            for name, value in broker.settings:
+                self._settings.set(name, value, broker=broker.id)
+        self._topic_configs = {topic.name: dict(topic.config) for topic in spec.topics}
+        self._partitions: dict[TopicPartition, _Partition] = {}
+        self._meters: dict[tuple[str, int], Meter] = {}
+        self._network: dict[int, ThreadPool] = {}
+        self._handlers: dict[int, ThreadPool] = {}
+        self._started: dict[int, int] = {broker.id: 0 for broker in spec.brokers if broker.up}
+        self._fenced: dict[int, bool] = {broker.id: not broker.up for broker in spec.brokers}
+        self._timed_out = 0
+        self._offline: dict[int, int] = {}  # by broker: replicas that its process knows to be in failed directories
+        self._producers: dict[str, None] = {}  # those with a producer id
+        self._failed_partitions: dict[int, dict[TopicPartition, None]] = {}
+        self._elections = 0  # of active controllers
+        self._fetchers: dict[int, int] = {}  # num.replica.fetchers by broker, as far as they were looked up
+        self._active = self._controllers_at_start(spec)
+        self._takes = {
+            "append": self._append,
+            "append-refused": self._append_refused,
+            "follower-append": self._follower_append,
+            "follower-fetched": self._follower_fetched,
+            "became-leader": self._role,
+            "became-follower": self._role,
+            "truncated": self._truncated,
+            "fetch-failed": self._fetch_failed,
+            "fetcher-lags": self._fetcher_lags,
+            "follower-high-watermark": lambda now, event: self._of(event).known(event.broker),
+            "producer-id-given": self._producer_id_given,
+            "offline-replica-found": self._offline_replica_found,
+            "controller-elected": self._controller_elected,
+            "controller-resigned": lambda now, event: self._active.pop(event.controller, None),
+            "controller-stopped": lambda now, event: self._active.pop(event.controller, None),
+            "leader-elected": self._leader_elected,
+            "consumed": self._consumed,
+            "isr-shrunk": lambda now, event: self._mark("kafka.server:type=ReplicaManager,name=IsrShrinksPerSec", event.broker, now),
+            "isr-expanded": lambda now, event: self._mark("kafka.server:type=ReplicaManager,name=IsrExpandsPerSec", event.broker, now),
+            "isr-change-failed": lambda now, event: self._mark(
+                "kafka.server:type=ReplicaManager,name=FailedIsrUpdatesPerSec", event.broker, now
+            ),
+            "partition-changed": self._partition_changed,
+            "topic-created": self._topic_created,
+            "setting-changed": self._setting_changed,
+            "broker-stopped": self._stopped,
+            "broker-started": self._process_started,
+            "log-dir-failed": self._dir_failed,
+            "broker-registered": self._registered,
+            "broker-unregistered": lambda now, event: self._fenced.pop(event.broker, None),
+            "broker-fenced": self._broker_fenced,
+            "broker-unfenced": self._unfenced,
+        }
+
+    def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
+        """Who is controller before any event says so: the one that does not fail, or the first broker that runs.
+
+        A quorum elects its own.
+        """
+        if spec.controllers:
+            return {}
+        if not self._release.zookeeper or spec.control_plane is not ControlPlane.BY_RELEASE:
+            return {"controller": None}
+        return dict.fromkeys([broker_address(min(self._started))] if self._started else [])
+
+    def take(self, event: EventTuple) -> None:
+        """One more event."""
+        if event[3] == HIGH_WATERMARK:
+            self._high_watermark(*event[4:])
+            return
+        take = self._takes.get(event[3])
+        if take is not None:
+            take(event[1], decode(event))
+
+    # --- events ----------------------------------------------------------------------------------------------------
+
+    def _of(self, event: Any) -> _Partition:
+        return self._partitions.setdefault(TopicPartition(event.topic, event.partition), _Partition())
+
+    def _mark(self, name: str, broker: int, now: int, amount: float = 1) -> None:
+        meter = self._meters.get((name, broker))
+        if meter is None:
+            meter = self._meters[name, broker] = Meter(self._started.get(broker, 0))
+        meter.mark(now, amount)
+
+    def _topic_meter(self, name: str, event: Any, broker: int, now: int, amount: float) -> None:
+        """A metric that Kafka keeps for all topics and for each (`BrokerTopicStats`)."""
+        mbean = f"kafka.server:type=BrokerTopicMetrics,name={name}"
+        self._mark(mbean, broker, now, amount)
+        self._mark(f"{mbean},topic={event.topic}", broker, now, amount)
+
+    def _request(self, broker: int, now: int, size: int) -> None:
+        """A request with that many bytes of records kept a broker's threads busy."""
+        costs, size = self._costs, size + REQUEST_BYTES
+        since = self._started.get(broker, 0)
+        for pools, setting, cost in (
+            (self._network, "num.network.threads", costs.network_request + costs.network_byte * size),
+            (self._handlers, "num.io.threads", costs.handler_request + costs.handler_byte * size),
+        ):
+            pool = pools.get(broker)
+            if pool is None:
+                pool = pools[broker] = ThreadPool(self._settings.integer(setting, broker=broker), since)
+            pool.work(now, cost)
+
+    def _append(self, now: int, event: Any) -> None:
+        partition = self._of(event)
+        partition.appended(event.from_offset, event.to_offset, event.bytes)
+        partition.leo[event.broker] = event.to_offset
+        if event.acks < 0:
+            while partition.waiting and partition.waiting[0][1] <= now:
+                partition.waiting.popleft()
+            partition.waiting.append((event.to_offset, now + DEFAULT.request_timeout))
+        if event.producer in self._producers:
+            first, _ = partition.idempotent.get(event.producer, (event.to_offset, 0))
+            partition.idempotent[event.producer] = (first, now)
+        self._topic_meter("MessagesInPerSec", event, event.broker, now, event.to_offset - event.from_offset)
+        self._topic_meter("BytesInPerSec", event, event.broker, now, event.bytes)
+        self._topic_meter("TotalProduceRequestsPerSec", event, event.broker, now, 1)
+        self._request(event.broker, now, event.bytes)
+
+    def _append_refused(self, now: int, event: Any) -> None:
+        self._topic_meter("TotalProduceRequestsPerSec", event, event.broker, now, 1)
+        self._topic_meter("FailedProduceRequestsPerSec", event, event.broker, now, 1)
+        self._request(event.broker, now, 0)
+
+    def _follower_append(self, now: int, event: Any) -> None:
+        partition = self._of(event)
+        size = partition.bytes_below(event.to_offset) - partition.bytes_below(event.from_offset)
+        partition.leo[event.broker] = event.to_offset
+        partition.known(event.broker)
+        self._mark("kafka.server:type=BrokerTopicMetrics,name=ReplicationBytesInPerSec", event.broker, now, size)
+        fetcher = self._fetcher(TopicPartition(event.topic, event.partition), event.broker, event.leader)
+        self._mark(
+            f"kafka.server:type=FetcherStats,name=BytesPerSec,{fetcher},brokerHost=b{event.leader},brokerPort=9092", event.broker, now, size
+        )
+        self._mark("kafka.server:type=BrokerTopicMetrics,name=ReplicationBytesOutPerSec", event.leader, now, size)
+        if event.broker in partition.adding:
+            self._mark("kafka.server:type=BrokerTopicMetrics,name=ReassignmentBytesInPerSec", event.broker, now, size)
+            self._mark("kafka.server:type=BrokerTopicMetrics,name=ReassignmentBytesOutPerSec", event.leader, now, size)
+        self._request(event.leader, now, size)
+
+    def _follower_fetched(self, now: int, event: Any) -> None:
+        self._of(event).known(event.follower)
+        self._request(event.broker, now, 0)
+
+    def _fetcher_lags(self, now: int, event: Any) -> None:
+        self._of(event).fetchers[event.broker] = (event.leader, event.high_watermark)
+
+    def _role(self, now: int, event: Any) -> None:
+        partition = self._of(event)
+        partition.leo[event.broker] = event.offset
+        partition.fetchers.pop(event.broker, None)
+        self._failed_partitions.get(event.broker, {}).pop(TopicPartition(event.topic, event.partition), None)
+        if partition.waits_at == event.broker:
+            partition.waiting.clear()
+        if event.kind == "became-leader":
+            partition.waits_at = event.broker
+            partition.waiting.clear()
+        elif event.leader != NO_LEADER:
+            partition.fetchers[event.broker] = (event.leader, UNKNOWN)
+
+    def _truncated(self, now: int, event: Any) -> None:
+        self._of(event).leo[event.broker] = event.from_offset
+
+    def _high_watermark(self, broker: int, topic: str, number: int, epoch: int, old: int, new: int, held_by: int) -> None:
+        partition = self._partitions.get(TopicPartition(topic, number))
+        if partition is not None and partition.waits_at == broker:
+            while partition.waiting and partition.waiting[0][0] <= new:
+                partition.waiting.popleft()
+
+    def _fetch_failed(self, now: int, event: Any) -> None:
+        if event.error == errors.CORRUPT_MESSAGE:
+            return  # the leader knows nothing of it
+        if event.error == errors.FENCED_LEADER_EPOCH:
+            self._of(event).fetchers.pop(event.broker, None)
+            self._failed_partitions.setdefault(event.broker, {})[TopicPartition(event.topic, event.partition)] = None
+        self._topic_meter("FailedFetchRequestsPerSec", event, event.leader, now, 1)
+        self._request(event.leader, now, 0)
+
+    def _consumed(self, now: int, event: Any) -> None:
+        partition = self._of(event)
+        size = partition.bytes_below(event.to_offset) - partition.bytes_below(event.from_offset)
+        self._topic_meter("BytesOutPerSec", event, event.broker, now, size)
+        self._topic_meter("TotalFetchRequestsPerSec", event, event.broker, now, 1)
+        self._request(event.broker, now, size)
+
+    def _partition_changed(self, now: int, event: Any) -> None:
+        partition = self._of(event)
+        if partition.replicas and event.leader not in (NO_LEADER, partition.leader) and event.leader not in partition.isr:
+            self._mark("kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec", CONTROLLER, now)
+        partition.leader, partition.replicas, partition.isr = event.leader, tuple(event.replicas), tuple(event.isr)
+        partition.adding, partition.removing = tuple(event.adding), tuple(event.removing)
+        for broker in [broker for broker in partition.fetchers if broker not in partition.replicas]:
+            del partition.fetchers[broker]
+
+    def _topic_created(self, now: int, event: Any) -> None:
+        for name, value in self._topic_configs.get(event.topic, {}).items():
+            self._set(name, value, topic=event.topic)
+
+    def _setting_changed(self, now: int, event: Any) -> None:
+        self._fetchers.clear()
+        subject: str = event.subject
+        if subject[:1] == "b" and subject[1:].isdecimal() and int(subject[1:]) in self._fenced:
+            broker = int(subject[1:])
+            self._set(event.name, event.new, broker=broker)
+        else:
+            self._set(event.name, event.new, topic=subject or None)
+        for pools, name in ((self._network, "num.network.threads"), (self._handlers, "num.io.threads")):
+            if name == event.name:
+                for broker, pool in pools.items():
+                    pool.advance(now)
+                    pool.threads = self._settings.integer(name, broker=broker)
+
+    def _set(self, name: str, value: str, *, broker: int | None = None, topic: str | None = None) -> None:
+        try:
+            self._settings.set(name, value, broker=broker, topic=topic)
+        except ValueError:
+            return  # a topic's setting that the laboratory keeps for describe only
+
+    def _stopped(self, now: int, event: Any) -> None:
+        self._active.pop(broker_address(event.broker), None)
+        self._started.pop(event.broker, None)
+        for pools in (self._network, self._handlers):
+            pools.pop(event.broker, None)
+        for key in [key for key in self._meters if key[1] == event.broker]:
+            del self._meters[key]
+        self._failed_partitions.pop(event.broker, None)
+        for partition in self._partitions.values():
+            partition.fetchers.pop(event.broker, None)
+            if partition.waits_at == event.broker:
+                partition.waiting.clear()
+
+    def _process_started(self, now: int, event: Any) -> None:
+        self._started[event.broker] = now
+        self._offline.pop(event.broker, None)
+
+    def _dir_failed(self, now: int, event: Any) -> None:
+        self._offline[event.broker] = self._offline.get(event.broker, 0) + event.partitions
+
+    def _offline_replica_found(self, now: int, event: Any) -> None:
+        """The next process counts those that it is told of; one that is reassigned away stays counted until it ends.
+
+        Kafka: `HostedPartition.Offline`.
+        """
+        self._offline[event.broker] = self._offline.get(event.broker, 0) + 1
+
+    def _producer_id_given(self, now: int, event: Any) -> None:
+        self._producers[event.producer] = None
+
+    def _controller_elected(self, now: int, event: Any) -> None:
+        self._elections += 1
+        self._active[event.controller] = None
+
+    def _leader_elected(self, now: int, event: Any) -> None:
+        if self._release.zookeeper:
+            self._mark("kafka.controller:type=ControllerStats,name=LeaderElectionRateAndTimeMs", CONTROLLER, now)
+
+    def _registered(self, now: int, event: Any) -> None:
+        self._fenced[event.broker] = True
+
+    def _broker_fenced(self, now: int, event: Any) -> None:
+        self._fenced[event.broker] = True
+        self._timed_out += event.limit_us >= 0
+
+    def _unfenced(self, now: int, event: Any) -> None:
+        self._fenced[event.broker] = False
+
+    # --- what JMX shows --------------------------------------------------------------------------------------------
+
+    def samples(self, now: int) -> list[Sample]:
+        """Every MBean at a time, by name and broker."""
+        found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
+        known = {(sample.name, sample.broker) for sample in found}
+        for broker in self._started:
+            for name in ("IsrShrinksPerSec", "IsrExpandsPerSec", "FailedIsrUpdatesPerSec"):
+                mbean = f"kafka.server:type=ReplicaManager,name={name}"
+                if (mbean, broker) not in known:
+                    found.append(Sample(mbean, broker, Meter(self._started[broker]).attributes(now)))
+            found.extend(Sample(name, broker, (("Value", value),)) for name, value in self._gauges(broker, now))
+        unclean = "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec"
+        if (unclean, CONTROLLER) not in known:
+            found.append(Sample(unclean, CONTROLLER, Meter(0).attributes(now)))
+        found.extend(Sample(name, CONTROLLER, (("Value", value),)) for name, value in self._controller_gauges())
+        return sorted(found, key=lambda sample: (sample.name, sample.broker))
+
+    def traffic(self, now: int) -> list[Sample]:
+        """The MBeans of `samples` that tell of requests and threads: the meters and the idle percentages, whatever number of partitions there is."""
+        found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
+        for broker in self._started:
+            found.extend(Sample(name, broker, (("Value", value),)) for name, value in self._threads(broker, now))
+        return found
+
+    def min_isr(self, tp: TopicPartition) -> int:
+        """The effective min.insync.replicas of a partition."""
+        value = self._settings.integer("min.insync.replicas", topic=tp.topic)
+        return effective_min_isr(value, len(self._partitions[tp].replicas), capped=self._release.capped_min_isr)
+
+    def _gauges(self, broker: int, now: int) -> Iterator[tuple[str, float]]:
+        manager = "kafka.server:type=ReplicaManager,name="
+        led = [(tp, partition) for tp, partition in self._partitions.items() if partition.leader == broker]
+        under = {tp: len(p.replicas) - len(p.adding) - len(p.isr) > 0 for tp, p in led}
+        yield manager + "LeaderCount", len(led)
+        yield manager + "PartitionCount", sum(broker in partition.replicas for partition in self._partitions.values())
+        yield manager + "OfflineReplicaCount", self._offline.get(broker, 0)
+        yield manager + "UnderReplicatedPartitions", sum(under.values())
+        yield manager + "UnderMinIsrPartitionCount", sum(len(p.isr) < self.min_isr(tp) for tp, p in led)
+        yield manager + "AtMinIsrPartitionCount", sum(len(p.isr) == self.min_isr(tp) for tp, p in led)
+        yield manager + "ReassigningPartitions", sum(bool(p.adding or p.removing) for _, p in led)
+        yield manager + "PartitionsWithLateTransactionsCount", 0
+        yield manager + "ProducerIdCount", self._producer_ids(broker, now)
+        worst = 0
+        for tp, partition in self._partitions.items():
+            leader, told = partition.fetchers.get(broker, (NO_LEADER, UNKNOWN))
+            if told != UNKNOWN:
+                lag = max(0, told - partition.leo.get(broker, 0))
+                worst = max(worst, lag)
+                fetcher = f"{self._fetcher(tp, broker, leader)},topic={tp.topic},partition={tp.partition}"
+                yield f"kafka.server:type=FetcherLagMetrics,name=ConsumerLag,{fetcher}", lag
+        fetchers = "kafka.server:type=ReplicaFetcherManager,name="
+        yield fetchers + "MaxLag,clientId=Replica", worst
+        yield fetchers + "FailedPartitionsCount,clientId=Replica", len(self._failed_partitions.get(broker, ()))
+        yield fetchers + "DeadThreadCount,clientId=Replica", 0
+        delayed = sum(deadline > now for _, partition in led if partition.waits_at == broker for _, deadline in partition.waiting)
+        for name in ("PurgatorySize", "NumDelayedOperations"):
+            yield f"kafka.server:type=DelayedOperationPurgatory,name={name},delayedOperation=Produce", delayed
+        for tp, partition in led:
+            cluster = f"topic={tp.topic},partition={tp.partition}"
+            yield f"kafka.cluster:type=Partition,name=UnderReplicated,{cluster}", under[tp]
+            yield f"kafka.cluster:type=Partition,name=UnderMinIsr,{cluster}", len(partition.isr) < self.min_isr(tp)
+            yield f"kafka.cluster:type=Partition,name=AtMinIsr,{cluster}", len(partition.isr) == self.min_isr(tp)
+            yield f"kafka.cluster:type=Partition,name=InSyncReplicasCount,{cluster}", len(partition.isr)
+            yield f"kafka.cluster:type=Partition,name=ReplicasCount,{cluster}", len(partition.replicas)
+            yield f"kafka.cluster:type=Partition,name=LastStableOffsetLag,{cluster}", 0
+        yield from self._threads(broker, now)
+
+    def _fetcher(self, tp: TopicPartition, broker: int, leader: int) -> str:
+        """The client id of the fetcher by which a broker follows a leader."""
+        fetchers = self._fetchers.get(broker)
+        if fetchers is None:
+            fetchers = self._fetchers[broker] = self._settings.integer("num.replica.fetchers", broker=broker)
+        return f"clientId=ReplicaFetcherThread-{fetcher_id(tp, fetchers)}-{leader}"
+
+    def _producer_ids(self, broker: int, now: int) -> int:
+        """How many producer ids the state of the broker's logs has, each as often as logs have it (`ReplicaManager#producerIdCount`)."""
+        return sum(
+            first <= partition.leo[broker] and now - last < EXPIRATION
+            for partition in self._partitions.values()
+            if broker in partition.replicas and broker in partition.leo
+            for first, last in partition.idempotent.values()
+        )
+
+    def _threads(self, broker: int, now: int) -> Iterator[tuple[str, float]]:
+        network, handlers = self._network.get(broker), self._handlers.get(broker)
+        if network is not None:
+            network.advance(now)
+        yield "kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent", 1.0 if network is None else network.idle
+        yield (
+            "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent",
+            1.0 if handlers is None else handlers.idle_rate(now),
+        )
+        waiting = 0 if handlers is None else handlers.backlog // max(self._costs.handler_request, 1)
+        yield "kafka.network:type=RequestChannel,name=RequestQueueSize", waiting
+
+    def _controller_gauges(self) -> Iterator[tuple[str, float]]:
+        controller = "kafka.controller:type=KafkaController,name="
+        partitions = self._partitions.values()
+        yield controller + "ActiveControllerCount", len(self._active)
+        yield controller + "ActiveBrokerCount", sum(not fenced for fenced in self._fenced.values())
+        yield controller + "FencedBrokerCount", sum(self._fenced.values())
+        yield controller + "GlobalTopicCount", len({tp.topic for tp in self._partitions})
+        yield controller + "GlobalPartitionCount", len(self._partitions)
+        yield controller + "OfflinePartitionsCount", sum(partition.leader == NO_LEADER for partition in partitions)
+        yield (
+            controller + "PreferredReplicaImbalanceCount",
+            sum(bool(partition.replicas) and partition.leader != partition.replicas[0] for partition in partitions),
+        )
+        yield controller + "TimedOutBrokerHeartbeatCount", self._timed_out
+        yield controller + "MetadataErrorCount", 0
+        yield controller + "NewActiveControllersCount", self._elections

@@ -1,0 +1,589 @@
+"""Every setting the laboratory knows, under its Kafka name, with type, default, scope and the releases it exists in.
+
+A `Settings` object resolves a value as Kafka does: topic override, then the broker's own value, then the cluster-wide
+value, then the release's default. Unknown names and values out of range are refused with the nearest valid word.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+import attrs
+
+from core.kafka.release import Release
+from core.sim.clock import RIGHT
+from core.sim.spelled_out import SpelledOut
+
+MAX_LONG: Final = 2**63 - 1
+"""Kafka's `Long.MAX_VALUE`, the bound of its long settings."""
+
+MAX_INT: Final = 2**31 - 1
+"""Kafka's `Integer.MAX_VALUE`, the bound of its int settings."""
+
+Value = int | bool | str
+"""A setting's value: an int in the unit of its name (ms, bytes), a bool, or a list as Kafka writes it."""
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a text writes in decimal digits, None if it writes none; beyond 300 digits the 300 first ones."""
+    negative = text[:1] == "-"
+    digits = text[1:] if negative else text
+    if not (digits.isascii() and digits.isdecimal()):
+        return None
+    value = int((digits.lstrip("0") or "0")[:300])
+    return -value if negative else value
+
+
+@attrs.frozen(repr=False)
+class Setting(SpelledOut):
+    """One Kafka setting.
+
+    Attributes:
+        name: Kafka's name.
+        type: `int`, `long`, `boolean`, `class`, or `list`, which is one of replicas (`parse_throttled_replicas`).
+        default: value in the newest release.
+        scope: where it can be set beside the whole cluster: `broker`, `topic` or `controller`; a `list` only for a topic.
+        dynamic: whether Kafka takes a change while it runs.
+        meaning: one sentence for the people who turn it.
+        least, most: inclusive bounds of an int.
+        older_defaults: `(release, default)` pairs: the default in that release and before.
+        synonym: of a topic setting, the broker setting that holds where the topic has none of its own.
+        classes: of a `class`, the names it takes beside the empty one; the last part of a name will do.
+    """
+
+    name: str
+    type: str
+    default: Value
+    scope: str
+    dynamic: bool
+    meaning: str
+    least: int = 0
+    most: int = MAX_INT
+    older_defaults: tuple[tuple[str, Value], ...] = ()
+    synonym: str = ""
+    classes: tuple[str, ...] = ()
+
+    @property
+    def since(self) -> str:
+        """The first release here that has it; empty: all have."""
+        return _SPANS.get(self.name, ("", ""))[0]
+
+    @property
+    def until(self) -> str:
+        """The last release that has it; empty: it is still there."""
+        return _SPANS.get(self.name, ("", ""))[1]
+
+    def exists_in(self, release: Release) -> bool:
+        """Whether a release has it."""
+        if self.since and release.order < Release.named(self.since).order:
+            return False
+        return not self.until or release.order <= Release.named(self.until).order
+
+    def default_in(self, release: Release) -> Value:
+        """The default that a release ships with."""
+        return _default(self.name, release.order) if self.older_defaults else self.default
+
+    def parse(self, raw: object) -> Value:
+        """The value of what somebody wrote.
+
+        Raises:
+            ValueError: not of the setting's type, or out of its bounds.
+        """
+        if self.type == "list":
+            return _throttled_replicas(self.name, str(raw))
+        if self.type == "class":
+            return self._class(str(raw).strip())
+        if self.type == "boolean":
+            text = str(raw).strip().lower()
+            if text in ("true", "false"):
+                return text == "true"
+            raise ValueError(f"{self.name} takes true or false, not '{raw}'")
+        text = str(raw).strip().replace("_", "")
+        value = whole_number(text)
+        if isinstance(raw, bool) or value is None:
+            raise ValueError(f"{self.name} takes a whole number, not '{raw}'")
+        if not self.least <= value <= self.most:
+            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {text[:40]}")
+        return value
+
+    def _class(self, text: str) -> str:
+        """The full name of a class, or an empty one."""
+        names = {name: name for name in ("", *self.classes)} | {name.rpartition(".")[2]: name for name in self.classes}
+        if text not in names:
+            raise ValueError(f"{self.name} takes {' or '.join(name.rpartition('.')[2] for name in self.classes)}, not '{text}'; '' is none")
+        return names[text]
+
+    def scope_error(self, *, broker: bool, topic: bool) -> str:
+        """Why it cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
+        if topic and self.scope != "topic":
+            return f"{self.name} is no topic setting; set it for a broker or for the whole cluster"
+        if broker and self.scope == "controller":
+            return f"{self.name} is a setting of the controller; set it for the whole cluster"
+        if self.type == "list" and not topic:
+            return f"{self.name} is a setting of topics only; set it for a topic"
+        return ""
+
+
+def _throttled_replicas(name: str, text: str) -> str:
+    """A list of replicas, blanks left out (`ThrottledReplicaListValidator`)."""
+    entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
+    if entries == ["*"] or all(re.fullmatch("[0-9]{1,9}:[0-9]{1,9}", entry) for entry in entries):
+        return ",".join(entries)
+    raise ValueError(f"{name} takes '*' or replicas as partition:broker,partition:broker, not '{text}'; '' is none of them")
+
+
+ALL_REPLICAS: Final = frozenset((-1,))
+"""Every partition of a topic is throttled (`Constants.AllReplicas`)."""
+
+
+def throttled_partitions(value: str, broker: int) -> frozenset[int]:
+    """The partitions whose replicas on a broker are in a list (`TopicConfigHandler#parseThrottledPartitions`)."""
+    if value == "*":
+        return ALL_REPLICAS
+    replicas = (entry.split(":") for entry in value.split(",") if entry)
+    return frozenset(int(partition) for partition, of in replicas if int(of) == broker)
+
+
+@lru_cache(maxsize=1_024)
+def _default(name: str, order: int) -> Value:
+    """The default that the release of that order ships with; releases are told by their names in the table, which takes time to read."""
+    setting = SETTINGS[name]
+    for upto, value in setting.older_defaults:
+        if order <= Release.named(upto).order:
+            return value
+    return setting.default
+
+
+_SPANS: Final[Mapping[str, tuple[str, str]]] = {
+    "replica.lag.max.messages": ("", "0.8.2"),
+    "zookeeper.session.timeout.ms": ("", "3.9"),
+    "broker.heartbeat.interval.ms": ("2.8", ""),
+    "broker.session.timeout.ms": ("2.8", ""),
+    "controller.quorum.fetch.timeout.ms": ("2.8", ""),
+    "controller.quorum.election.timeout.ms": ("2.8", ""),
+    "leader.replication.throttled.rate": ("0.10.2", ""),
+    "follower.replication.throttled.rate": ("0.10.2", ""),
+    "leader.replication.throttled.replicas": ("0.10.2", ""),
+    "follower.replication.throttled.replicas": ("0.10.2", ""),
+    "replica.fetch.response.max.bytes": ("0.10.2", ""),
+    "log.flush.start.offset.checkpoint.interval.ms": ("0.11", ""),
+    "log.dir.failure.timeout.ms": ("3.7", ""),
+    "replica.selector.class": ("2.4", ""),
+}
+"""First and last release, of those there are here, of settings that came or went."""
+
+_LONGEST_MS: Final = 3_650 * 86_400_000
+"""Ten years, the longest time the laboratory's clock measures."""
+
+_ALL: Final = (
+    Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas an acks=all write needs.", least=1),
+    Setting(
+        "unclean.leader.election.enable",
+        "boolean",
+        False,
+        "topic",
+        True,
+        "May a replica outside the ISR lead when no member of it is alive? What it lacks is lost.",
+        older_defaults=(("0.10.2", True),),
+    ),
+    Setting(
+        "replica.lag.time.max.ms",
+        "long",
+        30_000,
+        "broker",
+        False,
+        "A follower that has not caught up for this long leaves the ISR (up to 1.5 times as long, by the check's period).",
+        least=1,
+        most=MAX_LONG,
+        older_defaults=(("2.4", 10_000),),
+    ),
+    Setting(
+        "replica.lag.max.messages",
+        "long",
+        4_000,
+        "broker",
+        False,
+        "A follower that lacks more records leaves the ISR; releases before 0.9 only.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "replica.fetch.wait.max.ms", "int", 500, "broker", False, "How long a leader holds a follower's fetch that has nothing to carry."
+    ),
+    Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "A follower's fetch is answered once this many bytes wait."),
+    Setting("replica.fetch.max.bytes", "int", 1_048_576, "broker", False, "Bytes of one partition in one answer to a follower."),
+    Setting("replica.fetch.response.max.bytes", "int", 10_485_760, "broker", False, "Bytes of all partitions in one answer to a follower."),
+    Setting("replica.fetch.backoff.ms", "int", 1_000, "broker", False, "How long a follower waits with a partition after an error."),
+    Setting(
+        "replica.socket.timeout.ms",
+        "int",
+        30_000,
+        "broker",
+        False,
+        "How long a follower waits for an answer before it gives the connection up.",
+        least=1,
+    ),
+    Setting(
+        "num.replica.fetchers",
+        "int",
+        1,
+        "broker",
+        True,
+        "Fetcher threads from one broker to another; partitions are spread over them.",
+        least=1,
+        most=1_000,
+    ),
+    Setting(
+        "replica.high.watermark.checkpoint.interval.ms",
+        "long",
+        5_000,
+        "broker",
+        False,
+        "How often a broker writes the high watermarks to disk.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting("default.replication.factor", "int", 1, "broker", False, "Replication factor of a topic that names none.", least=1),
+    Setting("num.partitions", "int", 1, "broker", False, "Partitions of a topic that names none.", least=1),
+    Setting(
+        "broker.heartbeat.interval.ms", "int", 2_000, "broker", False, "How often a broker tells the controller that it lives.", least=1
+    ),
+    Setting("broker.session.timeout.ms", "int", 9_000, "controller", False, "A broker that has been silent for longer is fenced.", least=1),
+    Setting(
+        "controller.quorum.fetch.timeout.ms",
+        "int",
+        2_000,
+        "controller",
+        False,
+        "A voter that has not heard from the controllers' leader for longer stands for election; half as long again, and a leader without a majority resigns.",
+        least=1,
+    ),
+    Setting(
+        "controller.quorum.election.timeout.ms",
+        "int",
+        1_000,
+        "controller",
+        False,
+        "How long a voter waits for votes before it starts another election; up to as much again is added at random.",
+        least=1,
+    ),
+    Setting(
+        "auto.leader.rebalance.enable",
+        "boolean",
+        True,
+        "controller",
+        False,
+        "Does the controller give leadership back to preferred leaders by itself?",
+    ),
+    Setting(
+        "leader.imbalance.check.interval.seconds",
+        "long",
+        300,
+        "controller",
+        False,
+        "Seconds between two checks for leaders that are not the preferred ones.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "unclean.leader.election.interval.ms",
+        "long",
+        300_000,
+        "controller",
+        False,
+        "How often the controller looks for partitions that a changed unclean.leader.election.enable could bring online.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "leader.imbalance.per.broker.percentage",
+        "int",
+        10,
+        "controller",
+        False,
+        "Leaderships are given back only to a broker that lacks more than this share of them; a ZooKeeper controller's, KRaft ignores it.",
+    ),
+    Setting(
+        "zookeeper.session.timeout.ms",
+        "int",
+        18_000,
+        "broker",
+        False,
+        "A broker that ZooKeeper has not heard of for longer is dead to the controller; releases with ZooKeeper only.",
+        least=1,
+        older_defaults=(("2.4", 6_000),),
+    ),
+    Setting(
+        "controlled.shutdown.enable", "boolean", True, "broker", False, "Does a broker that is stopped hand its leaderships over first?"
+    ),
+    Setting(
+        "num.network.threads",
+        "int",
+        3,
+        "broker",
+        True,
+        "Threads that read requests and write responses (NetworkProcessorAvgIdlePercent).",
+        least=1,
+    ),
+    Setting("num.io.threads", "int", 8, "broker", True, "Threads that work requests off (RequestHandlerAvgIdlePercent).", least=1),
+    Setting(
+        "leader.replication.throttled.rate", "long", MAX_LONG, "broker", True,
+        "Bytes a second that a leader hands out of throttled partitions.", least=1, most=MAX_LONG,
+    ),
+    Setting(
+        "follower.replication.throttled.rate", "long", MAX_LONG, "broker", True,
+        "Bytes a second that a broker copies of throttled partitions.", least=1, most=MAX_LONG,
+    ),
+    Setting(
+        "leader.replication.throttled.replicas", "list", "", "topic", True,
+        "Leaders whose partitions are throttled, as partition:broker,…, or *; where a topic says nothing, those of partitions that are reassigned.",
+    ),
+    Setting(
+        "follower.replication.throttled.replicas", "list", "", "topic", True,
+        "Followers that are throttled, as partition:broker,…, or *; where a topic says nothing, those that a reassignment adds.",
+    ),
+    Setting(
+        "replica.selector.class", "class", "", "broker", False,
+        "Where a leader sends consumers to read: empty, they stay; RackAwareReplicaSelector sends them to a replica in their rack (KIP-392).",
+        classes=("org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
+    ),
+    Setting(
+        "message.max.bytes", "int", 1_048_588, "broker", True, "Largest record a broker takes from a producer.", older_defaults=(("2.4", 1_000_012),)
+    ),
+    Setting(
+        "max.message.bytes",
+        "int",
+        1_048_588,
+        "topic",
+        True,
+        "message.max.bytes of a topic.",
+        older_defaults=(("2.4", 1_000_012),),
+        synonym="message.max.bytes",
+    ),
+    Setting("log.segment.bytes", "int", 1_073_741_824, "broker", True, "A segment is closed before it grows larger.", least=14),
+    Setting("segment.bytes", "int", 1_073_741_824, "topic", True, "log.segment.bytes of a topic.", least=14, synonym="log.segment.bytes"),
+    Setting(
+        "log.roll.ms", "long", 604_800_000, "broker", True, "A segment is closed when its first batch is older.", least=1, most=_LONGEST_MS
+    ),
+    Setting("segment.ms", "long", 604_800_000, "topic", True, "log.roll.ms of a topic.", least=1, most=_LONGEST_MS, synonym="log.roll.ms"),
+    Setting(
+        "log.flush.interval.messages",
+        "long",
+        MAX_LONG,
+        "broker",
+        True,
+        "A log is flushed to disk when so many records are not; by default only when a segment is closed.",
+        least=1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "flush.messages",
+        "long",
+        MAX_LONG,
+        "topic",
+        True,
+        "log.flush.interval.messages of a topic.",
+        least=1,
+        most=MAX_LONG,
+        synonym="log.flush.interval.messages",
+    ),
+    Setting(
+        "log.flush.interval.ms",
+        "long",
+        MAX_LONG,
+        "broker",
+        True,
+        "A log is flushed to disk when it was not for so long; looked at every log.flush.scheduler.interval.ms only.",
+        least=0,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "flush.ms",
+        "long",
+        MAX_LONG,
+        "topic",
+        True,
+        "log.flush.interval.ms of a topic.",
+        least=0,
+        most=MAX_LONG,
+        synonym="log.flush.interval.ms",
+    ),
+    Setting(
+        "log.flush.scheduler.interval.ms", "long", MAX_LONG, "broker", False,
+        "How often logs are looked through for those that log.flush.interval.ms wants flushed; by default never.", least=1, most=MAX_LONG,
+    ),
+    Setting(
+        "log.retention.ms",
+        "long",
+        604_800_000,
+        "broker",
+        True,
+        "Segments whose youngest record is older are deleted; -1: never.",
+        least=-1,
+        most=_LONGEST_MS,
+    ),
+    Setting(
+        "retention.ms",
+        "long",
+        604_800_000,
+        "topic",
+        True,
+        "log.retention.ms of a topic.",
+        least=-1,
+        most=_LONGEST_MS,
+        synonym="log.retention.ms",
+    ),
+    Setting(
+        "log.retention.bytes",
+        "long",
+        -1,
+        "broker",
+        True,
+        "The oldest segments are deleted while the log is at least this large without them; -1: never.",
+        least=-1,
+        most=MAX_LONG,
+    ),
+    Setting(
+        "retention.bytes",
+        "long",
+        -1,
+        "topic",
+        True,
+        "log.retention.bytes of a topic.",
+        least=-1,
+        most=MAX_LONG,
+        synonym="log.retention.bytes",
+    ),
+    Setting(
+        "log.retention.check.interval.ms", "long", 300_000, "broker", False, "How often logs are looked through for old segments.", least=1,
+        most=_LONGEST_MS,
+    ),
+    Setting(
+        "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False, "How often a broker writes the recovery points to disk.",
+        least=1,
+    ),
+    Setting(
+        "log.flush.start.offset.checkpoint.interval.ms", "int", 60_000, "broker", False, "How often a broker writes the log start offsets to disk.",
+        least=1,
+    ),
+    Setting(
+        "num.recovery.threads.per.data.dir",
+        "int",
+        2,
+        "broker",
+        True,
+        "Threads that load and recover the logs of one log directory at the start, and flush them at shutdown.",
+        least=1,
+        most=1_000,
+        older_defaults=(("3.9", 1),),
+    ),
+    Setting(
+        "log.dir.failure.timeout.ms", "long", 30_000, "broker", False,
+        "A broker that cannot tell the controller of a failed log directory for this long halts.", least=1, most=_LONGEST_MS,
+    ),
+)  # fmt: skip
+
+SETTINGS: Final[Mapping[str, Setting]] = {setting.name: setting for setting in _ALL}
+"""Every known setting by its Kafka name."""
+
+TOPIC_SETTINGS: Final = frozenset(setting.name for setting in _ALL if setting.scope == "topic")
+"""Names that a topic can override."""
+
+
+def setting_named(name: str) -> Setting:
+    """The setting of that name.
+
+    Raises:
+        ValueError: unknown; the message names the nearest known one.
+    """
+    found = SETTINGS.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, SETTINGS, n=1, cutoff=0.5)
+        raise ValueError(f"unknown setting '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+    return found
+
+
+class Settings:
+    """The values in force: release defaults, cluster-wide values, a broker's own values, topic overrides."""
+
+    __slots__ = ("_broker", "_cluster", "_topic", "clock", "release")
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.clock = RIGHT
+        self._cluster: dict[str, Value] = {}
+        self._broker: dict[int, dict[str, Value]] = {}
+        self._topic: dict[str, dict[str, Value]] = {}
+
+    def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
+        """Set a value cluster-wide, for one broker or for one topic; returns (value in force before, new value).
+
+        Raises:
+            ValueError: unknown name, wrong type, out of bounds, or not a setting of that scope.
+        """
+        setting = setting_named(name)
+        value = setting.parse(raw)
+        misplaced = setting.scope_error(broker=broker is not None, topic=topic is not None)
+        if misplaced:
+            raise ValueError(misplaced)
+        if setting.synonym and topic is None:
+            setting = SETTINGS[setting.synonym]
+            name = setting.name
+        old = self.get(name, broker=broker, topic=topic)
+        if topic is not None:
+            self._topic.setdefault(topic, {})[name] = value
+        elif broker is not None:
+            self._broker.setdefault(broker, {})[name] = value
+        else:
+            self._cluster[name] = value
+        return old, value
+
+    def get(self, name: str, *, broker: int | None = None, topic: str | None = None) -> Value:
+        """The value in force for a broker, a topic, both or the whole cluster."""
+        if topic is not None:
+            override = self._topic.get(topic)
+            if override is not None and name in override:
+                return override[name]
+        name = SETTINGS[name].synonym or name
+        if broker is not None:
+            own = self._broker.get(broker)
+            if own is not None and name in own:
+                return own[name]
+        if name in self._cluster:
+            return self._cluster[name]
+        return SETTINGS[name].default_in(self.release)
+
+    def origin(self, name: str, *, broker: int | None = None, topic: str | None = None) -> str:
+        """Who set the value in force: `topic`, `broker`, `cluster`, or `default`."""
+        if topic is not None and name in self._topic.get(topic, {}):
+            return "topic"
+        name = SETTINGS[name].synonym or name
+        if broker is not None and name in self._broker.get(broker, {}):
+            return "broker"
+        return "cluster" if name in self._cluster else "default"
+
+    def integer(self, name: str, *, broker: int | None = None, topic: str | None = None) -> int:
+        """As `get`, for a setting that is a number."""
+        return int(self.get(name, broker=broker, topic=topic))
+
+    def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:
+        """By topic that has such a list of its own: the partitions that it names for a broker (`throttled_partitions`)."""
+        return {topic: throttled_partitions(str(own[name]), broker) for topic, own in self._topic.items() if name in own}
+
+    def flag(self, name: str, *, broker: int | None = None, topic: str | None = None) -> bool:
+        """As `get`, for a setting that is true or false."""
+        return bool(self.get(name, broker=broker, topic=topic))
+
+    def us(self, name: str, *, broker: int | None = None) -> int:
+        """A setting in milliseconds as microseconds of virtual time, measured by the clock of whoever these settings are for."""
+        duration = self.integer(name, broker=broker) * 1_000
+        return duration if self.clock.drift_ppm == 0 else self.clock.true_duration(duration)
+
+
+def render_value(value: Value) -> str:
+    """A value as Kafka prints it: `true`, `2`, `0:1,0:2`."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -1,0 +1,134 @@
+"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`): one session, requests in order, one under way at a time.
+
+While the link is down a request waits; the client learns that its session has expired only when ZooKeeper says so. Then
+everything that was asked in that session is dropped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from core.kafka.ids import ZOOKEEPER
+from core.kafka.zookeeper.protocol import (
+    OK,
+    CloseRequest,
+    CloseResponse,
+    ConnectRequest,
+    ConnectResponse,
+    Op,
+    Result,
+    SessionRequest,
+    SessionResponse,
+    WatchEvent,
+)
+from core.sim.units import US_PER_MS
+
+if TYPE_CHECKING:
+    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
+
+Then = Callable[..., None]
+"""Called with the results, then with what was given along."""
+
+PINGS: int = 3
+"""Pings within one session timeout, as ZooKeeper's client sends them."""
+
+
+class ZooKeeperClient:
+    """The client.
+
+    Attributes:
+        session: its number, 0 while there is none.
+        in_flight: what is called when the answer comes.
+    """
+
+    def __init__(self, broker: ZooKeeperBroker) -> None:
+        self._broker = broker
+        self.session = 0
+        self._xid = 0
+        self.in_flight: tuple[int, Then, tuple[Any, ...]] | None = None
+        self._queue: deque[tuple[tuple[Op, ...], Then, tuple[Any, ...]]] = deque()
+        broker.handlers |= {
+            ConnectResponse: self._connected,
+            SessionResponse: self._answered,
+            WatchEvent: self._watched,
+            CloseResponse: self._closed,
+        }
+        broker.timers |= {"zookeeper-ping": self._ping}
+
+    @property
+    def timeout(self) -> int:
+        """zookeeper.session.timeout.ms in µs, by the broker's own clock."""
+        return self._broker.settings.us("zookeeper.session.timeout.ms", broker=self._broker.id)
+
+    def connect(self) -> None:
+        """Open a new session."""
+        nominal = self._broker.settings.integer("zookeeper.session.timeout.ms", broker=self._broker.id) * US_PER_MS
+        self._broker.send(ZOOKEEPER, ConnectRequest(nominal))
+
+    def adopt(self, session: int) -> None:
+        """Have this session since long ago."""
+        self.session = session
+        self._arm_ping()
+
+    def close(self) -> None:
+        """End the session in good order."""
+        self._broker.send(ZOOKEEPER, CloseRequest(self.session))
+
+    def reset(self) -> None:
+        """The process ended, or the session did."""
+        self.session = 0
+        self.in_flight = None
+        self._queue.clear()
+
+    def submit(self, ops: tuple[Op, ...], then: Then, *about: Any) -> None:
+        """Have operations done, then call `then(results, *about)`; nothing comes if the session expires first."""
+        self._queue.append((ops, then, about))
+        self._send_next()
+
+    def _send_next(self) -> None:
+        if self.session and self.in_flight is None and self._queue:
+            ops, then, about = self._queue.popleft()
+            self._xid += 1
+            self.in_flight = (self._xid, then, about)
+            self._broker.send(ZOOKEEPER, SessionRequest(self.session, self._xid, ops))
+
+    def _arm_ping(self) -> None:
+        if not self._broker.by_hand:
+            self._broker.timer(self.timeout // PINGS, "zookeeper-ping", self.session)
+
+    def _ping(self, session: Any) -> None:
+        if session == self.session:
+            self._broker.send(ZOOKEEPER, SessionRequest(self.session, 0, ()))
+            self._arm_ping()
+
+    def _connected(self, response: ConnectResponse, _: str) -> None:
+        if not self.session:
+            self.adopt(response.session)
+            self._broker.session_established()
+            self._send_next()
+
+    def _answered(self, response: SessionResponse, _: str) -> None:
+        if response.session != self.session:
+            return
+        if response.error != OK:
+            self._broker.journal.stirred = True
+            self.reset()
+            self._broker.session_expired()
+            return
+        if self.in_flight is None or response.xid != self.in_flight[0]:
+            return
+        self._broker.journal.stirred = True
+        _xid, then, about = self.in_flight
+        self.in_flight = None
+        results: tuple[Result, ...] = response.results
+        then(results, *about)
+        self._send_next()
+
+    def _watched(self, event: WatchEvent, _: str) -> None:
+        if event.session == self.session:
+            self._broker.watch_fired(event.path)
+
+    def _closed(self, _response: CloseResponse, _: str) -> None:
+        self._broker.session_closed()

@@ -1,0 +1,258 @@
+"""ZooKeeper as one node that does not fail: a tree of znodes, conditional writes, sessions, ephemeral znodes, one-shot watches.
+
+A session lives as long as its client is heard of within the timeout; when it expires its ephemeral znodes go, and those
+who watch them are told. That is all a controller knows of a broker's death.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from core.kafka import events
+from core.kafka.ids import ZOOKEEPER
+from core.kafka.messages import Disconnected
+from core.kafka.zookeeper.protocol import (
+    ANY_VERSION,
+    BAD_VERSION,
+    NO_NODE,
+    NODE_EXISTS,
+    OK,
+    SESSION_EXPIRED,
+    CloseRequest,
+    CloseResponse,
+    ConnectRequest,
+    ConnectResponse,
+    Create,
+    Delete,
+    GetChildren,
+    GetData,
+    Multi,
+    Op,
+    Result,
+    SessionRequest,
+    SessionResponse,
+    WatchEvent,
+)
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.node import Node
+
+NO_SESSION: Final = 0
+"""Owner of a znode that is not ephemeral."""
+
+Observer = Callable[[str, Any, int, int], int]
+"""Sees every write: path, data, version, zxid of its making (version -1: it is gone); returns the seq of the event that tells it, or 0."""
+
+
+@attrs.define(slots=True, eq=False)
+class Znode:
+    """A znode: its data, how often it was written since it was made, the zxid that made it, the session it lives with."""
+
+    data: Any
+    created: int
+    version: int = 0
+    owner: int = NO_SESSION
+    children: dict[str, None] = attrs.field(factory=dict)
+    sequence: int = 0
+
+
+@attrs.define(slots=True, eq=False)
+class Session:
+    """A client's session: times in µs."""
+
+    number: int
+    address: str
+    timeout: int
+    last_heard: int
+    ephemerals: dict[str, None] = attrs.field(factory=dict)
+
+
+class ZooKeeper(Node):
+    """The node.
+
+    Attributes:
+        znodes: by path.
+        sessions: those that live.
+        observer: told of every write; nothing it knows flows back.
+    """
+
+    def __init__(self, network: Network, journal: Journal, *, by_hand: bool, observer: Observer) -> None:
+        super().__init__(ZOOKEEPER, network, journal)
+        self.by_hand = by_hand
+        self.observer = observer
+        self.znodes: dict[str, Znode] = {"": Znode(None, 0)}
+        self.sessions: dict[int, Session] = {}
+        self._zxid = 0
+        self._last_session = NO_SESSION
+        self._watches: dict[str, dict[int, None]] = {}
+        self._child_watches: dict[str, dict[int, None]] = {}
+        self.handlers |= {
+            ConnectRequest: self._connect,
+            SessionRequest: self._request,
+            CloseRequest: self._close,
+            Disconnected: self._disconnected,
+        }
+        self.timers |= {"session": self._session_check}
+
+    # --- sessions --------------------------------------------------------------------------------------------------
+
+    def open_session(self, address: str, timeout: int) -> int:
+        """A new session; returns its number."""
+        self._last_session = number = self._last_session + 1
+        self.sessions[number] = Session(number, address, timeout, self.journal.now)
+        if not self.by_hand:
+            self.timer(timeout + 1, "session", number)
+        return number
+
+    def session_of(self, address: str) -> Session | None:
+        """The newest living session of a client."""
+        found = None
+        for session in self.sessions.values():
+            if session.address == address:
+                found = session
+        return found
+
+    def _connect(self, request: ConnectRequest, sender: str) -> None:
+        if self.by_hand:
+            # By hand no time passes in which the session of the former process could expire.
+            for session in [session for session in self.sessions.values() if session.address == sender]:
+                self.expire(session.number)
+        self.reply(sender, ConnectResponse(self.open_session(sender, request.timeout)))
+
+    def _session_check(self, number: Any) -> None:
+        session = self.sessions.get(number)
+        if session is None:
+            return
+        silent = self.journal.now - session.last_heard
+        if silent > session.timeout:
+            self.expire(number)
+        else:
+            self.timer(session.timeout + 1 - silent, "session", number)
+
+    def expire(self, number: int) -> None:
+        """A session is over because nothing was heard of it: its ephemeral znodes go."""
+        session = self.sessions[number]
+        journal = self.journal
+        before = journal.cause
+        limit = -1 if self.by_hand else session.timeout
+        journal.cause = journal.emit(events.SessionExpired.kind, int(session.address[1:]), journal.now - session.last_heard, limit)
+        self._end(session)
+        journal.cause = before
+
+    def _close(self, request: CloseRequest, sender: str) -> None:
+        session = self.sessions.get(request.session)
+        if session is not None:
+            self._end(session)
+        self.reply(sender, CloseResponse())
+
+    def _end(self, session: Session) -> None:
+        self.journal.stirred = True
+        del self.sessions[session.number]
+        for path in list(session.ephemerals):
+            self._delete(path)
+
+    def _disconnected(self, message: Disconnected, _: str) -> None:
+        """A connection is gone; its session lives on until its timeout."""
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def _request(self, request: SessionRequest, sender: str) -> None:
+        session = self.sessions.get(request.session)
+        if session is None:
+            self.reply(sender, SessionResponse(request.session, request.xid, SESSION_EXPIRED, ()))
+            return
+        session.last_heard = self.journal.now
+        if request.ops:
+            self.journal.stirred = True
+        results = tuple(self.apply(op, session) for op in request.ops)
+        self.reply(sender, SessionResponse(request.session, request.xid, OK, results))
+
+    def apply(self, op: Op, session: Session | None = None) -> Result:
+        """Do one operation; without a session it is a tool's that comes and goes."""
+        if isinstance(op, Multi):
+            checked = self.znodes.get(op.checked)
+            if checked is None or checked.version != op.version:
+                return Result(BAD_VERSION, fenced=True)
+            return self.apply(op.op, session)
+        if isinstance(op, GetData):
+            return self._get_data(op, session)
+        if isinstance(op, GetChildren):
+            if op.watch and session is not None:
+                self._child_watches.setdefault(op.path, {})[session.number] = None
+            parent = self.znodes.get(op.path)
+            return Result(OK, () if parent is None else tuple(parent.children))
+        if isinstance(op, Create):
+            return self._create(op, session)
+        znode = self.znodes.get(op.path)
+        if znode is None:
+            return Result(NO_NODE)
+        if isinstance(op, Delete):
+            self._delete(op.path)
+            return Result(OK)
+        if op.version not in (ANY_VERSION, znode.version):
+            return Result(BAD_VERSION, version=znode.version)
+        znode.data = op.data
+        znode.version += 1
+        self._zxid += 1
+        cause = self._written(op.path, znode)
+        return Result(OK, version=znode.version, created=znode.created, cause=cause)
+
+    def _get_data(self, op: GetData, session: Session | None) -> Result:
+        if op.watch and session is not None:
+            self._watches.setdefault(op.path, {})[session.number] = None
+        znode = self.znodes.get(op.path)
+        return Result(NO_NODE) if znode is None else Result(OK, znode.data, znode.version, znode.created)
+
+    def _create(self, op: Create, session: Session | None) -> Result:
+        parent_path, _, name = op.path.rpartition("/")
+        parent = self._parent(parent_path)
+        if op.sequential:
+            name = f"{name}{parent.sequence:010}"
+            parent.sequence += 1
+        path = f"{parent_path}/{name}"
+        if path in self.znodes:
+            return Result(NODE_EXISTS)
+        self._zxid += 1
+        znode = self.znodes[path] = Znode(op.data, self._zxid)
+        parent.children[name] = None
+        if op.ephemeral and session is not None:
+            znode.owner = session.number
+            session.ephemerals[path] = None
+        cause = self._written(path, znode)
+        self._fire(self._child_watches, parent_path)
+        return Result(OK, path, 0, znode.created, cause=cause)
+
+    def _parent(self, path: str) -> Znode:
+        znode = self.znodes.get(path)
+        if znode is None:
+            above, _, name = path.rpartition("/")
+            self._parent(above).children[name] = None
+            znode = self.znodes[path] = Znode(None, self._zxid)
+        return znode
+
+    def _delete(self, path: str) -> None:
+        znode = self.znodes.pop(path)
+        self._zxid += 1
+        parent_path, _, name = path.rpartition("/")
+        self.znodes[parent_path].children.pop(name, None)
+        session = self.sessions.get(znode.owner)
+        if session is not None:
+            session.ephemerals.pop(path, None)
+        self.observer(path, None, -1, znode.created)
+        self._fire(self._watches, path)
+        self._fire(self._child_watches, parent_path)
+
+    def _written(self, path: str, znode: Znode) -> int:
+        cause = self.observer(path, znode.data, znode.version, znode.created)
+        self._fire(self._watches, path)
+        return cause
+
+    def _fire(self, watches: dict[str, dict[int, None]], path: str) -> None:
+        for number in watches.pop(path, ()):
+            session = self.sessions.get(number)
+            if session is not None:
+                # On the connection that the client opened.
+                self.reply(session.address, WatchEvent(number, path))

@@ -1,0 +1,208 @@
+"""What administrators ask of the cluster: settings, topics, elections, moves."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from core.kafka import events
+from core.kafka.controller.controller import Controller
+from core.kafka.controller.create_partitions import create_partitions
+from core.kafka.controller.partition_change import ElectionMode
+from core.kafka.controller.reassignment import refusal_of_dead_target
+from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.ids import TopicPartition
+from core.kafka.settings import setting_named
+from core.lab import acts
+from core.lab.act_handlers import find
+from core.lab.spec import PartitionSpec, TopicSpec, refuse_more
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+def _set(cluster: Cluster, act: acts.Set) -> find.Doing:
+    try:
+        setting = setting_named(act.name)
+        setting.parse(act.value)
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+    if not setting.dynamic and not act.force:
+        raise ActRefused(
+            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads it when a broker starts. "
+            "Set it in the cluster's settings, or write force: true to have it at once"
+        )
+    if act.topic is not None and act.broker is not None:
+        raise ActRefused(f"set {act.name} for a topic or for a broker, not for both")
+    if act.topic is not None:
+        find.topic(cluster, act.topic)
+    if act.broker is not None:
+        find.broker(cluster, act.broker)
+        if act.name == "min.insync.replicas" and cluster.release.elr:
+            raise ActRefused(
+                "Broker-level min.insync.replicas cannot be altered while ELR is enabled (KIP-966); set it for the whole cluster or a topic"
+            )
+    misplaced = setting.scope_error(broker=act.broker is not None, topic=act.topic is not None)
+    if misplaced:
+        raise ActRefused(misplaced)
+    find.need_controller(cluster)
+    return lambda: cluster.administer(act)
+
+
+def _do_set(cluster: Cluster, act: acts.Set) -> None:
+    cluster.controller.set_config(act.name, act.value, topic=act.topic, broker=act.broker)
+
+
+def _create_topic(cluster: Cluster, act: acts.CreateTopic) -> find.Doing:
+    _refuse_too_many(cluster, len(act.replicas) or act.partitions, len(act.replicas[0]) if act.replicas else act.replication_factor)
+    find.need_controller(cluster)
+    return lambda: cluster.administer(act)
+
+
+def _do_create_topic(cluster: Cluster, act: acts.CreateTopic) -> None:
+    spec = TopicSpec(
+        act.topic, act.partitions, act.replication_factor, tuple(PartitionSpec(replicas) for replicas in act.replicas), act.config
+    )
+    try:
+        cluster.controller.replication.create_topic(spec)
+    except KafkaError as refusal:
+        cluster.journal.emit(events.TopicRefused.kind, act.topic, refusal.code, refusal.message)
+    except ValueError as wrong:
+        cluster.journal.emit(events.TopicRefused.kind, act.topic, "INVALID_CONFIG", str(wrong))
+
+
+def _refuse_too_many(cluster: Cluster, partitions: int, factor: int) -> None:
+    """Refuse more partitions than a cluster can have."""
+    known = cluster.controller.replication.partitions
+    try:
+        refuse_more(len(known) + partitions, partitions * factor + sum(len(partition.replicas) for partition in known.values()))
+    except ValueError as wrong:
+        raise ActRefused(f"that would be {wrong}") from None
+
+
+def _create_partitions(cluster: Cluster, act: acts.CreatePartitions) -> find.Doing:
+    topic = cluster.controller.replication.topics.get(act.topic)
+    if topic is not None:
+        factor = len(cluster.controller.replication.partitions[topic.partitions[0]].replicas)
+        _refuse_too_many(cluster, max(act.partitions - len(topic.partitions), 0), factor)
+    find.need_controller(cluster)
+    return lambda: cluster.administer(act)
+
+
+def _do_create_partitions(cluster: Cluster, act: acts.CreatePartitions) -> None:
+    try:
+        create_partitions(cluster.controller.replication, act.topic, act.partitions, act.replicas)
+    except KafkaError as refusal:
+        cluster.journal.emit(events.TopicRefused.kind, act.topic, refusal.code, refusal.message)
+
+
+def _elect(cluster: Cluster, act: acts.Elect) -> find.Doing:
+    if act.election not in ("preferred", "unclean"):
+        raise ActRefused(f"an election is preferred or unclean, not {act.election}")
+    replication = cluster.controller.replication
+    if act.partition is not None and act.partition not in replication.partitions:
+        raise ActRefused(f"there is no partition {act.partition}")
+    find.need_controller(cluster)
+    return lambda: cluster.administer(act)
+
+
+def _do_elect(cluster: Cluster, act: acts.Elect) -> None:
+    mode = ElectionMode.PREFERRED if act.election == "preferred" else ElectionMode.UNCLEAN
+    cluster.controller.replication.elect_leaders(act.partition, mode)
+
+
+def _unregister(cluster: Cluster, act: acts.Unregister) -> find.Doing:
+    find.broker(cluster, act.broker)
+    controller = cluster.controller
+    if not isinstance(controller, Controller):
+        raise ActRefused(
+            "The target cluster does not support the broker unregistration API. With ZooKeeper a broker's registration goes with its session"
+        )
+    find.need_controller(cluster)
+    try:
+        controller.check_registered(act.broker)
+    except KafkaError as refusal:
+        raise ActRefused(str(refusal)) from None
+    return lambda: cluster.administer(act)
+
+
+def _do_unregister(cluster: Cluster, act: acts.Unregister) -> None:
+    controller = cluster.controller
+    assert isinstance(controller, Controller)
+    with contextlib.suppress(KafkaError):  # by the time it is committed somebody else may have done it
+        controller.unregister(act.broker)
+
+
+def _reassign(cluster: Cluster, act: acts.Reassign) -> find.Doing:
+    find.need_controller(cluster)
+    live = {broker for broker, registration in cluster.controller.brokers.items() if not registration.fenced}
+    refusal = refusal_of_dead_target(cluster.release, act.partition, act.replicas, live)
+    if refusal:
+        raise ActRefused(refusal)
+    moving = any(partition.adding or partition.removing for partition in cluster.controller.replication.partitions.values())
+    if moving and not cluster.release.alters_reassignments:
+        raise ActRefused("There is an existing assignment running.")
+    _check_reassignment(cluster, act.partition, act.replicas)
+    return lambda: cluster.administer(act)
+
+
+def _do_reassign(cluster: Cluster, act: acts.Reassign) -> None:
+    if _reassignment_holds(cluster, act.partition, act.replicas):
+        cluster.controller.replication.reassign(act.partition, act.replicas)
+
+
+def _cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> find.Doing:
+    if not cluster.release.alters_reassignments:
+        raise ActRefused("a reassignment that runs cannot be given up before 2.4 (KIP-455)")
+    _check_reassignment(cluster, act.partition, None)
+    return lambda: cluster.administer(act)
+
+
+def _do_cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> None:
+    if _reassignment_holds(cluster, act.partition, None):
+        cluster.controller.replication.cancel_reassignment(act.partition)
+
+
+def _reassignment_holds(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> bool:
+    """Whether a reassignment is still possible by the time it is committed."""
+    try:
+        cluster.controller.replication.check_reassignment(tp, replicas)
+    except KafkaError:
+        return False
+    return True
+
+
+def _check_reassignment(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+    find.need_controller(cluster)
+    try:
+        cluster.controller.replication.check_reassignment(tp, replicas)
+    except KafkaError as refusal:
+        raise ActRefused(str(refusal)) from None
+
+
+_DO: Final[dict[type[acts.Act], Callable[[Any, Any], None]]] = {
+    acts.Set: _do_set,
+    acts.CreateTopic: _do_create_topic,
+    acts.CreatePartitions: _do_create_partitions,
+    acts.Elect: _do_elect,
+    acts.Reassign: _do_reassign,
+    acts.CancelReassignment: _do_cancel_reassignment,
+    acts.Unregister: _do_unregister,
+}
+
+
+def carry_out(cluster: Cluster, act: acts.Act) -> None:
+    """Have the controller do what was asked, now or when it is committed; by then it may have become impossible."""
+    _DO[type(act)](cluster, act)
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.Set: _set,
+    acts.CreateTopic: _create_topic,
+    acts.CreatePartitions: _create_partitions,
+    acts.Elect: _elect,
+    acts.Reassign: _reassign,
+    acts.CancelReassignment: _cancel_reassignment,
+    acts.Unregister: _unregister,
+}

@@ -1,0 +1,104 @@
+"""People do something to a broker's process: kill it, cut its power, shut it down, start it, pause it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import events
+from core.kafka.broker.disk import DRAWN, KEPT, LOST
+from core.kafka.errors import ActRefused
+from core.lab import acts
+from core.lab.act_handlers import find
+from core.lab.views.view import BrokerState
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+def _kill(cluster: Cluster, act: acts.Kill) -> find.Doing:
+    broker = find.running(cluster, act.broker)
+
+    def doing() -> None:
+        cluster.paused.pop(broker.address, None)
+        broker.stop("killed")
+
+    return doing
+
+
+def _power_loss(cluster: Cluster, act: acts.PowerLoss) -> find.Doing:
+    broker = find.running(cluster, act.broker)
+    find.check_keep(broker, act.keep)
+    if act.unflushed not in (DRAWN, LOST, KEPT):
+        raise ActRefused(f"the unflushed tail is {DRAWN}, {LOST} or {KEPT}, not {act.unflushed}")
+
+    def doing() -> None:
+        cluster.paused.pop(broker.address, None)
+        broker.stop("power-loss")
+        broker.lose_unflushed(act.keep, act.unflushed, cluster.page_cache)
+
+    return doing
+
+
+def _shutdown(cluster: Cluster, act: acts.Shutdown) -> find.Doing:
+    broker = find.running(cluster, act.broker)
+    if broker.state is BrokerState.STOPPING:
+        raise ActRefused(f"broker {act.broker} is shutting down already")
+    if broker.address in cluster.paused:
+        raise ActRefused(f"broker {act.broker} is paused and hears no signal; resume it, or kill it")
+    if broker.state is BrokerState.STARTING:
+        raise ActRefused(f"broker {act.broker} is still starting; wait, or kill it")
+    if cluster.by_hand:
+
+        def by_hand() -> None:
+            broker.stop("shutdown")
+
+        return by_hand
+    return broker.begin_shutdown
+
+
+def _start(cluster: Cluster, act: acts.Start) -> find.Doing:
+    broker = find.broker(cluster, act.broker)
+    if broker.state is not BrokerState.STOPPED:
+        raise ActRefused(f"broker {act.broker} is running; kill it or shut it down first")
+    if not any(each.online or each.repaired for each in broker.disk.dirs):
+        raise ActRefused(f"every log directory of broker {act.broker} has failed; repair one first")
+    spec = cluster.spec
+    startup, recovery, speed = (0, 0, 0) if cluster.by_hand else (spec.startup, spec.recovery, spec.disk_speed)
+    return lambda: broker.start(startup, recovery, speed)
+
+
+def _pause(cluster: Cluster, act: acts.Pause) -> find.Doing:
+    broker = find.running(cluster, act.broker)
+    if broker.address in cluster.paused:
+        raise ActRefused(f"broker {act.broker} is paused already; resume it")
+
+    def doing() -> None:
+        cluster.network.disturbed(broker.address, None)
+        cluster.paused[broker.address] = (cluster.now, [])
+        cluster.journal.emit(events.BrokerPaused.kind, broker.id)
+
+    return doing
+
+
+def _resume(cluster: Cluster, act: acts.Resume) -> find.Doing:
+    broker = find.broker(cluster, act.broker)
+    if broker.address not in cluster.paused:
+        raise ActRefused(f"broker {act.broker} is not paused")
+
+    def doing() -> None:
+        since, waiting = cluster.paused.pop(broker.address)
+        cluster.journal.cause = cluster.journal.emit(events.BrokerResumed.kind, broker.id, cluster.now - since)
+        for entry in waiting:
+            cluster.scheduler.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
+
+    return doing
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.Kill: _kill,
+    acts.PowerLoss: _power_loss,
+    acts.Shutdown: _shutdown,
+    acts.Start: _start,
+    acts.Pause: _pause,
+    acts.Resume: _resume,
+}

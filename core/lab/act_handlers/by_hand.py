@@ -1,0 +1,131 @@
+"""Single steps of the protocol, in clusters with pace: by-hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka.broker.fetcher import FOREVER, Fetcher
+from core.kafka.errors import ActRefused
+from core.lab import acts
+from core.lab.act_handlers import find
+from core.lab.spec import Pace
+from core.lab.views.view import BrokerState
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+def _fetchers(cluster: Cluster, follower: int, leader: int | None) -> list[Fetcher]:
+    broker = find.running(cluster, follower)
+    found = [fetcher for fetcher in broker.fetcher_manager.fetchers.values() if fetcher.states and leader in (None, fetcher.leader)]
+    if not found:
+        raise ActRefused(f"broker {follower} follows nothing" + (f" that broker {leader} leads" if leader is not None else ""))
+    return found
+
+
+def _fetch(cluster: Cluster, act: acts.Fetch) -> find.Doing:
+    fetchers = _fetchers(cluster, act.follower, act.leader)
+
+    def doing() -> None:
+        for fetcher in fetchers:
+            _turn(cluster, fetcher, 0, 1, act.records or 0)
+
+    return doing
+
+
+def _turn(cluster: Cluster, fetcher: Fetcher, max_wait: int, min_bytes: int, max_records: int) -> None:
+    """One turn of a fetcher: what it must ask before it may fetch, then the fetch."""
+    if fetcher.in_flight:
+        fetcher.abandon()
+    fetcher.end_back_offs()
+    for _ in range(64):
+        preparing = bool(fetcher.preparing)
+        fetcher.send_next(max_wait, min_bytes, max_records)
+        cluster.settle()
+        if not preparing or fetcher.broker.state is BrokerState.STOPPED:
+            break
+
+
+def _arrive(cluster: Cluster, act: acts.Arrive) -> find.Doing:
+    fetchers = _fetchers(cluster, act.follower, act.leader)
+
+    def doing() -> None:
+        for fetcher in fetchers:
+            _turn(cluster, fetcher, FOREVER, FOREVER, 0)
+
+    return doing
+
+
+def _answer(cluster: Cluster, act: acts.Answer) -> find.Doing:
+    follower = find.running(cluster, act.follower)
+    waiting = [
+        (leader, session)
+        for leader in cluster.brokers.values()
+        for session in leader.fetch_manager.sessions.values()
+        if session.follower == act.follower and session.parked is not None and act.leader in (None, leader.id)
+    ]
+    if not waiting:
+        raise ActRefused(f"no fetch of broker {act.follower} is waiting; let it arrive first")
+
+    def doing() -> None:
+        for leader, session in waiting:
+            if act.lost:
+                cluster.network.lose_next.add((leader.address, follower.address))
+            leader.complete_fetch(session, act.records or 0, corrupt=act.corrupt)
+
+    return doing
+
+
+def _fence(cluster: Cluster, act: acts.Fence) -> find.Doing:
+    find.broker(cluster, act.broker)
+    registration = cluster.controller.brokers.get(act.broker)
+    if registration is None:
+        raise ActRefused(f"broker {act.broker} is not registered")
+    if registration.fenced:
+        raise ActRefused(f"broker {act.broker} is fenced already")
+    return lambda: cluster.controller.fence(act.broker, by_session=False)
+
+
+def _bounce(cluster: Cluster, act: acts.Bounce) -> find.Doing:
+    broker = find.running(cluster, act.broker)
+    find.check_keep(broker, act.keep)
+
+    def doing() -> None:
+        broker.bounce(act.keep, clean=act.clean)
+        cluster.controller.bounced(broker.id)
+
+    return doing
+
+
+def _checkpoint(cluster: Cluster, act: acts.Checkpoint) -> find.Doing:
+    return find.running(cluster, act.broker).checkpoint
+
+
+def _check_isr(cluster: Cluster, act: acts.CheckIsr) -> find.Doing:
+    return find.running(cluster, act.broker).check_isr
+
+
+def _set_pace(cluster: Cluster, act: acts.SetPace) -> find.Doing:
+    if act.pace not in ("by-hand", "timeline"):
+        raise ActRefused(f"pace is by-hand or timeline, not {act.pace}")
+    by_hand = act.pace == "by-hand"
+    if by_hand is cluster.by_hand:
+        raise ActRefused("the cluster moves by hand already" if by_hand else "the cluster runs by itself already")
+    if cluster.spec.pace is Pace.BY_HAND:
+        raise ActRefused("this cluster was built to be moved by hand")
+    if cluster.zookeeper or cluster.quorum is not None:
+        what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a quorum of controllers"
+        raise ActRefused(f"a running cluster turns to by-hand with one KRaft controller, and this one has {what}")
+    return lambda: cluster.turn(by_hand=by_hand)
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.SetPace: _set_pace,
+    acts.Fetch: _fetch,
+    acts.Arrive: _arrive,
+    acts.Answer: _answer,
+    acts.Fence: _fence,
+    acts.Bounce: _bounce,
+    acts.Checkpoint: _checkpoint,
+    acts.CheckIsr: _check_isr,
+}

@@ -1,0 +1,198 @@
+"""What producers and consumers are told to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
+from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.producer import Producer
+from core.kafka.errors import ActRefused
+from core.kafka.ids import CONTROLLER, ZOOKEEPER
+from core.lab import acts
+from core.lab.act_handlers import find
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+def _check_idempotence(cluster: Cluster, act: acts.Produce | acts.Load, acks_value: int) -> None:
+    """Kafka's rule (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`), and that a producer is one or the other for life."""
+    known = cluster.producer(act.producer)
+    idempotent = act.idempotence if known is None else known.idempotent
+    if idempotent and acks_value != -1:
+        raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
+    if known is not None and act.idempotence and not known.idempotent:
+        raise ActRefused(f"producer {act.producer} is there already, without idempotence; give the idempotent one another name")
+
+
+def _config(cluster: Cluster, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
+    """The configuration of a client: the act's settings before those of all clients of the cluster.
+
+    Raises:
+        ActRefused: a setting is unknown or wrong, or they do not go together.
+    """
+    try:
+        for name, _ in config:
+            client_setting_named(name, kind)
+        return client_config(kind, (*cluster.spec.clients, *config), cluster.release, idempotent=idempotent)
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+
+
+def _producer_config(cluster: Cluster, act: acts.Produce | acts.Load) -> ClientConfig:
+    """The configuration that the act's producer has, or will have if it is new.
+
+    Raises:
+        ActRefused: it is not new, and has another one.
+    """
+    known = cluster.producer(act.producer)
+    config = _config(cluster, PRODUCER, act.config, idempotent=act.idempotence if known is None else known.idempotent)
+    if known is None:
+        return config
+    if act.config and config != known.config:
+        raise ActRefused(f"producer {act.producer} is there already, with other settings; give the one with these settings another name")
+    return known.config
+
+
+def _producer(cluster: Cluster, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False) -> Producer:
+    """The producer of that name on that topic, made if there is none.
+
+    Raises:
+        ActRefused: the name is another node's, or that producer writes to another topic.
+    """
+    known = cluster.nodes.get(name)
+    if known is None:
+        producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+        producer.config = config
+        producer.idempotent = idempotent
+        producer.newer_client = cluster.release.newer_clients
+        cluster.add_client(producer)
+        return producer
+    assert isinstance(known, Producer)
+    return known
+
+
+def _check_client(cluster: Cluster, name: str, topic: str, kind: type, what: str) -> None:
+    find.topic(cluster, topic)
+    known = cluster.nodes.get(name)
+    if known is None:
+        if name in (CONTROLLER, ZOOKEEPER) or (name[:1] in "bc" and name[1:].isdecimal()):
+            raise ActRefused(f"{name} is a broker's or the controller's name; give the {what} another")
+        return
+    if not isinstance(known, kind):
+        raise ActRefused(f"{name} is no {what}; give it another name")
+    if known.topic != topic:  # type: ignore[attr-defined]
+        raise ActRefused(f"{what} {name} works on topic {known.topic}; give the new one another name")  # type: ignore[attr-defined]
+
+
+def _produce(cluster: Cluster, act: acts.Produce) -> find.Doing:
+    acks_value = find.acks(act.acks)
+    _check_client(cluster, act.producer, act.topic, Producer, "producer")
+    _check_idempotence(cluster, act, acks_value)
+    config = _producer_config(cluster, act)
+    if act.records < 1:
+        raise ActRefused(f"produce at least 1 record, not {act.records}")
+    if act.bytes < 1:
+        raise ActRefused(f"a record has at least 1 byte, not {act.bytes}")
+    partitions = cluster.controller.replication.topics[act.topic].partitions
+    if act.partition is not None and not 0 <= act.partition < len(partitions):
+        raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
+
+    if act.to is not None:
+        if not cluster.by_hand:
+            raise ActRefused("produce to a named broker needs a cluster with pace: by-hand; elsewhere producers find the leader themselves")
+        find.running(cluster, act.to)
+
+    def doing() -> None:
+        producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
+        producer.acks = acks_value
+        if cluster.by_hand:
+            producer.leaders = list(cluster.controller.leaders(act.topic))
+        if act.to is not None:
+            producer.leaders = [(act.to, epoch) for _, epoch in producer.leaders]
+        producer.produce(act.records, act.bytes, act.partition)
+
+    return doing
+
+
+def _load(cluster: Cluster, act: acts.Load) -> find.Doing:
+    acks_value = find.acks(act.acks)
+    _check_client(cluster, act.producer, act.topic, Producer, "producer")
+    _check_idempotence(cluster, act, acks_value)
+    config = _producer_config(cluster, act)
+    if act.rate < 1 or act.every < 1 or act.bytes < 1:
+        raise ActRefused("a load needs a rate, an interval and a record size of at least 1")
+
+    def doing() -> None:
+        producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
+        producer.acks = acks_value
+        if cluster.turned_by_hand:
+            producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
+        else:
+            producer.start_load(act.rate, act.every, act.bytes)
+
+    return doing
+
+
+def _existing_producer(cluster: Cluster, name: str) -> Producer:
+    producer = cluster.producer(name)
+    if producer is None:
+        known = [client.name for client in cluster.clients.values() if isinstance(client, Producer)]
+        raise ActRefused(f"there is no producer {name}; there are {', '.join(known) or 'none'}")
+    return producer
+
+
+def _stop_load(cluster: Cluster, act: acts.StopLoad) -> find.Doing:
+    return _existing_producer(cluster, act.producer).stop_load
+
+
+def _change_acks(cluster: Cluster, act: acts.Acks) -> find.Doing:
+    producer, value = _existing_producer(cluster, act.producer), find.acks(act.acks)
+    if producer.idempotent and value != -1:
+        raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
+
+    def doing() -> None:
+        producer.acks = value
+
+    return doing
+
+
+def _consume(cluster: Cluster, act: acts.Consume) -> find.Doing:
+    _check_client(cluster, act.consumer, act.topic, Consumer, "consumer")
+    if act.reset not in ("earliest", "latest"):
+        raise ActRefused(f"reset is earliest or latest, not {act.reset}")
+    if act.consumer in cluster.nodes:
+        raise ActRefused(f"consumer {act.consumer} is there already")
+    release, config = cluster.release, _config(cluster, CONSUMER, act.config)
+    if act.since is not None and not release.finds_by_time:
+        raise ActRefused(f"release {release.name} finds no record by its time; leave 'since' out, or take 0.10.2 or a later one")
+
+    def doing() -> None:
+        consumer = Consumer(act.consumer, act.topic, act.reset, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+        consumer.config = config
+        consumer.validates = release.validates_positions
+        consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
+        if act.since is not None:
+            consumer.since = act.since
+        cluster.add_client(consumer)
+        consumer.start()
+
+    return doing
+
+
+def _stop_consume(cluster: Cluster, act: acts.StopConsume) -> find.Doing:
+    consumer = cluster.consumer(act.consumer)
+    if consumer is None or consumer.stopped:
+        raise ActRefused(f"there is no consumer {act.consumer}")
+    return consumer.stop
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.Produce: _produce,
+    acts.Load: _load,
+    acts.StopLoad: _stop_load,
+    acts.Acks: _change_acks,
+    acts.Consume: _consume,
+    acts.StopConsume: _stop_consume,
+}

@@ -1,0 +1,49 @@
+"""People set a component's clock wrong, or right again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import events
+from core.kafka.broker.broker import Broker
+from core.kafka.clients.client import Client
+from core.kafka.controller.controller import Controller
+from core.kafka.errors import ActRefused
+from core.kafka.ids import CONTROLLER, ZOOKEEPER
+from core.lab import acts
+from core.lab.act_fields import MOST_DRIFT
+from core.lab.act_handlers import find
+from core.sim.clock import Clock
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+def _set_clock(cluster: Cluster, act: acts.SetClock) -> find.Doing:
+    if abs(act.drift_ppm) > MOST_DRIFT:
+        raise ActRefused(f"a clock gains or loses at most {MOST_DRIFT // 10_000} %")
+    if act.node == ZOOKEEPER or (cluster.quorum is not None and act.node == CONTROLLER):
+        raise ActRefused(f"the clock of {act.node} is always right; set that of a broker, of a client, or of the one controller")
+    name = find.node(cluster, act.node)
+    node = cluster.nodes[name]
+    if name in cluster.controllers:
+        raise ActRefused(f"the clock of {name} is always right; set that of a broker, of a client, or of the one controller")
+
+    def doing() -> None:
+        cluster.journal.emit(events.ClockSet.kind, name, act.skew, act.drift_ppm)
+        clock = Clock(act.skew, act.drift_ppm, cluster.now)
+        if isinstance(node, Broker):
+            node.settings.clock = clock
+            node.refresh_settings()
+        elif isinstance(node, Client):
+            node.clock = clock
+        elif isinstance(node, Controller):
+            node.settings.clock = clock
+            node.refresh_session_timeout()
+
+    return doing
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.SetClock: _set_clock,
+}

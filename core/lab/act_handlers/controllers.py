@@ -1,0 +1,86 @@
+"""People do something to the process of a dedicated controller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import events
+from core.kafka.errors import ActRefused
+from core.kafka.ids import CONTROLLER
+from core.lab import acts
+from core.lab.act_handlers import find
+
+if TYPE_CHECKING:
+    from core.kafka.controller.quorum import ControllerNode
+    from core.lab.cluster import Cluster
+
+
+def _controller(cluster: Cluster, name: str) -> ControllerNode:
+    if cluster.quorum is not None and name == CONTROLLER:
+        name = find.node(cluster, name)
+    found = cluster.controllers.get(name)
+    if found is None:
+        if cluster.quorum is not None and name in cluster.quorum.voters:
+            raise ActRefused(f"controller {name} runs in the process of broker {name[1:]}; do it to the broker")
+        names = ", ".join(cluster.controllers) or "none of their own process; write 'controllers: 3' in the cluster"
+        raise ActRefused(f"there is no controller {name}; there are {names}")
+    return found
+
+
+def _running_controller(cluster: Cluster, name: str) -> ControllerNode:
+    found = _controller(cluster, name)
+    if not found.running:
+        raise ActRefused(f"controller {name} is not running; start it first")
+    return found
+
+
+def _kill_controller(cluster: Cluster, act: acts.KillController) -> find.Doing:
+    controller = _running_controller(cluster, act.node)
+
+    def doing() -> None:
+        cluster.paused.pop(controller.address, None)
+        controller.stop()
+
+    return doing
+
+
+def _start_controller(cluster: Cluster, act: acts.StartController) -> find.Doing:
+    controller = _controller(cluster, act.node)
+    if controller.running or controller.starting:
+        raise ActRefused(f"controller {act.node} is running; kill it first")
+    return lambda: controller.start(cluster.spec.startup)
+
+
+def _pause_controller(cluster: Cluster, act: acts.PauseController) -> find.Doing:
+    controller = _running_controller(cluster, act.node)
+    if controller.address in cluster.paused:
+        raise ActRefused(f"controller {act.node} is paused already; resume it")
+
+    def doing() -> None:
+        cluster.network.disturbed(controller.address, None)
+        cluster.paused[controller.address] = (cluster.now, [])
+        cluster.journal.emit(events.ControllerPaused.kind, controller.address)
+
+    return doing
+
+
+def _resume_controller(cluster: Cluster, act: acts.ResumeController) -> find.Doing:
+    controller = _controller(cluster, act.node)
+    if controller.address not in cluster.paused:
+        raise ActRefused(f"controller {act.node} is not paused")
+
+    def doing() -> None:
+        since, waiting = cluster.paused.pop(controller.address)
+        cluster.journal.cause = cluster.journal.emit(events.ControllerResumed.kind, controller.address, cluster.now - since)
+        for entry in waiting:
+            cluster.scheduler.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
+
+    return doing
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.KillController: _kill_controller,
+    acts.StartController: _start_controller,
+    acts.PauseController: _pause_controller,
+    acts.ResumeController: _resume_controller,
+}

@@ -1,0 +1,93 @@
+"""People do something to log directories and the logs in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import events
+from core.kafka.broker.appends import delete_records
+from core.kafka.broker.broker import Broker
+from core.kafka.broker.disk import LogDir
+from core.kafka.errors import ActRefused
+from core.lab import acts
+from core.lab.act_fields import MOST_DISK_DELAY
+from core.lab.act_handlers import find
+from core.lab.views.view import BrokerState
+from core.sim.units import format_duration
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+def _dir(broker: Broker, number: int) -> LogDir:
+    count = len(broker.disk.dirs)
+    if not 1 <= number <= count:
+        raise ActRefused(f"broker {broker.id} has log director{'y 1' if count == 1 else f'ies 1 to {count}'}, not {number}")
+    return broker.disk.dirs[number - 1]
+
+
+def _fail_dir(cluster: Cluster, act: acts.FailDir) -> find.Doing:
+    broker = find.running(cluster, act.broker)
+    if not _dir(broker, act.dir).online:
+        raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed already")
+    if broker.state is BrokerState.STARTING:
+        raise ActRefused(f"broker {act.broker} is still starting; wait")
+    return lambda: broker.directories.fail(act.dir)
+
+
+def _repair_dir(cluster: Cluster, act: acts.RepairDir) -> find.Doing:
+    broker = find.broker(cluster, act.broker)
+    directory = _dir(broker, act.dir)
+    if directory.online:
+        raise ActRefused(f"log directory {act.dir} of broker {act.broker} works")
+
+    def doing() -> None:
+        directory.repaired = "empty" if act.empty else "kept"
+        cluster.journal.emit(events.LogDirRepaired.kind, broker.id, act.dir, act.empty)
+
+    return doing
+
+
+def _move_replica(cluster: Cluster, act: acts.MoveReplica) -> find.Doing:
+    broker = find.running(cluster, act.broker)
+    if not _dir(broker, act.dir).online:
+        raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed")
+    if act.partition not in broker.partitions:
+        raise ActRefused(f"broker {act.broker} has no replica of {act.partition} that works")
+    if broker.disk.dir_of(act.partition) == act.dir:
+        raise ActRefused(f"{act.partition} is in log directory {act.dir} of broker {act.broker} already")
+    if act.partition in broker.disk.futures:
+        raise ActRefused(f"{act.partition} is moving on broker {act.broker} already")
+    return lambda: broker.directories.move(act.partition, act.dir)
+
+
+def _slow_disk(cluster: Cluster, act: acts.SlowDisk) -> find.Doing:
+    broker = find.broker(cluster, act.broker)
+    if not 0 <= act.delay <= MOST_DISK_DELAY:
+        raise ActRefused(f"a write takes 0 to {format_duration(MOST_DISK_DELAY)}")
+    return lambda: broker.directories.slow_down(act.delay)
+
+
+def _delete_records(cluster: Cluster, act: acts.DeleteRecords) -> find.Doing:
+    registration = cluster.controller.replication.partitions.get(act.partition)
+    if registration is None:
+        raise ActRefused(f"there is no partition {act.partition}")
+    leader = cluster.brokers.get(registration.leader)
+    partition = None if leader is None or leader.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
+    if partition is None or not partition.is_leader:
+        raise ActRefused(f"nobody leads {act.partition} now")
+    offset = -1 if act.offset is None else act.offset
+
+    def doing() -> None:
+        delete_records(partition, offset)
+
+    return doing
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.FailDir: _fail_dir,
+    acts.RepairDir: _repair_dir,
+    acts.MoveReplica: _move_replica,
+    acts.SlowDisk: _slow_disk,
+    acts.DeleteRecords: _delete_records,
+}

@@ -1,0 +1,94 @@
+"""Finds what an act is about, or refuses it with a message that says what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from core.kafka.broker.broker import Broker
+from core.kafka.errors import ActRefused
+from core.kafka.ids import CONTROLLER, TopicPartition
+from core.lab.acts import Act
+from core.lab.views.view import BrokerState
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
+"""Kafka's acks as people write them."""
+
+Doing = Callable[[], None]
+"""What is left to do once an act is found possible."""
+
+Deeds = dict[type[Act], Callable[[Any, Any], Doing]]
+"""For each act the function that checks it against a cluster and gives its doing."""
+
+
+def broker(cluster: Cluster, number: int) -> Broker:
+    """The broker of that id."""
+    found = cluster.brokers.get(number)
+    if found is None:
+        raise ActRefused(f"there is no broker {number}; there are {', '.join(map(str, cluster.brokers))}")
+    return found
+
+
+def running(cluster: Cluster, number: int) -> Broker:
+    """The broker of that id, if it has a process."""
+    found = broker(cluster, number)
+    if found.state is BrokerState.STOPPED:
+        raise ActRefused(f"broker {number} is not running; start it first")
+    return found
+
+
+def node(cluster: Cluster, name: str) -> str:
+    """A node's name; in a quorum `controller` is whoever is the active one now."""
+    if name == CONTROLLER and cluster.quorum is not None:
+        need_controller(cluster)
+        active = cluster.quorum.active()
+        assert active is not None
+        return active.name
+    if name == CONTROLLER and name not in cluster.nodes:
+        name = cluster.controller_address
+        if not name:
+            raise ActRefused("no broker is controller just now")
+    if name not in cluster.nodes:
+        raise ActRefused(f"there is no node {name}; there are {', '.join(cluster.nodes)}")
+    return name
+
+
+def pair(cluster: Cluster, between: tuple[str, str]) -> tuple[str, str]:
+    """The names of the two nodes that a link joins."""
+    a, b = (node(cluster, name) for name in between)
+    if a == b:
+        raise ActRefused(f"a link joins two different nodes, not {a} with itself")
+    return a, b
+
+
+def topic(cluster: Cluster, name: str) -> str:
+    """The topic of that name."""
+    topics = cluster.controller.replication.topics
+    if name not in topics:
+        raise ActRefused(f"there is no topic {name}; there are {', '.join(topics) or 'none'}")
+    return name
+
+
+def acks(written: str) -> int:
+    """Acks as Kafka counts them."""
+    if written not in ACKS:
+        raise ActRefused(f"acks is 0, 1 or all, not {written}")
+    return ACKS[written]
+
+
+def check_keep(of: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
+    """Refuse to keep what a broker does not have."""
+    for tp, offset in keep:
+        if tp not in of.disk.logs:
+            raise ActRefused(f"broker {of.id} has no replica of {tp}")
+        if offset < 0:
+            raise ActRefused(f"{tp} cannot keep up to offset {offset}; offsets begin with 0")
+
+
+def need_controller(cluster: Cluster) -> None:
+    """Refuse what only an active controller can do when there is none."""
+    if cluster.quorum is not None and cluster.quorum.active() is None:
+        raise ActRefused("there is no active controller: no majority of the controllers has elected one")

@@ -1,0 +1,121 @@
+"""People do something to the links between nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka import events
+from core.kafka.errors import ActRefused
+from core.lab import acts
+from core.lab.act_handlers import find
+from core.lab.spec import MAX_LOSS_PPM
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+def _cut(cluster: Cluster, act: acts.Cut) -> find.Doing:
+    a, b = find.pair(cluster, act.between)
+    return lambda: _cut_all(cluster, [(a, b)] if act.one_way else [(a, b), (b, a)])
+
+
+def _cut_all(cluster: Cluster, directions: list[tuple[str, str]]) -> None:
+    for direction in directions:
+        if cluster.network.cut(direction):
+            cluster.journal.emit(events.LinkCut.kind, *direction)
+
+
+def _isolate(cluster: Cluster, act: acts.Isolate) -> find.Doing:
+    node = find.node(cluster, act.node)
+    others = [other for other in cluster.nodes if other != node]
+    return lambda: _cut_all(cluster, [d for other in others for d in ((node, other), (other, node))])
+
+
+def _heal(cluster: Cluster, act: acts.Heal) -> find.Doing:
+    network = cluster.network
+    if act.between is not None:
+        a, b = find.pair(cluster, act.between)
+        directions = [(a, b), (b, a)]
+        if not any(d in network.links and network.links[d].cut for d in directions):
+            raise ActRefused(f"the link between {a} and {b} is not cut")
+    else:
+        directions = [direction for direction, link in network.links.items() if link.cut]
+        if not directions:
+            raise ActRefused("no link is cut")
+
+    def doing() -> None:
+        for direction in directions:
+            if network.heal(direction, cluster.now):
+                cluster.journal.emit(events.LinkHealed.kind, *direction)
+
+    return doing
+
+
+def _link(cluster: Cluster, act: acts.Link) -> find.Doing:
+    a, b = find.pair(cluster, act.between)
+    proxied = act.duplicate_ppm is not None or act.reorder_ppm is not None
+    if proxied and a not in cluster.clients and b not in cluster.clients:
+        raise ActRefused(
+            f"{a} and {b} talk over TCP, which delivers once and in order; a proxy that repeats or reorders requests stands between a client and a broker"
+        )
+
+    if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
+        raise ActRefused(f"a link loses at most {MAX_LOSS_PPM // 10_000} %, as TCP repeats each message until it arrives; cut it instead")
+
+    def doing() -> None:
+        cluster.network.disturbed(a, b)
+        for direction in ((a, b), (b, a)):
+            link = cluster.network.link(direction)
+            link.latency = link.latency if act.latency is None else act.latency
+            link.jitter = link.jitter if act.jitter is None else act.jitter
+            link.loss_ppm = link.loss_ppm if act.loss_ppm is None else act.loss_ppm
+            cluster.journal.emit(events.LinkChanged.kind, *direction, link.latency, link.jitter, link.loss_ppm)
+            if proxied:
+                cluster.account.repeats = cluster.account.repeats or bool(act.duplicate_ppm)
+                link.duplicate_ppm = link.duplicate_ppm if act.duplicate_ppm is None else act.duplicate_ppm
+                link.reorder_ppm = link.reorder_ppm if act.reorder_ppm is None else act.reorder_ppm
+                cluster.journal.emit(events.LinkProxied.kind, *direction, link.duplicate_ppm, link.reorder_ppm)
+
+    return doing
+
+
+def _hold(cluster: Cluster, act: acts.Hold) -> find.Doing:
+    direction = find.pair(cluster, act.between)
+    link = cluster.network.links.get(direction)
+    if link is not None and link.held:
+        raise ActRefused(f"messages {direction[0]} → {direction[1]} are held already; release them")
+
+    def doing() -> None:
+        cluster.network.hold(direction)
+        cluster.journal.emit(events.LinkHeld.kind, *direction)
+
+    return doing
+
+
+def _release(cluster: Cluster, act: acts.Release) -> find.Doing:
+    direction = find.pair(cluster, act.between)
+    link = cluster.network.links.get(direction)
+    if link is None or not link.held:
+        raise ActRefused(f"messages {direction[0]} → {direction[1]} are not held")
+    if act.messages is not None and not 1 <= act.messages <= len(link.waiting):
+        raise ActRefused(
+            f"{len(link.waiting)} messages {direction[0]} → {direction[1]} are held; release 1 to so many, or leave 'messages' out"
+        )
+    if act.messages is not None and link.cut:
+        raise ActRefused(f"the link {direction[0]} → {direction[1]} is cut, too; heal it first")
+
+    def doing() -> None:
+        count = cluster.network.release(direction, cluster.now, act.messages)
+        cluster.journal.emit(events.LinkReleased.kind, *direction, count)
+
+    return doing
+
+
+DEEDS: Final[find.Deeds] = {
+    acts.Cut: _cut,
+    acts.Heal: _heal,
+    acts.Isolate: _isolate,
+    acts.Link: _link,
+    acts.Hold: _hold,
+    acts.Release: _release,
+}

@@ -1,0 +1,595 @@
+"""What people (or scripts) do to a cluster: one frozen class per act, named and worded as in a script.
+
+An act is data. `Cluster.do` carries it out; the journal records it as an `act` event with its fields as JSON, so a
+recorded session can be replayed or written as a script. Times are µs, a missing `topic`, `broker` or `partition` means
+"the whole". A field's name is the word the script uses.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+from core.sim.spelled_out import SpelledOut
+
+
+@attrs.frozen(eq=False, repr=False)
+class Act(SpelledOut):
+    """Base of all acts. `word` is the script's word, `does` one line for help texts, `by_hand` whether it needs that pace."""
+
+    word: ClassVar[str] = ""
+    does: ClassVar[str] = ""
+    by_hand: ClassVar[bool] = False
+
+    # Written once here, as `SpelledOut.__repr__` is: attrs would make them anew for each of forty classes.
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in self.field_names())
+
+    def __hash__(self) -> int:
+        return hash((self.word, *(getattr(self, name) for name in self.field_names())))
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """The fields in order."""
+        return tuple(field.name for field in attrs.fields(cls))
+
+
+# --- brokers -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class Kill(Act):
+    """The broker's process dies at once (kill -9); its logs stay as they are, in the machine's page cache."""
+
+    word: ClassVar[str] = "kill"
+    does: ClassVar[str] = "kill -9 a broker's process; its logs survive"
+    broker: int
+
+
+@attrs.frozen(eq=False, repr=False)
+class PowerLoss(Act):
+    """The broker's machine loses power: of what lies above a log's recovery point, some or all is gone.
+
+    `unflushed` says how much of that tail had reached the disk by itself: `drawn` (for each log, from the seed), `lost`
+    (nothing) or `kept` (all). `keep` says instead, per partition, the offset up to which the log had reached the disk;
+    other partitions keep everything.
+    """
+
+    word: ClassVar[str] = "power-loss"
+    does: ClassVar[str] = "a broker's machine loses power; the unflushed tail of its logs is gone"
+    broker: int
+    keep: tuple[tuple[TopicPartition, int], ...] = ()
+    unflushed: str = "drawn"
+
+
+@attrs.frozen(eq=False, repr=False)
+class Shutdown(Act):
+    """Controlled shutdown (SIGTERM): leaderships move away first, high watermarks are written, then the process ends."""
+
+    word: ClassVar[str] = "shutdown"
+    does: ClassVar[str] = "stop a broker in good order (controlled shutdown)"
+    broker: int
+
+
+@attrs.frozen(eq=False, repr=False)
+class Start(Act):
+    """Start a stopped broker's process again."""
+
+    word: ClassVar[str] = "start"
+    does: ClassVar[str] = "start a stopped broker"
+    broker: int
+
+
+@attrs.frozen(eq=False, repr=False)
+class Pause(Act):
+    """The process stands still (a long GC pause, SIGSTOP): nothing is handled or sent; messages wait."""
+
+    word: ClassVar[str] = "pause"
+    does: ClassVar[str] = "freeze a broker's process, as a long GC pause does"
+    broker: int
+
+
+@attrs.frozen(eq=False, repr=False)
+class Resume(Act):
+    """A paused process goes on."""
+
+    word: ClassVar[str] = "resume"
+    does: ClassVar[str] = "let a paused broker go on"
+    broker: int
+
+
+# --- disks ---------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class FailDir(Act):
+    """A log directory of a broker fails (a disk dies): its replicas go offline; without another directory the broker halts."""
+
+    word: ClassVar[str] = "fail-dir"
+    does: ClassVar[str] = "a log directory of a broker fails"
+    broker: int
+    dir: int = 1
+
+
+@attrs.frozen(eq=False, repr=False)
+class RepairDir(Act):
+    """A failed log directory is replaced, by an empty one or (`empty: false`) with what was in it.
+
+    The broker takes it up when it starts.
+    """
+
+    word: ClassVar[str] = "repair-dir"
+    does: ClassVar[str] = "replace a failed log directory; the broker finds it at its next start"
+    broker: int
+    dir: int = 1
+    empty: bool = True
+
+
+@attrs.frozen(eq=False, repr=False)
+class MoveReplica(Act):
+    """Move a replica to another log directory of its broker: a copy catches up, then takes over.
+
+    As `kafka-reassign-partitions` does with log_dirs.
+    """
+
+    word: ClassVar[str] = "move-replica"
+    does: ClassVar[str] = "move a replica to another log directory of its broker"
+    partition: TopicPartition
+    broker: int
+    dir: int
+
+
+@attrs.frozen(eq=False, repr=False)
+class SlowDisk(Act):
+    """A broker's disk takes `delay` for each write, one after another: of followers' fetchers and of producers' batches; 0 ends it."""
+
+    word: ClassVar[str] = "slow-disk"
+    does: ClassVar[str] = "make each write of a broker's disk take time, or (0) no longer"
+    broker: int
+    delay: int
+
+
+# --- controllers ---------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class KillController(Act):
+    """A dedicated controller's process dies at once; its log and its vote stay on disk. A combined one dies with its broker (`kill`)."""
+
+    word: ClassVar[str] = "kill-controller"
+    does: ClassVar[str] = "kill -9 a dedicated controller"
+    node: str
+
+
+@attrs.frozen(eq=False, repr=False)
+class StartController(Act):
+    """Start a dedicated controller's process again."""
+
+    word: ClassVar[str] = "start-controller"
+    does: ClassVar[str] = "start a killed controller"
+    node: str
+
+
+@attrs.frozen(eq=False, repr=False)
+class PauseController(Act):
+    """A dedicated controller stands still; when it goes on it believes what it believed: a zombie, until it is told."""
+
+    word: ClassVar[str] = "pause-controller"
+    does: ClassVar[str] = "freeze a dedicated controller, as a long GC pause does"
+    node: str
+
+
+@attrs.frozen(eq=False, repr=False)
+class ResumeController(Act):
+    """A paused controller goes on."""
+
+    word: ClassVar[str] = "resume-controller"
+    does: ClassVar[str] = "let a paused controller go on"
+    node: str
+
+
+# --- network -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class Cut(Act):
+    """Cut the link between two nodes; `one_way` cuts only from the first to the second.
+
+    Nodes: `b1`, `controller` (or `c1`; with ZooKeeper the broker that is it), `zookeeper`, a client.
+    """
+
+    word: ClassVar[str] = "cut"
+    does: ClassVar[str] = "cut the link between two nodes"
+    between: tuple[str, str]
+    one_way: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class Heal(Act):
+    """Heal the link between two nodes, or every cut link."""
+
+    word: ClassVar[str] = "heal"
+    does: ClassVar[str] = "heal a cut link, or all of them"
+    between: tuple[str, str] | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class Isolate(Act):
+    """Cut every link of a node."""
+
+    word: ClassVar[str] = "isolate"
+    does: ClassVar[str] = "cut a node off from all others"
+    node: str
+
+
+@attrs.frozen(eq=False, repr=False)
+class Link(Act):
+    """Change a link in both directions: latency and jitter in µs, loss in parts per million.
+
+    Loss is made good by TCP, and TCP neither repeats nor overtakes. What repeats a request, or sends it on another connection
+    than the one before it, is a proxy between a client and a broker: `duplicate` and `reorder` are the shares of the requests
+    of a client's link that such a proxy delivers twice, or lets later ones overtake. An answer comes once, and in order.
+    """
+
+    word: ClassVar[str] = "link"
+    does: ClassVar[str] = "change a link's latency, jitter or loss; what a client's proxy repeats or reorders"
+    between: tuple[str, str]
+    latency: int | None = None
+    jitter: int | None = None
+    loss_ppm: int | None = None
+    duplicate_ppm: int | None = None
+    reorder_ppm: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class Hold(Act):
+    """Hold back every message from the first node to the second until `release`; order is kept."""
+
+    word: ClassVar[str] = "hold"
+    does: ClassVar[str] = "hold back the messages from one node to another"
+    between: tuple[str, str]
+
+
+@attrs.frozen(eq=False, repr=False)
+class Release(Act):
+    """Deliver the messages that `hold` held back; with `messages` only the oldest so many, and the rest is held on."""
+
+    word: ClassVar[str] = "release"
+    does: ClassVar[str] = "deliver held messages"
+    between: tuple[str, str]
+    messages: int | None = None
+
+
+# --- administration ------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class Set(Act):
+    """Change a Kafka setting, cluster-wide, for a topic or for a broker.
+
+    A setting that Kafka reads only at start is refused in a running cluster; `force` has it so all the same, as if the
+    brokers had been restarted with it and nothing else had happened.
+    """
+
+    word: ClassVar[str] = "set"
+    does: ClassVar[str] = "change a Kafka setting while it runs"
+    name: str
+    value: str
+    topic: str | None = None
+    broker: int | None = None
+    force: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class CreateTopic(Act):
+    """Create a topic; `replicas` places its partitions by hand."""
+
+    word: ClassVar[str] = "create-topic"
+    does: ClassVar[str] = "create a topic"
+    topic: str
+    partitions: int = 1
+    replication_factor: int = 3
+    replicas: tuple[tuple[int, ...], ...] = ()
+    config: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen(eq=False, repr=False)
+class CreatePartitions(Act):
+    """Give a topic more partitions, `partitions` in all (`kafka-topics --alter`); `replicas` places the new ones by hand.
+
+    Clients hear of them with their next metadata: at the latest after metadata.max.age.ms (5 minutes).
+    """
+
+    word: ClassVar[str] = "create-partitions"
+    does: ClassVar[str] = "give a topic more partitions"
+    topic: str
+    partitions: int
+    replicas: tuple[tuple[int, ...], ...] = ()
+
+
+@attrs.frozen(eq=False, repr=False)
+class Elect(Act):
+    """`kafka-leader-election`: preferred or unclean, for one partition or all of them."""
+
+    word: ClassVar[str] = "elect"
+    does: ClassVar[str] = "elect preferred leaders, or unclean ones"
+    election: str = "preferred"
+    partition: TopicPartition | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class Reassign(Act):
+    """Move a partition to other replicas (`kafka-reassign-partitions --execute`): added ones must catch up before removed ones go."""
+
+    word: ClassVar[str] = "reassign"
+    does: ClassVar[str] = "move a partition to other replicas, or change their number or order"
+    partition: TopicPartition
+    replicas: tuple[int, ...]
+
+
+@attrs.frozen(eq=False, repr=False)
+class CancelReassignment(Act):
+    """Give a running reassignment up (`kafka-reassign-partitions --cancel`)."""
+
+    word: ClassVar[str] = "cancel-reassignment"
+    does: ClassVar[str] = "give a running reassignment up"
+    partition: TopicPartition
+
+
+@attrs.frozen(eq=False, repr=False)
+class Unregister(Act):
+    """`kafka-cluster unregister` (KRaft): the controller forgets a broker, which leaves every ISR first.
+
+    Its replicas stay assigned to it: reassign them before. A process that still runs is refused its heartbeats, comes into no
+    ISR, and registers again only when it is started anew.
+    """
+
+    word: ClassVar[str] = "unregister"
+    does: ClassVar[str] = "take a broker's registration away"
+    broker: int
+
+
+@attrs.frozen(eq=False, repr=False)
+class DeleteRecords(Act):
+    """`kafka-delete-records`: the records of a partition below an offset may no longer be read.
+
+    Without one, all below the high watermark.
+    """
+
+    word: ClassVar[str] = "delete-records"
+    does: ClassVar[str] = "delete a partition's records below an offset"
+    partition: TopicPartition
+    offset: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class SetClock(Act):
+    """Set the clock of a broker, a client, or the controller: `skew` it is ahead of the true time (behind, if negative), `drift` it gains from now on.
+
+    A broker and the controller measure the durations of their settings by it, retention holds the broker's time of day
+    against the records' timestamps, and those are their producer's.
+    """
+
+    word: ClassVar[str] = "clock"
+    does: ClassVar[str] = "let a component's clock be wrong, or run too fast or too slow"
+    node: str
+    skew: int = 0
+    drift_ppm: int = 0
+
+
+# --- clients -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class Produce(Act):
+    """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions.
+
+    By hand `to` names the broker that the producer still believes to be the leader. `config` has settings of the producer by their
+    Kafka names, if it is new: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
+    """
+
+    word: ClassVar[str] = "produce"
+    does: ClassVar[str] = "produce a burst of records"
+    topic: str
+    records: int
+    partition: int | None = None
+    acks: str = "all"
+    bytes: int = 100
+    """Bytes of one record."""
+    producer: str = "producer"
+    idempotence: bool = False
+    """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
+    to: int | None = None
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a producer that is new, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Load(Act):
+    """Produce steadily: `rate` records per second, sent every `every` µs, until `stop-load`; `config` as for `produce`."""
+
+    word: ClassVar[str] = "load"
+    does: ClassVar[str] = "produce steadily until stop-load"
+    topic: str
+    rate: int
+    acks: str = "all"
+    every: int = 50_000
+    bytes: int = 100
+    producer: str = "load"
+    idempotence: bool = False
+    """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a producer that is new, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class StopLoad(Act):
+    """Stop a steady producer; what it has sent is still answered."""
+
+    word: ClassVar[str] = "stop-load"
+    does: ClassVar[str] = "stop a steady producer"
+    producer: str = "load"
+
+
+@attrs.frozen(eq=False, repr=False)
+class Acks(Act):
+    """Change a producer's acks for what it sends from now on: 0, 1 or all."""
+
+    word: ClassVar[str] = "acks"
+    does: ClassVar[str] = "change a producer's acks"
+    acks: str
+    producer: str = "load"
+
+
+@attrs.frozen(eq=False, repr=False)
+class Consume(Act):
+    """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest.
+
+    `rack` is its client.rack: with `replica.selector.class: RackAwareReplicaSelector` leaders send it to a replica there (KIP-392).
+    With `since` it begins at the first record of that virtual time (offsetsForTimes), or at the end if none is as young.
+    `config` has settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
+    """
+
+    word: ClassVar[str] = "consume"
+    does: ClassVar[str] = "start a consumer on a topic"
+    topic: str
+    consumer: str = "consumer"
+    reset: str = "earliest"
+    rack: str | None = None
+    since: int | None = None
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a consumer that is new, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class StopConsume(Act):
+    """Stop a consumer."""
+
+    word: ClassVar[str] = "stop-consume"
+    does: ClassVar[str] = "stop a consumer"
+    consumer: str = "consumer"
+
+
+# --- by hand -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class SetPace(Act):
+    """Turn a running cluster to another pace: `by-hand` or `timeline`.
+
+    By hand, followers fetch and loads produce only as single acts say, and whatever is on its way arrives at once. Brokers keep
+    their other tasks, but no virtual time passes unless somebody lets it. Back on the timeline everything runs by itself again.
+    """
+
+    word: ClassVar[str] = "pace"
+    does: ClassVar[str] = "move a running cluster by hand, or let it run by itself again"
+    pace: str
+
+
+# --- single steps --------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class Fetch(Act):
+    """By hand: one turn of a follower's fetcher, answered at once: it asks, the leader answers, it appends.
+
+    An answer at once carries the high watermark from before this very fetch. A fetcher that must first truncate does
+    that in this turn too. `leader` picks one when the follower fetches from several.
+    """
+
+    word: ClassVar[str] = "fetch"
+    does: ClassVar[str] = "by hand: a follower fetches and is answered at once"
+    by_hand: ClassVar[bool] = True
+    follower: int
+    leader: int | None = None
+    records: int | None = None
+    """At most this many records of a partition in the answer."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Arrive(Act):
+    """By hand: a follower's fetch reaches the leader, updates the leader's view, and waits in its purgatory."""
+
+    word: ClassVar[str] = "arrive"
+    does: ClassVar[str] = "by hand: a follower's fetch reaches the leader and waits there"
+    by_hand: ClassVar[bool] = True
+    follower: int
+    leader: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class Answer(Act):
+    """By hand: the waiting fetch of a follower leaves the purgatory: log and HW are read now, the answer is delivered.
+
+    `records` bounds what it carries; `lost` loses the answer on its way; `corrupt` turns bits of its records over, so that their checksums are wrong.
+    """
+
+    word: ClassVar[str] = "answer"
+    does: ClassVar[str] = "by hand: a waiting fetch is answered"
+    by_hand: ClassVar[bool] = True
+    follower: int
+    leader: int | None = None
+    records: int | None = None
+    lost: bool = False
+    corrupt: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class Fence(Act):
+    """By hand: the controller notices that a broker's session has expired."""
+
+    word: ClassVar[str] = "fence"
+    does: ClassVar[str] = "by hand: the controller fences a broker"
+    by_hand: ClassVar[bool] = True
+    broker: int
+
+
+@attrs.frozen(eq=False, repr=False)
+class Bounce(Act):
+    """By hand: a broker's process is restarted so fast that the controller does not notice.
+
+    `clean` writes the high-watermark checkpoint first, as a shutdown does; otherwise the last checkpoint counts. With
+    `keep` it was the machine that went down: those partitions keep only what lies below that offset.
+    """
+
+    word: ClassVar[str] = "bounce"
+    does: ClassVar[str] = "by hand: restart a broker faster than the controller notices"
+    by_hand: ClassVar[bool] = True
+    broker: int
+    clean: bool = True
+    keep: tuple[tuple[TopicPartition, int], ...] = ()
+
+
+@attrs.frozen(eq=False, repr=False)
+class Checkpoint(Act):
+    """By hand: a broker writes its high watermarks to disk."""
+
+    word: ClassVar[str] = "checkpoint"
+    does: ClassVar[str] = "by hand: a broker checkpoints its high watermarks"
+    by_hand: ClassVar[bool] = True
+    broker: int
+
+
+@attrs.frozen(eq=False, repr=False)
+class CheckIsr(Act):
+    """By hand: a broker runs its isr-expiration task over the partitions it leads."""
+
+    word: ClassVar[str] = "check-isr"
+    does: ClassVar[str] = "by hand: a broker looks for followers to drop from its ISRs"
+    by_hand: ClassVar[bool] = True
+    broker: int
+
+
+ACTS: Final[dict[str, type[Act]]] = {
+    act.word: act
+    for act in (
+        Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
+        PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
+        Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, SetPace, Fetch,
+        Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
+    )
+}  # fmt: skip
+"""Every act by its script word."""

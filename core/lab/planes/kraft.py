@@ -1,0 +1,77 @@
+"""The KRaft control plane with one controller, which does not fail; also what a quorum has in common with it."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, TypeVar
+
+from core.kafka.broker.broker import Broker
+from core.kafka.broker.disk import Disk
+from core.kafka.controller.controller import Controller
+from core.kafka.ids import CONTROLLER
+from core.lab.staging import place_logs
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+C = TypeVar("C", bound=Controller)
+
+
+def make_controller(cluster: Cluster) -> Controller:
+    """The one controller."""
+    return controller_of(cluster, Controller)
+
+
+def controller_of(cluster: Cluster, kind: type[C]) -> C:
+    """A controller of that kind for a cluster."""
+    return kind(
+        cluster.settings, cluster.metadata, cluster.network, cluster.journal, cluster.account, cluster.spec.racks(),
+        seed=cluster.seed, by_hand=cluster.by_hand,
+    )  # fmt: skip
+
+
+def build(cluster: Cluster) -> None:
+    """Make its nodes."""
+    controller = cluster.controller
+    assert isinstance(controller, Controller)
+    if cluster.spec.controller:
+        raise ValueError(
+            f"controller {cluster.spec.controller} cannot be the active one: this cluster has one controller, in no broker's process, that does not "
+            "fail; leave it out, name 'controllers' too, or take a release with ZooKeeper"
+        )
+    cluster.nodes[CONTROLLER] = controller
+    epochs = make_brokers(cluster, controller)
+    boot(cluster, controller, epochs)
+
+
+def make_brokers(cluster: Cluster, controller: Controller) -> dict[int, int]:
+    """Register the brokers, place the topics, and make the processes; returns the brokers' epochs."""
+    spec, racks = cluster.spec, cluster.spec.racks()
+    epochs = {
+        broker.id: controller.boot_broker(broker.id, up=broker.up, directories=Disk.of(broker.id, broker.log_dirs).ids())
+        for broker in spec.brokers
+    }
+    for topic in spec.topics:
+        controller.replication.create_topic(topic)
+    for each in spec.brokers:
+        broker = Broker(
+            each, cluster.settings_of_spec(), cluster.metadata, cluster.network, cluster.journal, cluster.account,
+            by_hand=cluster.by_hand, controllers=spec.controllers, racks=racks,
+        )  # fmt: skip
+        broker.directories.copy_speed = spec.disk_speed
+        cluster.brokers[each.id] = cluster.nodes[broker.address] = broker
+        cluster.network.alive[broker.address] = each.up
+    return epochs
+
+
+def boot(cluster: Cluster, controller: Controller, epochs: dict[int, int]) -> None:
+    """Let the processes run that are to run."""
+    place_logs(cluster)
+    phases = random.Random(f"{cluster.seed}:heartbeats")
+    for each in cluster.spec.brokers:
+        broker = cluster.brokers[each.id]
+        phase = 1 + phases.randrange(broker.heartbeat_interval)
+        if each.up:
+            broker.boot(epochs[each.id], phase)
+    controller.replication.log_ends = cluster.log_end
+    controller.boot(cluster.seed)

@@ -1,0 +1,41 @@
+"""The KRaft control plane with a quorum of controllers, in processes of their own or in those of brokers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka.broker.broker import Broker
+from core.kafka.controller.quorum import ControllerNode, Quorum, QuorumController
+from core.lab.planes import kraft
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+def make_controller(cluster: Cluster) -> QuorumController:
+    """The state that the quorum's committed log makes."""
+    return kraft.controller_of(cluster, QuorumController)
+
+
+def build(cluster: Cluster) -> None:
+    """Make its nodes."""
+    controller = cluster.controller
+    assert isinstance(controller, QuorumController)
+    epochs = kraft.make_brokers(cluster, controller)
+    _make_voters(cluster, controller)
+    kraft.boot(cluster, controller, epochs)
+
+
+def _make_voters(cluster: Cluster, controller: QuorumController) -> None:
+    """Make the controllers and their voters; a combined one lives in its broker's process."""
+    controller.detach()
+    controller.administration = cluster.administration
+    for name in cluster.spec.controllers:
+        if name not in cluster.nodes:
+            cluster.controllers[name] = cluster.nodes[name] = ControllerNode(name, cluster.network, cluster.journal)
+    cluster.quorum = Quorum(controller, cluster.metadata, cluster.journal)
+    cluster.quorum.boot([cluster.nodes[name] for name in cluster.spec.controllers], cluster.seed, cluster.spec.controller)
+    for name, voter in cluster.quorum.voters.items():
+        node = cluster.nodes[name]
+        assert isinstance(node, (ControllerNode, Broker))
+        node.voter = voter

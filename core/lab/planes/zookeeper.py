@@ -1,0 +1,56 @@
+"""The control plane before KRaft: ZooKeeper, and a broker that is the controller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
+from core.kafka.controller.zookeeper.control import ZooKeeperControl
+from core.kafka.settings import SETTINGS
+from core.kafka.zookeeper.protocol import SessionRequest, SessionResponse
+from core.lab.history.moving import PLAIN
+from core.lab.staging import place_logs
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+
+PLAIN.update((SessionRequest, SessionResponse))
+
+
+def make_controller(cluster: Cluster) -> ZooKeeperControl:
+    """ZooKeeper with what stands in it; the controller is one of the brokers."""
+    return ZooKeeperControl(
+        cluster.settings,
+        cluster.network,
+        cluster.journal,
+        cluster.account,
+        cluster.spec.racks(),
+        seed=cluster.seed,
+        by_hand=cluster.by_hand,
+    )
+
+
+def build(cluster: Cluster) -> None:
+    """Make its nodes."""
+    spec, control, racks = cluster.spec, cluster.controller, cluster.spec.racks()
+    assert isinstance(control, ZooKeeperControl)
+    cluster.nodes[control.zookeeper.address] = control.zookeeper
+    for each in spec.brokers:
+        node = ZooKeeperBroker(
+            each, cluster.settings_of_spec(), cluster.network, cluster.journal, cluster.account, by_hand=cluster.by_hand, racks=racks
+        )
+        node.directories.copy_speed = spec.disk_speed
+        cluster.brokers[each.id] = cluster.nodes[node.address] = control.nodes[each.id] = node
+        cluster.network.alive[node.address] = each.up
+        control.boot_broker(each.id, up=each.up)
+    for topic in spec.topics:
+        control.replication.create_topic(topic)
+        for name, value in topic.config:
+            if name in SETTINGS:
+                for broker in cluster.brokers.values():
+                    broker.settings.set(name, value, topic=topic.name)
+    for broker in cluster.brokers.values():
+        broker.refresh_settings()
+    place_logs(cluster)
+    control.boot(spec.controller)

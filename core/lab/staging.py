@@ -1,0 +1,120 @@
+"""The logs that partitions start with (`PartitionSpec.logs`): a moment of a real cluster, staged.
+
+Records that stand in logs at the start were written before it. Replicas hold the same record where they have the same leader epoch at an
+offset. Those below the leader's high watermark count as acknowledged: should a later leader lack them, they are lost. They are not among
+the counts of what the session's producers have sent and been told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka.broker.broker import Broker
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.log.intervals import Intervals
+from core.kafka.log.replica_log import ReplicaLog, Stretch
+from core.kafka.log.term import Term
+from core.kafka.release import Truncation
+from core.lab.spec import LogSpec, PartitionSpec
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+WRITTEN_BEFORE: Final = "before the start"
+"""Who has produced the records that stand in logs at the start."""
+
+RECORD_BYTES: Final = 100
+"""Bytes of such a record."""
+
+MOST_BATCHES: Final = 1_000
+"""Batches in which the records of a leader epoch are, at most; few records are a batch each."""
+
+
+def place_logs(cluster: Cluster) -> None:
+    """Put the logs on the brokers' disks, before their processes run."""
+    for topic in cluster.spec.topics:
+        for number, partition in enumerate(topic.assignment):
+            if partition.logs:
+                _place(cluster, TopicPartition(topic.name, number), partition)
+
+
+def _place(cluster: Cluster, tp: TopicPartition, partition: PartitionSpec) -> None:
+    leader = cluster.controller.replication.partitions[tp].leader
+    terms = _terms(partition.logs, leader if leader != NO_LEADER else partition.replicas[0])
+    for given in partition.logs:
+        broker = cluster.brokers[given.broker]
+        keeps_epochs = cluster.release.truncation >= Truncation.EPOCH
+        log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
+        broker.directories.assign(tp)
+        _fill(log, given, terms)
+        _note_on_disk(broker, tp, log)
+
+
+def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
+    """The records of each leader epoch, as far as any replica has them."""
+    found: dict[int, tuple[int, int]] = {}
+    for log in logs:
+        for start, end, epoch in log.stretches():
+            low, high = found.get(epoch, (start, end))
+            found[epoch] = (min(low, start), max(high, end))
+    terms: dict[int, Term] = {}
+    for epoch, (start, end) in found.items():
+        term = terms[epoch] = Term(epoch, leader)
+        size = (end - start - 1) // MOST_BATCHES + 1
+        for base in range(start, end, size):
+            records = min(size, end - base)
+            term.append((base, records, records * RECORD_BYTES, WRITTEN_BEFORE, 0, 0, -1, -1, -1))
+    return terms
+
+
+def _fill(log: ReplicaLog, given: LogSpec, terms: dict[int, Term]) -> None:
+    if given.log_start:
+        log.truncate_fully_and_start_at(given.log_start)
+    for start, end, epoch in given.stretches():
+        term = terms[epoch]
+        log.append_as_follower((Stretch(start, end, term, term.bytes_before(end) - term.bytes_before(start)),))
+    if log.keeps_epochs:
+        for epoch, start in given.epochs:
+            if start == log.leo:
+                log.epochs.assign(epoch, start)
+    log.update_high_watermark(given.hw)
+    log.flush()
+
+
+def _note_on_disk(broker: Broker, tp: TopicPartition, log: ReplicaLog) -> None:
+    disk = broker.disk
+    disk.high_watermarks[tp] = log.high_watermark
+    disk.recovery_points[tp] = log.leo
+
+
+def resume_leaderships(cluster: Cluster) -> None:
+    """The processes run: a leader goes on in the leader epoch in which it has written already, and what is committed is known."""
+    for topic in cluster.spec.topics:
+        for number, partition in enumerate(topic.assignment):
+            if partition.logs:
+                tp = TopicPartition(topic.name, number)
+                _resume(cluster, tp)
+                _note_acknowledged(cluster, tp, partition)
+
+
+def _resume(cluster: Cluster, tp: TopicPartition) -> None:
+    leader = cluster.controller.replication.partitions[tp].leader
+    led = cluster.brokers[leader].partitions.get(tp) if leader != NO_LEADER else None
+    if led is None or not led.is_leader:
+        return
+    log = led.log
+    if log.tail is not None and log.tail.epoch == led.leader_epoch:
+        led.term = log.tail
+        led.leader_epoch_start_offset = log.starts[-1]
+
+
+def _note_acknowledged(cluster: Cluster, tp: TopicPartition, partition: PartitionSpec) -> None:
+    leader = cluster.controller.replication.partitions[tp].leader
+    known = {given.broker: given for given in partition.logs}
+    counts = known[leader] if leader in known else max(partition.logs, key=lambda given: given.hw)
+    log = cluster.brokers[counts.broker].disk.logs[tp]
+    account = cluster.account.of(tp)
+    for run in log.runs():
+        end = min(run.end, counts.hw)
+        if run.start < end:
+            account.acked.setdefault(run.term, Intervals()).add(run.start, end)

@@ -1,0 +1,178 @@
+"""Takes the snapshots of `core.lab.views.detail` from a running cluster; looks at one partition and changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.kafka.broker.disk import Disk
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.replica import NEVER, Replica
+from core.kafka.controller.partition_change import ElectionMode
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.log import segments
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.messages import Timer
+from core.lab.views import observe
+from core.lab.views.detail import (
+    ExposedRecords,
+    FollowerState,
+    Harm,
+    LeaderState,
+    LostRecords,
+    PartitionDetail,
+    ReplicaDetail,
+    SegmentView,
+    TermRun,
+    WaitingWrite,
+)
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+MOST_WAITING: Final = 200
+"""Waiting writes that are told of one by one."""
+
+
+def partition_detail(cluster: Cluster, tp: TopicPartition) -> PartitionDetail:
+    """One partition in full.
+
+    Raises:
+        KeyError: there is none of that name.
+    """
+    registration = cluster.controller.replication.partitions[tp]
+    leads = cluster.brokers.get(registration.leader)
+    leading = None if leads is None else leads.partitions.get(tp)
+    if leading is not None and not leading.is_leader:
+        leading = None
+    account = cluster.account.of(tp)
+    return PartitionDetail(
+        now=cluster.now,
+        view=observe.partition_view(cluster, tp),
+        leads=None if leading is None else _leader_state(cluster, leading),
+        replicas=tuple(
+            _replica(cluster.brokers[broker].disk, broker, tp, account.log) for broker in registration.replicas if broker in cluster.brokers
+        ),
+        session_us=cluster.settings.us("zookeeper.session.timeout.ms" if cluster.zookeeper else "broker.session.timeout.ms"),
+        eligible=_eligible(cluster, tp, registration),
+        lost=tuple((term.epoch, start, end) for term, lost in account.lost.items() for start, end in lost),
+        exposed=tuple(cluster.exposure.of(tp)),
+    )
+
+
+def _replica(disk: Disk, broker: int, tp: TopicPartition, counts: ReplicaLog | None) -> ReplicaDetail:
+    log = disk.logs.get(tp) or disk.offline.get(tp)
+    runs: tuple[TermRun, ...] = ()
+    pieces: tuple[SegmentView, ...] = ()
+    flushed = 0
+    diverged: tuple[tuple[int, int], ...] = ()
+    if log is not None:
+        runs = tuple(TermRun(run.start, run.end, run.term.epoch, run.term.leader) for run in log.runs())
+        bases, flushed = segments.known(log)
+        ends = [*bases[1:], log.leo]
+        pieces = tuple(SegmentView(base, end, log.bytes_between(base, end)) for base, end in zip(bases, ends, strict=True))
+        if counts is not None and counts is not log:
+            diverged = tuple(log.differences(counts))
+    return ReplicaDetail(
+        broker,
+        runs,
+        pieces,
+        flushed,
+        disk.high_watermarks.get(tp, -1),
+        disk.recovery_points.get(tp, -1),
+        disk.log_starts.get(tp, -1),
+        diverged,
+    )
+
+
+def _leader_state(cluster: Cluster, leading: Partition) -> LeaderState:
+    broker, now = leading.broker, cluster.now
+    followers = tuple(_follower(leading, leading.remotes[each], now) for each in leading.replicas if each in leading.remotes)
+    waiting = []
+    for write in list(leading.delayed or ())[:MOST_WAITING]:
+        missing = tuple(each.broker for each in followers if each.counts and each.leo < write.required_offset)
+        waiting.append(
+            WaitingWrite(write.request.producer, write.request.records, write.base, write.required_offset, write.deadline - now, missing)
+        )
+    return LeaderState(
+        broker=broker.id,
+        epoch_start=leading.leader_epoch_start_offset,
+        isr=leading.isr,
+        maximal_isr=leading.maximal_isr,
+        pending=leading.pending,
+        proposed=leading.proposal.isr if leading.pending and leading.proposal is not None else (),
+        min_isr=leading.effective_min_isr(),
+        under_min_isr=leading.under_min_isr,
+        strict_min_isr=broker.release.strict_min_isr,
+        lag_max_us=broker.lag_max,
+        by_fetch=broker.release.counts_lag,
+        check_period_us=broker.isr_check_interval,
+        next_check_us=_next_check(cluster, broker.address, broker.incarnation),
+        writes_isr=cluster.zookeeper and broker.release.leader_writes_isr,
+        followers=followers,
+        waiting=tuple(waiting),
+        waiting_total=len(leading.delayed or ()),
+    )
+
+
+def _follower(leading: Partition, replica: Replica, now: int) -> FollowerState:
+    entry = leading.sessions.get(replica.broker)
+    session = None if entry is None else entry.session
+    caught_up = replica.caught_up_time()
+    expires = -1 if session is None else session.expires_at()
+    fetched = replica.last_fetch_time if session is None else max(replica.last_fetch_time, session.fetched_at())
+    return FollowerState(
+        broker=replica.broker,
+        leo=replica.leo,
+        fetched_us=-1 if fetched <= NEVER else now - fetched,
+        caught_up_us=-1 if caught_up <= NEVER else now - caught_up,
+        counts=leading.counts_for_high_watermark(replica),
+        parked_us=-1 if expires < 0 else max(0, expires - now),
+    )
+
+
+def _next_check(cluster: Cluster, address: str, incarnation: int) -> int:
+    """Time until a broker's isr-expiration task is due; -1 if it is not planned."""
+    due = [
+        entry.time
+        for entry in cluster.scheduler.entries
+        if entry.node == address
+        and entry.connection == incarnation
+        and type(entry.message) is Timer
+        and entry.message.name == "isr-expiration"
+    ]
+    return min(due) - cluster.now if due else -1
+
+
+def _eligible(cluster: Cluster, tp: TopicPartition, registration: PartitionRegistration) -> tuple[tuple[int, str], ...]:
+    """Who could lead if the present leader went now, in the order of `PartitionChangeBuilder#electLeader`: ISR, then ELR, then anybody alive."""
+    replication = cluster.controller.replication
+    unclean = replication.election_mode(tp) is ElectionMode.UNCLEAN
+    found: list[tuple[int, str]] = []
+    for members, word in ((registration.isr, "ISR"), (registration.elr, "ELR"), (registration.replicas if unclean else (), "unclean")):
+        for broker in registration.replicas:
+            if broker in members and broker not in (b for b, _ in found) and replication.is_active(broker):
+                found.append((broker, word))
+    return tuple((broker, word) for broker, word in found if broker != registration.leader or registration.leader == NO_LEADER)
+
+
+def harm(cluster: Cluster) -> Harm:
+    """The durability account of all partitions: losses by partition, producer and the event that doomed them."""
+    grouped: dict[tuple[TopicPartition, str, int, bool, bool, int], list[tuple[int, int]]] = {}
+    for loss in cluster.account.losses():
+        key = (loss.tp, loss.producer, loss.event, loss.acknowledged, loss.read, loss.epoch)
+        pieces = grouped.setdefault(key, [])
+        if pieces and pieces[-1][1] == loss.start:
+            pieces[-1] = (pieces[-1][0], loss.end)
+        else:
+            pieces.append((loss.start, loss.end))
+    lost = tuple(
+        LostRecords(tp, producer, tuple(pieces), epoch, acknowledged, read, event)
+        for (tp, producer, event, acknowledged, read, epoch), pieces in grouped.items()
+    )
+    exposed = []
+    for tp, brokers in cluster.exposure.lacking.items():
+        offsets = cluster.exposure.of(tp)
+        if offsets:
+            exposed.append(ExposedRecords(tp, tuple(offsets), tuple(brokers)))
+    return Harm(lost, tuple(sorted(exposed, key=lambda each: each.tp)))

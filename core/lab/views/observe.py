@@ -1,0 +1,322 @@
+"""Takes the frozen views of `core.lab.views.view` from a running cluster; looks at everything and changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from core.kafka.broker.broker import Broker
+from core.kafka.broker.partition import Partition
+from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.producer import Producer
+from core.kafka.controller.controller import UNCLEAN, Controller
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.settings import render_value
+from core.lab.views.partition_health import health_of
+from core.lab.views.view import (
+    BrokerState,
+    BrokerView,
+    ClusterView,
+    ConsumerView,
+    LinkView,
+    PartitionView,
+    ProducerView,
+    ReplicaView,
+    TopicView,
+)
+from core.sim.spelled_out import SpelledOut
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+    from core.sim.network import Network
+
+
+def broker_view(cluster: Cluster, broker: Broker) -> BrokerView:
+    """One broker."""
+    controller = cluster.controller
+    registration = controller.brokers.get(broker.id)
+    state = broker.state
+    if broker.address in cluster.paused and state is not BrokerState.STOPPED:
+        state = BrokerState.PAUSED
+    return BrokerView(
+        id=broker.id,
+        rack=broker.rack,
+        state=state,
+        fenced=registration is None or registration.fenced,
+        broker_epoch=-1 if registration is None else registration.epoch,
+        leaders=controller.replication.led.get(broker.id, 0),
+        replicas=controller.replication.hosted.get(broker.id, 0),
+        metadata_offset=broker.metadata_offset,
+        silent_us=cluster.now - controller.last_contact.get(broker.id, 0),
+        log_dirs=len(broker.disk.dirs),
+        failed_dirs=broker.disk.failed_dirs,
+        disk_delay_us=broker.directories.slow,
+    )
+
+
+def _replica_view(
+    cluster: Cluster, broker: Broker, tp: TopicPartition, registration: PartitionRegistration, leading: Partition | None
+) -> ReplicaView:
+    disk = broker.disk
+    log = disk.logs.get(tp) or disk.offline.get(tp)
+    partition = broker.partitions.get(tp)
+    future = disk.futures.get(tp) if disk.futures else None
+    caught_up = -1
+    if leading is not None:
+        replica = leading.remotes.get(broker.id)
+        if replica is not None and (seen := replica.caught_up_time()) >= 0:
+            caught_up = cluster.now - seen
+    if partition is None:
+        role = "offline"
+    else:
+        role = "leader" if partition.is_leader else "follower"
+    directory = disk.dir_of(tp)
+    return ReplicaView(
+        broker.id,
+        role,
+        0 if log is None else log.leo,
+        0 if log is None else log.high_watermark,
+        0 if log is None else log.log_start,
+        broker.id in registration.isr,
+        broker.state is not BrokerState.STOPPED,
+        broker.fetcher_manager.fetch_state(tp) if role == "follower" else "idle",
+        caught_up,
+        () if log is None else log.epochs.entries(),
+        NO_LEADER if partition is None else partition.leader,
+        -1 if partition is None else partition.leader_epoch,
+        directory,
+        disk.dirs[directory - 1].online,
+        0 if future is None else future.dir,
+        -1 if future is None else future.leo,
+    )
+
+
+def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
+    """One partition with all its replicas."""
+    replication, brokers = cluster.controller.replication, cluster.brokers
+    registration = replication.partitions[tp]
+    account = cluster.account.of(tp)
+    leads = brokers.get(registration.leader)
+    leading = None if leads is None else leads.partitions.get(tp)
+    counts = None if leads is None else leads.disk.logs.get(tp)
+    health = health_of(cluster, tp, registration)
+    return PartitionView(
+        tp,
+        registration.leader,
+        registration.leader_epoch,
+        registration.partition_epoch,
+        registration.replicas,
+        registration.isr,
+        registration.elr,
+        registration.last_known_elr,
+        registration.adding,
+        registration.removing,
+        registration.recovering,
+        health.min_isr,
+        health.status,
+        tuple([_replica_view(cluster, brokers[b], tp, registration, leading) for b in registration.replicas if b in brokers]),
+        leading.holders() if leading is not None and leading.is_leader else (),
+        account.accepted,
+        account.acked_count,
+        0 if counts is None else counts.high_watermark,
+        account.lost_count,
+        account.duplicated,
+        diverged(cluster, tp, registration),
+        cluster.exposure.of(tp).count(),
+        health.stuck,
+        health.uncommitted_us,
+        account.lost_acknowledged,
+        account.lost_read,
+    )
+
+
+def lags(cluster: Cluster) -> dict[int, float]:
+    """Records that the furthest replica of each running broker lacks below its leader's high watermark."""
+    brokers = cluster.brokers
+    found = {broker.id: 0.0 for broker in brokers.values() if broker.state is not BrokerState.STOPPED}
+    for tp, registration in cluster.controller.replication.partitions.items():
+        leads = brokers.get(registration.leader)
+        led = None if leads is None else leads.disk.logs.get(tp)
+        if led is not None:
+            high_watermark = led.high_watermark
+            for follower in registration.replicas:
+                if follower in found:
+                    disk = brokers[follower].disk
+                    log = disk.logs.get(tp) or disk.offline.get(tp)
+                    lag = high_watermark - (0 if log is None else log.leo)
+                    if lag > found[follower]:
+                        found[follower] = lag
+    return found
+
+
+def diverged(cluster: Cluster, tp: TopicPartition, registration: PartitionRegistration) -> int:
+    """Offsets below both high watermarks at which a live follower that fetches holds another record than its leader."""
+    leads = cluster.brokers.get(registration.leader)
+    leading = None if leads is None else leads.partitions.get(tp)
+    if leading is None or not leading.is_leader:
+        return 0
+    total = 0
+    for follower in registration.replicas:
+        broker = cluster.brokers.get(follower)
+        partition = None if broker is None else broker.partitions.get(tp)
+        if partition is None or partition is leading or partition.leader_epoch != leading.leader_epoch:
+            continue
+        assert broker is not None
+        if broker.fetcher_manager.fetch_state(tp) != "fetching":
+            continue
+        if not (differences := partition.log.differences(leading.log)):
+            continue
+        bound = min(partition.log.high_watermark, leading.log.high_watermark)
+        total += sum(max(0, min(end, bound) - start) for start, end in differences)
+    return total
+
+
+@attrs.frozen(repr=False)
+class Seen(SpelledOut):
+    """What somebody has looked at already (`core.lab.views.glance`); `counts` as `core.lab.views.glance.Counts`."""
+
+    partitions: tuple[PartitionView, ...]
+    topics: tuple[TopicView, ...]
+    counts: tuple[int, int, int, int, int, int]
+    diverged: int
+    exposed: int
+    state: int
+
+
+def _everything(cluster: Cluster) -> Seen:
+    account = cluster.account
+    partitions = tuple(partition_view(cluster, tp) for tp in cluster.controller.replication.partitions)
+    return Seen(
+        partitions,
+        topic_views(cluster),
+        (account.accepted, account.acked, account.lost, account.duplicated, account.lost_acknowledged, account.lost_read),
+        sum(view.diverged for view in partitions),
+        sum(view.exposed for view in partitions),
+        -1,
+    )
+
+
+def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
+    """Everything; with `seen` whoever asks has looked at the partitions and topics already."""
+    account, network = cluster.account, cluster.network
+    if seen is None:
+        seen = _everything(cluster)
+    accepted, acked, lost, duplicated, lost_acknowledged, lost_read = seen.counts
+    quorum = cluster.quorum
+    producers = [client for client in cluster.clients.values() if isinstance(client, Producer)]
+    consumers = [client for client in cluster.clients.values() if isinstance(client, Consumer)]
+    return ClusterView(
+        now=cluster.now,
+        seq=cluster.journal.seq,
+        release=cluster.release.name,
+        controller=cluster.controller_address,
+        brokers=tuple(broker_view(cluster, broker) for broker in cluster.brokers.values()),
+        topics=seen.topics,
+        partitions=seen.partitions,
+        producers=tuple(
+            ProducerView(
+                name=producer.name,
+                topic=producer.topic,
+                acks=producer.acks,
+                rate=producer.rate,
+                sent=producer.sent,
+                acked=producer.acked,
+                failed=producer.failed,
+                in_flight=len(unanswered),
+                retries=producer.retries,
+                last_latency_us=producer.last_latency,
+                waits_us=tuple(sorted([cluster.now - batch.created for batch in unanswered], reverse=True)),
+            )
+            for producer in producers
+            for unanswered in [producer.unanswered()]
+        ),
+        consumers=tuple(
+            ConsumerView(
+                consumer.name,
+                consumer.topic,
+                consumer.read,
+                tuple((TopicPartition(consumer.topic, number), position) for number, position in enumerate(consumer.positions)),
+                tuple((TopicPartition(consumer.topic, number), broker) for number, broker in consumer.read_replicas()),
+            )
+            for consumer in consumers
+        ),
+        cut_links=tuple(sorted(direction for direction, link in network.links.items() if link.cut)),
+        held_links=tuple(sorted(direction for direction, link in network.links.items() if link.held)),
+        accepted=accepted,
+        acked=acked,
+        lost=lost,
+        duplicated=duplicated,
+        diverged=seen.diverged,
+        unclean_elections=account.elections.get("unclean", 0) + account.elections.get("last-known", 0),
+        isr_shrinks=sum(account.shrinks.values()),
+        isr_expands=sum(account.expands.values()),
+        exposed=seen.exposed,
+        lost_acknowledged=lost_acknowledged,
+        lost_read=lost_read,
+        controller_epoch=_controller_epoch(cluster),
+        active_controllers=cluster.controller.active_count if quorum is None else quorum.active_count(),
+        majority=quorum is None or quorum.has_majority(list(cluster.paused)),
+        voters=() if quorum is None else quorum.views(),
+        changed_links=_changed_links(network),
+        loss_ppm=network.loss_ppm,
+        latency_us=network.latency,
+        jitter_us=network.jitter,
+        unclean_check_us=_unclean_check_us(cluster),
+        state=seen.state,
+    )
+
+
+def _changed_links(network: Network) -> tuple[LinkView, ...]:
+    """The links that differ from the others in what they do to messages."""
+    return tuple(
+        LinkView(
+            *direction,
+            link.latency if link.latency > network.latency else 0,
+            link.jitter if link.jitter > network.jitter else 0,
+            link.loss_ppm,
+            link.duplicate_ppm,
+            link.reorder_ppm,
+        )
+        for direction, link in sorted(network.links.items())
+        if (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm)
+        != (network.latency, network.jitter, network.loss_ppm, network.duplicate_ppm, network.reorder_ppm)
+    )
+
+
+def _unclean_check_us(cluster: Cluster) -> int:
+    """How long until the active KRaft controller's periodic task looks for leaders outside the ISR; -1 when that is not planned."""
+    controller = cluster.controller
+    due = controller.scheduled.get(UNCLEAN, -1) if isinstance(controller, Controller) else -1
+    if cluster.quorum is not None:
+        active = cluster.quorum.active()
+        due = -1 if active is None or active.active is None else active.active.scheduled.get(UNCLEAN, -1)
+    return max(0, due - cluster.now) if due >= 0 else -1
+
+
+def _controller_epoch(cluster: Cluster) -> int:
+    """The newest controller epoch; 0 where there is only ever one controller."""
+    quorum = cluster.quorum
+    if quorum is None:
+        return cluster.controller.controller_epoch
+    active = quorum.active()
+    return max(voter.epoch for voter in quorum.voters.values()) if active is None else active.epoch
+
+
+def topic_views(cluster: Cluster) -> tuple[TopicView, ...]:
+    """The headlines of all topics."""
+    return tuple(_topic_view(cluster, name) for name in cluster.controller.replication.topics)
+
+
+def _topic_view(cluster: Cluster, name: str) -> TopicView:
+    """A topic's headline; `Configs` also shows a cluster-wide min.insync.replicas that differs from the default, as brokers report it."""
+    replication = cluster.controller.replication
+    topic = replication.topics[name]
+    first = replication.partitions[topic.partitions[0]]
+    config = dict(topic.config)
+    if "min.insync.replicas" not in config:
+        value = cluster.settings.get("min.insync.replicas")
+        if value != 1:
+            config["min.insync.replicas"] = render_value(value)
+    return TopicView(name, topic.topic_id, len(topic.partitions), len(first.replicas) - len(first.adding), tuple(config.items()))

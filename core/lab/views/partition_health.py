@@ -1,0 +1,75 @@
+"""The facts of a running cluster that a partition's status follows from (`core.kafka.health`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.health import PartitionStatus, effective_min_isr, status_of
+from core.kafka.ids import TopicPartition, broker_address
+from core.lab.views.view import BrokerState
+
+if TYPE_CHECKING:
+    from core.kafka.broker.partition import Partition
+    from core.lab.cluster import Cluster
+
+
+class Health(NamedTuple):
+    """A partition's status, and what it follows from; see `core.kafka.health.status_of`."""
+
+    status: PartitionStatus
+    min_isr: int
+    stuck: tuple[int, ...]
+    uncommitted_us: int
+
+
+def health_of(cluster: Cluster, tp: TopicPartition, registration: PartitionRegistration) -> Health:
+    """How a partition is at this moment."""
+    leader = registration.leader
+    leads = cluster.brokers.get(leader)
+    leading = None if leads is None else leads.partitions.get(tp)
+    min_isr = effective_min_isr(
+        cluster.settings.integer("min.insync.replicas", broker=leader, topic=tp.topic),
+        len(registration.replicas),
+        capped=cluster.release.capped_min_isr,
+    )
+    serves = leading is not None and leading.is_leader and _runs(cluster, leader) and not _is_cut_from_client(cluster, leader, tp.topic)
+    stuck = tuple([member for member in registration.isr if member != leader and not _can_fetch(cluster, member, leader)]) if serves else ()
+    waits = uncommitted_us(cluster, leading) if serves and leading is not None else 0
+    replicas = len(registration.replicas) - len(registration.adding)
+    disk = leads.directories.write_wait() if serves and leads is not None else 0
+    status = status_of(leader, registration.isr, replicas, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=waits, disk_us=disk)
+    return Health(status, min_isr, stuck, waits)
+
+
+def uncommitted_us(cluster: Cluster, leading: Partition) -> int:
+    """How long a leader's high watermark has stood still below its log end, µs; 0 when everything is committed."""
+    log = leading.log
+    return cluster.now - leading.uncommitted_since if log.high_watermark < log.leo else 0
+
+
+def _runs(cluster: Cluster, broker: int) -> bool:
+    """Whether a broker's process runs and does not stand still."""
+    node = cluster.brokers.get(broker)
+    return node is not None and node.state is not BrokerState.STOPPED and node.address not in cluster.paused
+
+
+def _is_cut_from_client(cluster: Cluster, broker: int, topic: str) -> bool:
+    """Whether a client of the topic cannot talk to a broker."""
+    links = cluster.network.links
+    if not links:
+        return False
+    address = broker_address(broker)
+    return any(client.topic == topic and _is_cut(cluster, client.name, address) for client in cluster.clients.values())
+
+
+def _can_fetch(cluster: Cluster, follower: int, leader: int) -> bool:
+    """Whether a follower's process runs and its link with the leader is not cut."""
+    return _runs(cluster, follower) and not _is_cut(cluster, broker_address(follower), broker_address(leader))
+
+
+def _is_cut(cluster: Cluster, one: str, other: str) -> bool:
+    """Whether a link is cut, in one direction or both."""
+    links = cluster.network.links
+    there, back = links.get((one, other)), links.get((other, one))
+    return (there is not None and there.cut) or (back is not None and back.cut)

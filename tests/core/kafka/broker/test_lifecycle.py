@@ -1,0 +1,120 @@
+"""A KRaft broker's registration, heartbeats and controlled shutdown: semantics 3.11, and `BrokerLifecycleManager` where that is silent."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from core.kafka import errors, events
+from core.kafka.messages import HeartbeatRequest, HeartbeatResponse, RegistrationRequest, RegistrationResponse
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.views.view import BrokerState
+from core.sim.units import SECOND, US_PER_MS
+from tests.core.node_bench import TP, BrokerBench
+
+CONTROLLER = "controller"
+
+
+def starting(bench: BrokerBench) -> None:
+    """The process was killed and starts again at once."""
+    bench.broker.stop("killed")
+    bench.network.alive["b1"] = True
+    bench.broker.start(0, 0, 0)
+    bench.run(0)
+
+
+def test_3_11_a_refused_registration_is_tried_again_with_a_doubling_backoff() -> None:
+    bench = BrokerBench(settings={"broker.session.timeout.ms": 3_000})
+    starting(bench)
+    waits = []
+    for _ in range(7):
+        assert len(bench.sent(RegistrationRequest)) == 1
+        bench.broker.handle(RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, -1), CONTROLLER)
+        waited = 0
+        while not any(type(entry.message) is RegistrationRequest for entry in bench.scheduler.entries):
+            bench.run(50)
+            waited += 50
+        waits.append(waited)
+    assert waits == [100, 200, 400, 800, 1_600, 3_000, 3_000], "at most broker.session.timeout.ms"
+
+
+def test_3_11_an_unanswered_registration_is_sent_again_after_a_second() -> None:
+    bench = BrokerBench()
+    starting(bench)
+    assert len(bench.sent(RegistrationRequest)) == 1
+    bench.run(999)
+    assert bench.sent(RegistrationRequest) == []
+    bench.run(1)
+    assert len(bench.sent(RegistrationRequest)) == 1
+
+
+@pytest.mark.parametrize("controllers", [(), ("c1", "c2", "c3")])
+def test_3_11_a_killed_broker_that_starts_at_once_waits_for_its_own_session(controllers: tuple[str, ...]) -> None:
+    spec = ClusterSpec(
+        (BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", assignment=(PartitionSpec((1, 2)),)),), controllers=controllers, startup=US_PER_MS
+    )
+    told: list[tuple] = []
+    run = Cluster(spec, sink=told.append)
+    run.run_until(5 * SECOND)
+    run.do(acts.Kill(1))
+    run.do(acts.Start(1))
+    run.run_until(30 * SECOND)
+    refused = [event[1] for event in told if event[3] == events.RegistrationRefused.kind]
+    assert 5 <= len(refused) <= 8, "one every second would be seven to nine"
+    gaps = [later - earlier for earlier, later in itertools.pairwise(refused)]
+    assert all(later > 1.5 * earlier for earlier, later in itertools.pairwise(gaps))
+    assert run.brokers[1].state is BrokerState.RUNNING
+
+
+# Controlled shutdown
+
+
+def shutting_down() -> BrokerBench:
+    """Broker 1 leads `TP` and wants to end; its first heartbeat that says so is taken."""
+    bench = BrokerBench()
+    bench.partition_is((1, 2), (1, 2))
+    bench.broker.begin_shutdown()
+    assert bench.one_sent(HeartbeatRequest).want_shutdown
+    return bench
+
+
+def test_3_11_the_second_heartbeat_of_a_shutdown_comes_sooner() -> None:
+    bench = shutting_down()
+    bench.broker.handle(HeartbeatResponse(errors.NONE, False, False), CONTROLLER)
+    bench.run(49)
+    assert bench.sent(HeartbeatRequest) == []
+    bench.run(1)
+    assert len(bench.sent(HeartbeatRequest)) == 1
+    bench.broker.handle(HeartbeatResponse(errors.NONE, False, False), CONTROLLER)
+    bench.run(50)
+    assert bench.sent(HeartbeatRequest) == [], "only the first answer does it"
+
+
+def test_3_11_without_the_controllers_consent_a_broker_ends_after_five_minutes() -> None:
+    bench = shutting_down()
+    bench.run(299_999)
+    assert bench.broker.state is BrokerState.STOPPING
+    bench.run(1)
+    assert bench.told(events.BrokerStopped) == [(1, "shutdown")]
+
+
+@pytest.mark.parametrize(
+    ("leader", "isr", "state"), [(2, (2,), "idle"), (-1, (2,), "idle"), (2, (2, 1), "fetching")], ids=["out-of-the-isr", "no-leader", "in-the-isr"]
+)  # fmt: skip
+def test_3_11_in_controlled_shutdown_a_replica_outside_the_isr_fetches_no_more(leader: int, isr: tuple[int, ...], state: str) -> None:
+    bench = BrokerBench()
+    bench.partition_is((2, 1), (2, 1), leader=2)
+    assert bench.broker.fetcher_manager.fetch_state(TP) == "fetching"
+    bench.broker.begin_shutdown()
+    bench.partition_is((2, 1), isr, leader=leader, partition_epoch=2)
+    assert bench.broker.fetcher_manager.fetch_state(TP) == state
+
+
+def test_3_11_outside_a_shutdown_it_fetches_on() -> None:
+    bench = BrokerBench()
+    bench.partition_is((2, 1), (2, 1), leader=2)
+    bench.partition_is((2, 1), (2,), leader=2, partition_epoch=2)
+    assert bench.broker.fetcher_manager.fetch_state(TP) == "fetching"

@@ -1,0 +1,209 @@
+"""Settings of producers and consumers: Kafka's names and defaults by release, what does not go together, and that each acts."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka import events
+from core.kafka.clients.client import POLL
+from core.kafka.clients.client_config import CONSUMER, NO_DELIVERY_TIMEOUT, PRODUCER, client_config
+from core.kafka.errors import ActRefused
+from core.kafka.messages import MetadataRequest
+from core.kafka.release import RELEASES
+from core.kafka.settings import MAX_INT
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND
+
+
+@pytest.mark.parametrize(
+    ("release", "delivery", "retries", "consumer_request"),
+    [
+        ("0.9", NO_DELIVERY_TIMEOUT, 0, 40),
+        ("0.10.2", NO_DELIVERY_TIMEOUT, 0, 305),
+        ("2.0", NO_DELIVERY_TIMEOUT, 0, 30),
+        ("2.1", 120 * SECOND, MAX_INT, 30),
+        ("4.3", 120 * SECOND, MAX_INT, 30),
+    ],
+)
+def test_defaults_by_release(release: str, delivery: int, retries: int, consumer_request: int) -> None:
+    producer = client_config(PRODUCER, (), RELEASES[release])
+    assert (producer.delivery_timeout, producer.retries, producer.request_timeout) == (delivery, retries, 30 * SECOND)
+    assert (producer.max_in_flight, producer.metadata_max_age) == (5, 300 * SECOND)
+    assert client_config(CONSUMER, (), RELEASES[release]).request_timeout == consumer_request * SECOND
+
+
+def test_an_idempotent_producer_of_an_old_release_retries() -> None:
+    assert client_config(PRODUCER, (), RELEASES["0.11"], idempotent=True).retries == MAX_INT
+
+
+@pytest.mark.parametrize(
+    ("given", "idempotent", "words"),
+    [
+        ({"delivery.timeout.ms": "1000"}, False, "delivery.timeout.ms should be equal to or larger than linger.ms"),
+        ({"retries": "0"}, True, "Must set retries to non-zero"),
+        ({"max.in.flight.requests.per.connection": "6"}, True, "at most 5"),
+        ({"delivery.timout.ms": "1"}, False, "did you mean 'delivery.timeout.ms'"),
+        ({"retries": "often"}, False, "takes a whole number, not 'often'"),
+        ({"retries": "-1"}, False, "takes a number from 0 to 2147483647, not -1"),
+        ({"max.in.flight.requests.per.connection": "0"}, False, "from 1 to"),
+    ],
+)
+def test_what_kafka_refuses(given: dict[str, str], idempotent: bool, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        client_config(PRODUCER, given.items(), RELEASES["4.3"], idempotent=idempotent)
+
+
+def test_a_request_timeout_above_it_raises_a_delivery_timeout_that_nobody_set() -> None:
+    assert client_config(PRODUCER, (("request.timeout.ms", "200000"),), RELEASES["4.3"]).delivery_timeout == 200 * SECOND
+
+
+def test_a_name_that_the_release_does_not_have_is_ignored() -> None:
+    assert client_config(PRODUCER, (("delivery.timeout.ms", "40000"),), RELEASES["1.1"]).delivery_timeout == NO_DELIVERY_TIMEOUT
+
+
+class Drill:
+    """A partition of two replicas on two brokers of three; broker 1 leads."""
+
+    def __init__(self, release: str = "4.3", **changes: object) -> None:
+        self.told: list[tuple] = []
+        spec = ClusterSpec(
+            tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+            (TopicSpec("t", assignment=(PartitionSpec((1, 2)),), config=(("min.insync.replicas", "2"),)),),
+            **changes,  # type: ignore[arg-type]
+        )
+        self.cluster = Cluster(spec, RELEASES[release], sink=self.told.append)
+        self.cluster.run_until(SECOND)
+
+    def produce(self, *config: tuple[str, str], acks: str = "all", producer: str = "p", idempotence: bool = False) -> int:
+        """Produce one record; returns the time."""
+        self.cluster.do(acts.Produce("t", 1, acks=acks, producer=producer, config=config, idempotence=idempotence))
+        return self.cluster.now
+
+    def times(self, kind: type) -> list[int]:
+        """When events of a kind came, µs."""
+        return [event[1] for event in self.told if event[3] == kind.kind]  # type: ignore[attr-defined]
+
+
+DRILL = (("delivery.timeout.ms", "8000"), ("request.timeout.ms", "3000"))
+"""The producers of the recorded drills."""
+
+
+def test_delivery_timeout_ends_retries_to_the_moment() -> None:
+    """One replica of two is left, and min.insync.replicas is 2: each attempt fails until the batch is given up."""
+    drill = Drill()
+    drill.produce(*DRILL)
+    drill.cluster.run_until(5 * SECOND)
+    drill.cluster.do(acts.Kill(2))
+    drill.cluster.run_until(20 * SECOND)
+    made = drill.produce()
+    drill.cluster.run_until(60 * SECOND)
+    assert drill.times(events.ProduceGivenUp) == [made + 8 * SECOND]
+
+
+def test_delivery_timeout_holds_for_a_batch_that_is_on_its_way_too() -> None:
+    """A paused follower: the leader holds the write as long as the request's time-out, three seconds at a time."""
+    drill = Drill(settings=(("replica.lag.time.max.ms", 300_000), ("broker.session.timeout.ms", 300_000)))
+    drill.produce(*DRILL)
+    drill.cluster.run_until(3 * SECOND)
+    drill.cluster.do(acts.Pause(2))
+    made = drill.produce()
+    drill.cluster.run_until(60 * SECOND)
+    assert drill.times(events.ProduceGivenUp) == [made + 8 * SECOND]
+
+
+def test_request_timeout_finds_a_silent_broker() -> None:
+    """Its messages are held: nothing says that it is gone until the request's time-out."""
+    drill = Drill()
+    drill.produce(*DRILL)
+    drill.cluster.run_until(5 * SECOND)
+    drill.cluster.do(acts.Cut(("p", "b1")))
+    sent = drill.produce()
+    drill.cluster.run_until(sent + 4 * SECOND)
+    assert drill.times(events.ProduceFailed)[0] == sent + 3 * SECOND + POLL
+
+
+@pytest.mark.parametrize(
+    ("release", "config", "attempts"), [("4.3", (("retries", "3"),), 4), ("4.3", (("retries", "0"),), 1), ("2.0", (), 1)]
+)
+def test_retries_are_counted(release: str, config: tuple[tuple[str, str], ...], attempts: int) -> None:
+    drill = Drill(release)
+    drill.cluster.do(acts.Kill(2))
+    drill.cluster.run_until(40 * SECOND)
+    drill.produce(*config)
+    drill.cluster.run_until(60 * SECOND)
+    assert len(drill.times(events.ProduceFailed)) == attempts
+    assert len(drill.times(events.ProduceGivenUp)) == 1
+
+
+def test_before_2_1_a_batch_that_cannot_be_sent_waits_for_request_timeout() -> None:
+    drill = Drill("2.0")
+    drill.produce(("request.timeout.ms", "4000"))
+    drill.cluster.run_until(5 * SECOND)
+    drill.cluster.do(acts.Kill(2))
+    drill.cluster.run_until(40 * SECOND)
+    drill.cluster.do(acts.Kill(1))
+    drill.cluster.run_until(80 * SECOND)
+    made = drill.produce()
+    drill.cluster.run_until(120 * SECOND)
+    assert drill.times(events.ProduceGivenUp) == [made + 4 * SECOND]
+
+
+@pytest.mark.parametrize(("limit", "highest"), [("1", 1), ("2", 2), ("5", 5)])
+def test_max_in_flight_limits_what_is_on_its_way(limit: str, highest: int) -> None:
+    drill = Drill(settings=(("replica.lag.time.max.ms", 300_000), ("broker.session.timeout.ms", 300_000)))
+    drill.produce(("max.in.flight.requests.per.connection", limit))
+    drill.cluster.run_until(3 * SECOND)
+    drill.cluster.do(acts.Pause(2))
+    for _ in range(9):
+        drill.produce()
+    drill.cluster.run_until(4 * SECOND)
+    producer = drill.cluster.producer("p")
+    assert producer is not None
+    assert len(producer.in_flight) == highest
+
+
+@pytest.mark.parametrize("client", ["p", "c"])
+def test_metadata_max_age(client: str) -> None:
+    drill = Drill()
+    config = (("metadata.max.age.ms", "5000"),)
+    if client == "p":
+        drill.produce(*config)
+    else:
+        drill.cluster.do(acts.Consume("t", consumer="c", config=config))
+    drill.cluster.run_until(2 * SECOND)
+    asked = 0
+    while (due := drill.cluster.next_time()) is not None and due <= 22 * SECOND:
+        asked += sum(entry[5].__class__ is MetadataRequest and entry[3] == client for entry in drill.cluster.scheduler.entries[:1])
+        drill.cluster.step()
+    assert asked == 4
+
+
+def test_settings_of_all_clients_and_of_one() -> None:
+    drill = Drill(clients=(*DRILL, ("metadata.max.age.ms", "5000")))
+    drill.produce(("delivery.timeout.ms", "9000"))
+    drill.cluster.do(acts.Consume("t", consumer="c"))
+    producer, consumer = drill.cluster.producer("p"), drill.cluster.consumer("c")
+    assert producer is not None
+    assert consumer is not None
+    assert (producer.config.delivery_timeout, producer.config.request_timeout) == (9 * SECOND, 3 * SECOND)
+    assert (consumer.config.request_timeout, consumer.config.metadata_max_age) == (3 * SECOND, 5 * SECOND)
+
+
+def test_a_producer_keeps_its_settings() -> None:
+    drill = Drill()
+    drill.produce(*DRILL)
+    drill.produce(*DRILL)
+    drill.produce()
+    with pytest.raises(ActRefused, match="producer p is there already, with other settings"):
+        drill.produce(("retries", "1"))
+    with pytest.raises(ActRefused, match="unknown consumer setting 'retries'"):
+        drill.cluster.do(acts.Consume("t", config=(("retries", "1"),)))
+    with pytest.raises(ActRefused, match="Must set retries to non-zero"):
+        drill.produce(("retries", "0"), producer="q", idempotence=True)
+
+
+def test_wrong_settings_of_all_clients_are_refused_before_anything_runs() -> None:
+    with pytest.raises(ValueError, match="should be equal to or larger"):
+        Drill(clients=(("delivery.timeout.ms", "1"),))

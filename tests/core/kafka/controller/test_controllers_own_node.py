@@ -1,0 +1,70 @@
+"""A broker-level unclean.leader.election.enable on the active controller's own node decides elections; on another broker it does not.
+
+Kafka: `ConfigurationControlManager#getTopicConfig`: the topic's value, then that of the controller's node, then the cluster's.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.release import RELEASES
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND
+
+TP = TopicPartition("t", 0)
+
+UNCLEAN = "unclean.leader.election.enable"
+
+COMBINED = ("b1", "b2", "b3")
+
+
+def leader_after_both_die(release: str, controllers: tuple[str, ...], *before: acts.Act, own: dict[int, str] | None = None) -> int:
+    """Broker 4 is out of the ISR when 3, the last member, dies; brokers 1 and 2 hold no replica. Who leads a minute later?"""
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker, settings=((UNCLEAN, (own or {}).get(broker, "false") == "true"),)) for broker in (1, 2, 3, 4)),
+        (TopicSpec("t", assignment=(PartitionSpec((3, 4)),)),),
+        controllers=controllers,
+    )
+    cluster = Cluster(spec, RELEASES[release])
+    cluster.run_until(SECOND)
+    assert cluster.controller_address == {(): "b1", COMBINED: "b1", ("c1", "c2", "c3"): "c1"}[controllers]
+    cluster.do(acts.Kill(4))
+    cluster.run_until(30 * SECOND)
+    for act in before:
+        cluster.do(act)
+    cluster.do(acts.Produce("t", 5))
+    cluster.run_until(31 * SECOND)
+    cluster.do(acts.Kill(3))
+    cluster.do(acts.Start(4))
+    cluster.run_until(120 * SECOND)
+    return cluster.partition_view(TP).leader
+
+
+@pytest.mark.parametrize(("release", "controllers"), [("4.0", COMBINED), ("4.3", COMBINED), ("2.4", ()), ("2.8", ())])
+@pytest.mark.parametrize(("node", "leader"), [(1, 4), (2, NO_LEADER), (4, NO_LEADER)])
+def test_only_the_controllers_own_node_counts(release: str, controllers: tuple[str, ...], node: int, leader: int) -> None:
+    assert leader_after_both_die(release, controllers, acts.Set(UNCLEAN, "true", broker=node)) == leader
+    assert leader_after_both_die(release, controllers, own={node: "true"}) == leader
+
+
+def test_a_dedicated_controller_has_a_node_of_its_own() -> None:
+    assert leader_after_both_die("4.3", ("c1", "c2", "c3"), acts.Set(UNCLEAN, "true", broker=1)) == NO_LEADER
+
+
+def test_the_topics_value_comes_first() -> None:
+    off = acts.Set(UNCLEAN, "false", topic="t")
+    assert leader_after_both_die("4.3", COMBINED, acts.Set(UNCLEAN, "true", broker=1), off) == NO_LEADER
+
+
+def test_another_controller_brings_its_own_node() -> None:
+    """With broker 1 gone broker 2 or 3 becomes the active controller, whose own value holds from then on."""
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", replication_factor=1),), controllers=COMBINED)
+    cluster = Cluster(spec)
+    cluster.run_until(SECOND)
+    assert cluster.controller.replication.node == 1
+    cluster.do(acts.Kill(1))
+    cluster.run_until(20 * SECOND)
+    assert cluster.controller_address == f"b{cluster.controller.replication.node}" != "b1"

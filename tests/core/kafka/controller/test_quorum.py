@@ -1,0 +1,57 @@
+"""A quorum of controllers from outside: what is refused, who is active, and that nothing moves without a majority."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.errors import ActRefused
+from core.kafka.ids import TopicPartition
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
+from core.sim.units import SECOND
+
+
+def cluster_of(*controllers: str) -> Cluster:
+    """Three brokers, one partition on all of them."""
+    topic = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),))
+    return Cluster(ClusterSpec(tuple(BrokerSpec(b) for b in (1, 2, 3)), (topic,), controllers=controllers), seed=4)
+
+
+@pytest.mark.parametrize(
+    ("controllers", "pace", "what"),
+    [(("c1", "c1"), Pace.TIMELINE, "twice"), (("b7",), Pace.TIMELINE, "does not have"), (("x",), Pace.TIMELINE, "no name"), (("c1",), Pace.BY_HAND, "by-hand")],
+)  # fmt: skip
+def test_what_is_no_quorum_is_refused(controllers: tuple[str, ...], pace: Pace, what: str) -> None:
+    """The message names what is wrong."""
+    with pytest.raises(ValueError, match=what):
+        Cluster(ClusterSpec((BrokerSpec(1),), pace=pace, controllers=controllers))
+
+
+def test_fc_5_a_combined_controller_dies_with_its_broker() -> None:
+    """Two of three nodes down: no majority, no fencing, no ISR change, nothing an administrator asks is possible."""
+    cluster = cluster_of("b1", "b2", "b3")
+    with pytest.raises(ActRefused, match="process of broker 2"):
+        cluster.do(acts.KillController("b2"))
+    cluster.do(acts.Kill(2))
+    cluster.do(acts.Kill(3))
+    cluster.run_until(60 * SECOND)
+    view = cluster.view()
+    assert (view.controller, view.active_controllers, view.majority) == ("", 0, False)
+    assert view.partition(TopicPartition("t", 0)).isr == (1, 2, 3)
+    assert not view.broker(2).fenced
+    with pytest.raises(ActRefused, match="no active controller"):
+        cluster.do(acts.Elect())
+
+
+def test_d8_a_failover_raises_the_controller_epoch() -> None:
+    """`controller` in an act is the active one; its successor has a higher epoch, and the brokers find it."""
+    cluster = cluster_of("c1", "c2", "c3")
+    assert (cluster.view().controller, cluster.view().controller_epoch) == ("c1", 1)
+    cluster.do(acts.KillController("controller"))
+    cluster.run_until(20 * SECOND)
+    view = cluster.view()
+    assert view.controller in ("c2", "c3")
+    assert view.controller_epoch > 1
+    assert {broker.channel.controller for broker in cluster.brokers.values()} == {view.controller}
+    assert not any(broker.fenced for broker in view.brokers)

@@ -1,0 +1,192 @@
+"""A move that takes the place of a running one, and one that is given up: against real clusters of 4.1.1 and 2.8.2 (tests/recordings)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from core.kafka.errors import ActRefused
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.release import RELEASES
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND
+
+RECORDINGS: Final = Path(__file__).parents[2] / "recordings"
+
+Row = tuple[int, tuple[int, ...], list[int], list[int], list[int], list[int]]
+"""(leader, replicas, ISR, adding, removing, ELR); but for the replicas in ascending order."""
+
+
+def recorded(name: str, topic: str) -> list[Row]:
+    """The states that a recording shows of a topic's one partition, one after the other; what is repeated once."""
+    rows: list[Row] = []
+    for line in (RECORDINGS / name).read_text().splitlines():
+        if line.startswith(f"\tTopic: {topic}\t"):
+            columns = dict(re.findall(r"\t([A-Za-z ]+): ([^\t]*)", line))
+            ids = {column: [int(one) for one in columns.get(column, "").split(",") if one.strip()] for column in columns if column != "Topic"
+                   and column not in ("Partition", "Leader")}  # fmt: skip
+            leader = NO_LEADER if columns["Leader"] == "none" else int(columns["Leader"])
+            rows.append(
+                (leader, tuple(ids["Replicas"]), sorted(ids["Isr"]), sorted(ids.get("Adding Replicas", [])),
+                 sorted(ids.get("Removing Replicas", [])), ids.get("Elr", []))
+            )  # fmt: skip
+    return [row for index, row in enumerate(rows) if index == 0 or rows[index - 1] != row]
+
+
+class Moves:
+    """A cluster of brokers 1 to 4 with one partition `t-0`; followers are held back by cut links, as throttles do on the real one."""
+
+    def __init__(self, release: str, replicas: tuple[int, ...], config: tuple[tuple[str, str], ...] = ()) -> None:
+        self.tp = TopicPartition("t", 0)
+        self.told: list[tuple] = []
+        spec = ClusterSpec(
+            tuple(BrokerSpec(broker) for broker in (1, 2, 3, 4)),
+            (TopicSpec("t", assignment=(PartitionSpec(replicas),), config=config),),
+            (("auto.leader.rebalance.enable", False),),
+        )
+        self.cluster = Cluster(spec, RELEASES[release], sink=self.told.append)
+        self.do(acts.Produce("t", 400))
+
+    def do(self, *what: acts.Act, then: int = 4 * SECOND) -> Row:
+        """Do something, and let some time pass; the partition's state."""
+        for act in what:
+            self.cluster.do(act)
+        self.cluster.run_until(self.cluster.now + then)
+        return self.row
+
+    def hold_back(self, follower: int) -> None:
+        """A follower cannot fetch from anybody."""
+        for other in {1, 2, 3, 4} - {follower}:
+            self.cluster.do(acts.Cut((f"b{follower}", f"b{other}")))
+
+    def let_on(self, follower: int) -> None:
+        """It can again."""
+        for other in {1, 2, 3, 4} - {follower}:
+            self.cluster.do(acts.Heal((f"b{follower}", f"b{other}")))
+
+    @property
+    def row(self) -> Row:
+        """As `recorded` has it."""
+        view = self.cluster.partition_view(self.tp)
+        return view.leader, view.replicas, sorted(view.isr), sorted(view.adding), sorted(view.removing), list(view.elr)
+
+
+@pytest.mark.parametrize("release", ["3.3", "3.9", "4.1", "4.3"])
+def test_kraft_keeps_all_replicas_until_the_new_target_is_in_sync(release: str) -> None:
+    """The dropped replica 2 leads on, and all of the old list goes at the end."""
+    moves = Moves(release, (1,))
+    moves.hold_back(4)
+    seen = [moves.do(acts.Reassign(moves.tp, (2, 4)))]
+    seen.append(moves.do(acts.Elect("preferred", moves.tp)))
+    moves.hold_back(3)
+    seen.append(moves.do(acts.Reassign(moves.tp, (3,))))
+    moves.let_on(3)
+    seen.append(moves.do())
+    assert seen == recorded("moves-4.1.1.txt", "foo")
+    assert moves.cluster.account.lost == 0
+
+
+def test_kraft_does_not_set_a_list_that_comes_out_empty() -> None:
+    """To 1 and 3, then to 1, 2 and 3: nothing more is to be removed, so that the first move's 2 still is."""
+    moves = Moves("4.1", (1, 2))
+    moves.hold_back(3)
+    seen = [moves.do(acts.Reassign(moves.tp, (1, 3)))]
+    seen.append(moves.do(acts.Reassign(moves.tp, (1, 2, 3))))
+    moves.let_on(3)
+    seen.append(moves.do())
+    assert seen == recorded("moves-4.1.1.txt", "bar")
+
+
+def test_a_move_that_is_given_up_leaves_what_it_was_adding_in_the_elr() -> None:
+    moves = Moves("4.1", (1, 2), (("min.insync.replicas", "2"),))
+    moves.hold_back(4)
+    seen = [moves.do(acts.Reassign(moves.tp, (3, 4)))]
+    seen.append(moves.do(acts.Kill(2), then=12 * SECOND))
+    seen.append(moves.do(acts.CancelReassignment(moves.tp)))
+    assert seen == recorded("moves-4.1.1.txt", "baz")
+    assert moves.tp not in moves.cluster.brokers[3].disk.logs
+
+
+def test_a_former_leader_is_elected_by_nobody_where_a_reassignment_begins() -> None:
+    """`#changePartitionReassignment` elects as ONLINE, also where the topic allows unclean election."""
+    moves = Moves("4.1", (1, 2), (("unclean.leader.election.enable", "false"),))
+    moves.do(acts.Kill(2), then=12 * SECOND)
+    moves.do(acts.Kill(1), then=12 * SECOND)
+    moves.do(acts.Set("unclean.leader.election.enable", "true", topic="t"), then=0)
+    leader, replicas, *_ = moves.do(acts.Reassign(moves.tp, (3, 4)), then=SECOND)
+    assert (leader, replicas) == (NO_LEADER, (3, 4, 1, 2))
+
+
+@pytest.mark.parametrize("release", ["2.4", "2.7", "2.8"])
+def test_zookeeper_takes_the_dropped_replicas_out_of_leadership_and_isr(release: str) -> None:
+    """The dropped replica 2 led: nobody leads, whichever broker starts, until the next one goes. Then the move comes to its end."""
+    moves = Moves(release, (1,))
+    moves.hold_back(3)
+    seen = [moves.do(acts.Reassign(moves.tp, (2, 3)))]
+    seen.append(moves.do(acts.Elect("preferred", moves.tp)))
+    seen.append(moves.do(acts.Reassign(moves.tp, (4,)), then=30 * SECOND))
+    assert moves.tp not in moves.cluster.brokers[2].disk.logs, "StopReplica has deleted it"
+    moves.do(acts.Shutdown(3), then=30 * SECOND)
+    seen.append(moves.row)
+    assert seen == recorded("moves-2.8.2.txt", "foo")
+    assert moves.cluster.account.lost == 0
+
+
+def test_zookeeper_raises_the_epoch_for_each_replica_that_leaves_the_isr() -> None:
+    """[1, 2] to [3, 4]: it begins (1), it elects 3 (2), 1 leaves the ISR (3), 2 does (4) (`#doRemoveReplicasFromIsr`)."""
+    moves = Moves("2.8", (1, 2))
+    moves.do(acts.Reassign(moves.tp, (3, 4)), then=10 * SECOND)
+    isrs = [(event[7], tuple(sorted(event[10]))) for event in moves.told if event[3] == "partition-changed"]
+    assert list(dict.fromkeys(isrs))[-3:] == [(2, (1, 2, 3, 4)), (3, (2, 3, 4)), (4, (3, 4))]
+    assert moves.row[:3] == (3, (3, 4), [3, 4])
+
+
+def test_a_cancelled_move_of_zookeeper_elects_from_the_origin() -> None:
+    """Nobody led once 2 was dropped; the move is given up, so that a leader among the origin is elected at once."""
+    moves = Moves("2.8", (1,))
+    moves.hold_back(3)
+    moves.do(acts.Reassign(moves.tp, (2, 3)))
+    assert moves.do(acts.Elect("preferred", moves.tp))[0] == 2
+    assert moves.do(acts.CancelReassignment(moves.tp))[:4] == (1, (1,), [1], [])
+
+
+def test_before_2_4_a_running_move_has_to_come_to_its_end() -> None:
+    moves = Moves("2.1", (1,))
+    moves.hold_back(3)
+    moves.do(acts.Reassign(moves.tp, (2, 3)))
+    with pytest.raises(ActRefused, match="There is an existing assignment running"):
+        moves.cluster.do(acts.Reassign(moves.tp, (4,)))
+    with pytest.raises(ActRefused, match=r"cannot be given up before 2\.4"):
+        moves.cluster.do(acts.CancelReassignment(moves.tp))
+
+
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [
+        ("0.9", r"Only 2 replicas out of the new set of replicas 2,3 for partition \[t,0\] to be reassigned are alive"),
+        ("1.1", "The proposed assignment contains non-existent brokerIDs: 3"),
+        ("2.4", "The proposed assignment contains non-existent brokerIDs: 3"),
+        ("2.8", "Unknown broker id 3"),
+        ("4.1", "Unknown broker id 3"),
+    ],
+)
+def test_a_dead_target_is_refused(release: str, words: str) -> None:
+    moves = Moves(release, (1,))
+    moves.do(acts.Kill(3), then=30 * SECOND)
+    seq = moves.cluster.journal.seq
+    with pytest.raises(ActRefused, match=words):
+        moves.cluster.do(acts.Reassign(moves.tp, (2, 3)))
+    assert moves.cluster.journal.seq == seq
+
+
+def test_in_0_10_2_a_dead_target_is_awaited() -> None:
+    moves = Moves("0.10.2", (1,))
+    moves.do(acts.Kill(3), then=30 * SECOND)
+    assert moves.do(acts.Reassign(moves.tp, (2, 3)))[3] == [2, 3]
+    moves.do(acts.Start(3), then=60 * SECOND)
+    assert moves.row[:3] == (2, (2, 3), [2, 3])

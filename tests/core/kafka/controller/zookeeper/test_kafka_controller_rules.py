@@ -1,0 +1,133 @@
+"""Rules of the ZooKeeper controller that Kafka's vectors leave out, read at its tags: semantics 3.9, 3.10, and AlterIsr of 2.7."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka import errors, events
+from core.kafka.controller.zookeeper.control import ZooKeeperControl
+from core.kafka.controller.zookeeper.moves import reassign_to
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
+from core.kafka.release import RELEASES
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND
+
+HERE, MOVING = TopicPartition("here", 0), TopicPartition("moving", 0)
+
+
+def cluster(release: str, told: list[tuple]) -> Cluster:
+    topics = (TopicSpec("here", assignment=(PartitionSpec((1, 2)),)), TopicSpec("moving", assignment=(PartitionSpec((2, 3)),)))
+    return Cluster(ClusterSpec(tuple(BrokerSpec(each) for each in (1, 2, 3, 4)), topics), RELEASES[release], sink=told.append)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_3_9_nothing_is_balanced_while_any_partition_moves(moves: bool) -> None:
+    """`partitionsBeingReassigned` must be empty, of whatever topic."""
+    run = cluster("2.4", [])
+    run.do(acts.Shutdown(1))
+    run.run_until(10 * SECOND)
+    run.do(acts.Start(1))
+    run.do(acts.Cut(("b2", "b4")))
+    run.run_until(30 * SECOND)
+    if moves:
+        run.do(acts.Reassign(MOVING, (2, 4)))
+    run.run_until(660 * SECOND)
+    assert run.partition_view(HERE).leader == (2 if moves else 1)
+    if moves:
+        assert run.partition_view(MOVING).adding == (4,)
+        run.do(acts.CancelReassignment(MOVING))
+        run.run_until(1_000 * SECOND)
+        assert run.partition_view(HERE).leader == 1
+
+
+@pytest.mark.parametrize(
+    ("original", "target", "replicas", "adding", "removing"),
+    [
+        ((3, 1, 2), (4,), (4, 3, 1, 2), (4,), (3, 1, 2)),
+        ((1, 2, 3), (3, 5, 4), (3, 5, 4, 1, 2), (5, 4), (1, 2)),
+        ((1, 2), (2, 1), (2, 1), (), ()),
+    ],
+)
+def test_3_10_the_lists_keep_their_order(
+    original: tuple[int, ...], target: tuple[int, ...], replicas: tuple[int, ...], adding: tuple[int, ...], removing: tuple[int, ...]
+) -> None:
+    """A KRaft controller sorts what is added and removed, a ZooKeeper controller does not."""
+    assert reassign_to(original, target) == (replicas, adding, removing)
+
+
+@pytest.mark.parametrize(("release", "published"), [("0.8.2", False), ("2.4", True), ("2.7", False)])
+def test_3_10_a_move_is_complete_as_soon_as_its_target_is_in_sync(release: str, published: bool) -> None:
+    """The controller watches the state of what moves; it does not wait until the leader publishes, 5 s later, or (before 0.9) never."""
+    told: list[tuple] = []
+    run = cluster(release, told)
+    run.do(acts.Produce("moving", 10))
+    run.run_until(SECOND)
+    run.do(acts.Reassign(MOVING, (2, 4)))
+    run.run_until(20 * SECOND)
+    assert run.partition_view(MOVING).replicas == (2, 4)
+    changes = [event for event in told if event[3] == events.PartitionChanged.kind and event[4] == "moving"]
+    in_sync = next(event for event in changes if 4 in event[10])
+    done = next(event for event in changes if event[9] == (2, 4) and not event[14])
+    assert done[1] - in_sync[1] < SECOND
+    assert any(event[3] == events.IsrChangesPublished.kind for event in told) == published
+
+
+def test_3_6_alter_isr_of_a_former_registration_is_refused_as_a_whole() -> None:
+    told: list[tuple] = []
+    run = cluster("2.7", told)
+    run.run_until(SECOND)
+    controller = next(broker for broker in run.brokers.values() if broker.address == run.controller_address)
+    before = run.partition_view(MOVING)
+    item = AlterPartitionItem(MOVING, before.leader_epoch, before.partition_epoch, (2,), (-1,), 0)
+    for epoch, error in ((run.brokers[2].broker_epoch - 1, errors.STALE_BROKER_EPOCH), (run.brokers[2].broker_epoch, errors.NONE)):
+        controller.handle(AlterPartitionRequest(77, 2, epoch, (item,)), "b2")
+        answers: list[AlterPartitionResponse] = []
+        run.brokers[2].handlers[AlterPartitionResponse] = lambda answer, _, taken=answers: taken.append(answer)
+        run.run_until(run.now + SECOND)
+        assert [answer.error for answer in answers] == [error]
+        written = [tuple(event[10]) for event in told if event[3] == events.PartitionChanged.kind and event[4] == "moving"]
+        assert ((2,) in written) == (error == errors.NONE)
+
+
+@pytest.mark.parametrize("release", ["0.10.2", "2.1", "2.8"])
+def test_each_dead_member_of_an_isr_costs_a_leader_epoch(release: str) -> None:
+    """2 and 3 die in one moment: 2, which led, leaves the ISR, then 3 would, were it not the last (`#doRemoveReplicasFromIsr`)."""
+    told: list[tuple] = []
+    run = cluster(release, told)
+    run.run_until(SECOND)
+    control = run.controller
+    assert isinstance(control, ZooKeeperControl)
+    for broker in (2, 3):
+        run.do(acts.Kill(broker))
+        control.fence(broker, by_session=True)
+    run.run_until(run.now + SECOND)
+    seen = [(event[6], event[7], event[10]) for event in told if event[3] == events.PartitionChanged.kind and event[4] == "moving"]
+    assert seen == [(2, 0, (2, 3)), (NO_LEADER, 1, (3,)), (NO_LEADER, 2, (3,))]
+
+
+@pytest.mark.parametrize(("release", "takes_out"), [("0.10.2", False), ("2.1", False), ("2.4", True), ("2.8", True)])
+def test_a_controller_that_starts_takes_the_dead_out_since_2_3(release: str, takes_out: bool) -> None:
+    """KAFKA-3143, "Triggering offline replica state changes": of an ISR, and once more of the one that has no leader left."""
+    told: list[tuple] = []
+    run = cluster(release, told)
+    run.run_until(SECOND)
+    control = run.controller
+    assert isinstance(control, ZooKeeperControl)
+    for broker in (1, 3):
+        run.do(acts.Kill(broker))
+    control.fence(3, by_session=True)
+    control.fence(1, by_session=True)  # the controller, before it could do anything about 3
+    run.run_until(run.now + SECOND)
+    moving, here = run.partition_view(MOVING), run.partition_view(HERE)
+    assert (moving.leader, moving.leader_epoch, moving.isr) == ((2, 1, (2,)) if takes_out else (2, 0, (2, 3)))
+    assert (here.leader, here.isr) == (2, (2,)), "who led is replaced by every controller"
+    before = {view.tp: view.leader_epoch for view in (moving, here)}
+    run.do(acts.Kill(2))
+    control.fence(2, by_session=True)
+    run.run_until(run.now + SECOND)
+    offline = run.partition_view(HERE)
+    assert (offline.leader, offline.isr) == ((NO_LEADER if takes_out else 2), (2,))
+    assert offline.leader_epoch == before[HERE] + takes_out, "nobody leads, and the one in the ISR is still dead"

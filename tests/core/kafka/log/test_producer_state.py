@@ -1,0 +1,207 @@
+"""Idempotent producers: `ProducerStateManager` on Kafka's own vectors (PRD), and a producer with a broker that loses answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka import errors
+from core.kafka.errors import ActRefused
+from core.kafka.ids import TopicPartition
+from core.kafka.log.producer_state import EXPIRATION, MAX_SEQUENCE, ProducerStateManager, increment_sequence
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.term import Batch, Term
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+
+OOO = errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+TP = TopicPartition("t", 0)
+
+
+def batch(base: int, sequence: int, records: int = 1, *, epoch: int = 0, pid: int = 1, time: int = 0) -> Batch:
+    return Batch(base, records, 100, "p", base, time, pid, epoch, sequence)
+
+
+class State(ProducerStateManager):
+    """A manager that appends what it has found right, as a leader does."""
+
+    __slots__ = ("leo",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.leo = 0
+
+    def append(self, sequence: int, records: int = 1, *, epoch: int = 0, pid: int = 1) -> str:
+        error = self.validate(pid, epoch, sequence)
+        if error == errors.NONE:
+            self.update(batch(self.leo, sequence, records, epoch=epoch, pid=pid))
+            self.leo += records
+        return error
+
+
+def test_prd_04_a_gap_is_out_of_order() -> None:
+    """PRD-04: sequences 0, 1, 2 are taken; 13 is not."""
+    state = State()
+    assert [state.append(sequence) for sequence in (0, 1, 2, 13)] == ["NONE", "NONE", "NONE", OOO]
+
+
+def test_prd_06_the_basic_turns() -> None:
+    """PRD-06: testBasicIdMapping."""
+    state = State()
+    assert [state.append(sequence) for sequence in (0, 1, 1, 5)] == ["NONE", "NONE", OOO, OOO]
+    assert state.append(0, epoch=1) == "NONE"
+    assert state.append(0, epoch=0) == errors.INVALID_PRODUCER_EPOCH
+
+
+def test_a_higher_epoch_begins_with_sequence_0() -> None:
+    state = State()
+    state.append(0)
+    assert state.append(3, epoch=1) == OOO
+    assert state.append(0, epoch=1) == "NONE"
+
+
+def test_prd_08_sequences_wrap_around() -> None:
+    """PRD-08: after the largest comes 0, then 1; a batch may span the wrap."""
+    state = State()
+    assert state.append(MAX_SEQUENCE) == "NONE", "an unknown producer may begin anywhere"
+    assert state.append(1) == OOO
+    assert state.append(0) == "NONE"
+    assert increment_sequence(MAX_SEQUENCE - 10, 20) == 9
+    wide = State()
+    assert wide.append(MAX_SEQUENCE - 10, 21) == "NONE"
+    assert wide.entries[1].last_sequence == 9
+    assert wide.append(10) == "NONE"
+
+
+def test_prd_09_a_control_record_bumps_the_epoch() -> None:
+    """PRD-09: testControlRecordBumpsProducerEpoch, testOutOfSequenceAfterControlRecordEpochBump."""
+    state = State()
+    state.append(0)
+    assert state.bump_epoch(1, 1, 0) == "NONE"
+    assert (state.entries[1].epoch, state.entries[1].last_sequence) == (1, -1)
+    assert state.append(2, epoch=1) == OOO
+    assert state.append(2, epoch=2) == OOO
+    assert state.append(0, epoch=1) == "NONE"
+    assert state.bump_epoch(1, 0, 0) == errors.INVALID_PRODUCER_EPOCH
+
+
+def test_prd_11_an_idle_producer_is_forgotten() -> None:
+    """PRD-11: testPidExpirationTimeout, testRemoveExpiredPidsOnReload."""
+    state = State()
+    state.append(0)
+    state.remove_expired(EXPIRATION - 1)
+    assert state.append(2) == OOO
+    state.remove_expired(EXPIRATION)
+    assert state.append(1) == "NONE"
+    assert state.entries[1].last_sequence == 1
+    log = ReplicaLog()
+    term = Term(0, 1)
+    log.append_as_leader(term, batch(0, 0))
+    log.append_as_leader(term, batch(1, 1, time=10))
+    assert ProducerStateManager.of_log(log, EXPIRATION).validate(1, 0, 7) == OOO
+    assert ProducerStateManager.of_log(log, EXPIRATION + 10).validate(1, 0, 2) == "NONE"
+
+
+def test_prd_12_replication_takes_gaps() -> None:
+    """PRD-12: a client's 3 after 0 is refused; in the log it is taken over."""
+    state = State()
+    state.append(0)
+    assert state.append(3) == OOO
+    state.replay([batch(1, 3)])
+    assert state.entries[1].last_sequence == 3
+
+
+def test_a_duplicate_is_one_of_the_last_five_batches_and_just_that() -> None:
+    state = State()
+    for number in range(7):
+        state.append(2 * number, 2)
+    assert state.duplicate(1, 0, 4, 2) == (4, 5, 4, 5, 0)
+    assert state.duplicate(1, 0, 2, 2) is None, "the sixth last is forgotten"
+    assert state.duplicate(1, 0, 4, 1) is None, "part of a batch is no duplicate"
+    assert state.duplicate(1, 1, 4, 2) is None
+    assert state.append(2, 2) == OOO
+
+
+def test_the_state_is_made_from_what_truncation_left() -> None:
+    log = ReplicaLog()
+    term = Term(0, 1)
+    for number in range(4):
+        log.append_as_leader(term, batch(3 * number, 3 * number, 3))
+    log.truncate_to(6)
+    made = ProducerStateManager.of_log(log, 0)
+    assert made.duplicate(1, 0, 3, 3) is not None
+    assert made.duplicate(1, 0, 6, 3) is None
+    assert made.validate(1, 0, 6) == "NONE"
+    log.truncate_to(4)
+    assert ProducerStateManager.of_log(log, 0).entries[1].last_sequence == 2, "half a batch does not count"
+
+
+def made() -> tuple[Cluster, list[tuple]]:
+    events: list[tuple] = []
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),), config=(("min.insync.replicas", "2"),)),),
+    )
+    return Cluster(spec, sink=events.append), events
+
+
+@pytest.mark.parametrize("idempotence", [True, False])
+def test_under_failures_only_the_idempotent_producer_writes_everything_once(idempotence: bool) -> None:
+    """Load through killed leaders and lost answers: without idempotence something is there twice, with it nothing."""
+    cluster, events = made()
+    cluster.do(acts.Load("t", rate=100, producer="app", idempotence=idempotence))
+    for _ in range(3):
+        for leader in (1, 2, 3):
+            cluster.run_until(cluster.now + 3_000_000)
+            cluster.do(acts.Cut((f"b{leader}", "app"), one_way=True))
+            cluster.run_until(cluster.now + 500_000)
+            cluster.do(acts.Kill(leader))
+            cluster.do(acts.Heal())
+            cluster.run_until(cluster.now + 20_000_000)
+            cluster.do(acts.Start(leader))
+            cluster.run_until(cluster.now + 20_000_000)
+    cluster.do(acts.StopLoad("app"))
+    cluster.run_until(cluster.now + 60_000_000)
+    producer = cluster.producer("app")
+    assert producer is not None
+    assert producer.acked == producer.sent > 5_000
+    account = cluster.account
+    assert account.lost == 0
+    if idempotence:
+        assert account.duplicated == 0
+        assert account.accepted == producer.sent
+        assert any(event[3] == "duplicate-dropped" for event in events)
+    else:
+        assert account.duplicated > 0
+
+
+def test_an_expired_batch_is_followed_by_a_new_epoch() -> None:
+    """No leader for longer than delivery.timeout.ms: the batch is given up, the next ones go on in a new producer epoch."""
+    cluster, events = made()
+    cluster.do(acts.Produce("t", 5, producer="app", idempotence=True))
+    cluster.run_until(1_000_000)
+    for broker in (2, 3):
+        cluster.do(acts.Kill(broker))
+    cluster.run_until(20_000_000)
+    cluster.do(acts.Produce("t", 5, producer="app"))
+    cluster.run_until(200_000_000)
+    producer = cluster.producer("app")
+    assert producer is not None
+    assert producer.failed == 5
+    for broker in (2, 3):
+        cluster.do(acts.Start(broker))
+    cluster.run_until(250_000_000)
+    cluster.do(acts.Produce("t", 5, producer="app"))
+    cluster.run_until(260_000_000)
+    assert producer.acked == 10
+    (bumped,) = [event for event in events if event[3] == "producer-epoch-bumped"]
+    assert bumped[8] == 1
+
+
+def test_idempotence_needs_acks_all() -> None:
+    cluster, _ = made()
+    with pytest.raises(ActRefused, match="Must set acks to all"):
+        cluster.do(acts.Produce("t", 1, acks="1", idempotence=True))
+    cluster.do(acts.Load("t", rate=10, producer="app", idempotence=True))
+    with pytest.raises(ActRefused, match="Must set acks to all"):
+        cluster.do(acts.Acks("1", producer="app"))

@@ -1,0 +1,77 @@
+"""What an event says is true under every release, and for every cause, that it is told for."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka import events
+from core.kafka.ids import CONTROLLER, TopicPartition
+from core.kafka.release import RELEASES
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.sim.units import SECOND
+
+
+def cluster(told: list[tuple], release: str = "4.1", *, log_dirs: int = 1, **config: str) -> Cluster:
+    topic = TopicSpec(
+        "t", assignment=(PartitionSpec((1, 2)),), config=tuple((name.replace("_", "."), value) for name, value in config.items())
+    )
+    brokers = tuple(BrokerSpec(broker, log_dirs=log_dirs) for broker in (1, 2, 3))
+    return Cluster(ClusterSpec(brokers, (topic,)), RELEASES[release], sink=told.append)
+
+
+def said(told: list[tuple], kind: type[events.Event]) -> list[str]:
+    return [events.decode(event).sentence() for event in told if event[3] == kind.kind]
+
+
+@pytest.mark.parametrize("release", ["2.4", "4.0"])
+def test_an_unclean_election_that_was_asked_for_is_not_said_to_be_by_the_setting(release: str) -> None:
+    told: list[tuple] = []
+    run = cluster(told, release, min_insync_replicas="1", unclean_leader_election_enable="false")
+    for act, after in ((acts.Kill(2), 30), (acts.Kill(1), 30), (acts.Start(2), 20)):
+        run.do(act)
+        run.run_until(run.now + after * SECOND)
+    run.do(acts.Elect("unclean", TopicPartition("t", 0)))
+    run.run_until(run.now + SECOND)
+    (sentence,) = [each for each in said(told, events.LeaderElected) if each.startswith("b2 leads t-0")]
+    assert "outside the ISR, because an unclean election was asked for" in sentence
+
+
+def test_a_partition_goes_offline_also_where_unclean_election_is_allowed() -> None:
+    told: list[tuple] = []
+    run = cluster(told, "4.0", unclean_leader_election_enable="true")
+    for act in (acts.Kill(2), acts.Kill(1)):
+        run.do(act)
+        run.run_until(run.now + 15 * SECOND)
+    (sentence,) = said(told, events.PartitionOffline)
+    assert "no member of ISR [1] may lead" in sentence
+    assert "unclean.leader.election.enable is false, or none lives" in sentence
+
+
+def test_a_broker_that_could_not_tell_of_a_failed_directory_has_another() -> None:
+    """`log.dir.failure.timeout.ms` is over: it halts, though it has a directory that works."""
+    told: list[tuple] = []
+    run = cluster(told, log_dirs=2)
+    run.do(acts.Cut(("b1", CONTROLLER)))
+    run.do(acts.FailDir(1, 1))
+    run.run_until(31 * SECOND)
+    (sentence,) = said(told, events.BrokerStopped)
+    assert sentence.startswith("b1 halted: it could not tell the controller of its failed log directory within log.dir.failure.timeout.ms")
+
+
+def test_what_a_leader_answers_about_epochs_is_what_it_can_tell() -> None:
+    def asked(epoch: int, end: int) -> str:
+        return events.EpochAnswered(1, "t", 0, 2, 3, epoch, end).sentence().partition("ends: ")[2]
+
+    assert [asked(2, 7), asked(-1, 7), asked(-1, -1)] == ["epoch 2 ends at 7", "it ends at 7", "nobody can tell by its leader's log"]
+
+
+def test_zookeeper_and_not_the_controller_refuses_a_registration() -> None:
+    told: list[tuple] = []
+    run = cluster(told, "2.7")
+    run.do(acts.Kill(2))
+    run.run_until(run.now + SECOND)
+    run.do(acts.Start(2))
+    run.run_until(run.now + 10 * SECOND)
+    assert said(told, events.RegistrationRefused)[0].startswith("ZooKeeper refused to register b2: NODE_EXISTS")

@@ -1,0 +1,53 @@
+"""Settings as Kafka scopes them: what changes while it runs, what only a restart takes, and for whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.errors import ActRefused
+from core.kafka.release import RELEASES
+from core.kafka.settings import SETTINGS
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+
+LAG = "replica.lag.time.max.ms"
+
+
+def made(release: str = "4.1") -> Cluster:
+    return Cluster(
+        ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),)),
+        RELEASES[release],
+    )
+
+
+def test_a_read_only_setting_is_refused_in_kafkas_words_and_nothing_changes() -> None:
+    cluster = made()
+    seq = cluster.journal.seq
+    with pytest.raises(ActRefused, match=r"Cannot update these configs dynamically: Set\(replica\.lag\.time\.max\.ms\)"):
+        cluster.do(acts.Set(LAG, "5000"))
+    assert cluster.journal.seq == seq
+    assert cluster.settings.get(LAG) == 30_000
+
+
+def test_force_has_it_at_once() -> None:
+    cluster = made()
+    cluster.do(acts.Set(LAG, "5000", broker=2, force=True))
+    cluster.run_until(1_000_000)
+    assert [broker.lag_max for broker in cluster.brokers.values()] == [30_000_000, 5_000_000, 30_000_000]
+
+
+def test_topic_beats_broker_beats_cluster() -> None:
+    cluster = made("4.0")
+    name = "min.insync.replicas"
+    cluster.do(acts.Set(name, "2"))
+    cluster.do(acts.Set(name, "3", broker=1))
+    cluster.run_until(1_000_000)
+    assert [broker.partitions[tp].min_isr for broker in cluster.brokers.values() for tp in broker.partitions] == [3, 2, 2]
+    cluster.do(acts.Set(name, "1", topic="t"))
+    cluster.run_until(2_000_000)
+    assert [broker.partitions[tp].min_isr for broker in cluster.brokers.values() for tp in broker.partitions] == [1, 1, 1]
+
+
+def test_every_topic_setting_is_dynamic() -> None:
+    assert [name for name, setting in SETTINGS.items() if setting.scope == "topic" and not setting.dynamic] == []

@@ -1,0 +1,133 @@
+"""A glance is as good as a look at everything: held against it after every step of random lives."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import attrs
+import pytest
+
+from core.kafka.errors import ActRefused
+from core.kafka.release import Release
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.views.glance import Glance
+from core.lab.views.observe import lags
+from core.lab.views.view import BrokerState, ClusterView
+from core.sim.units import SECOND
+
+SPEC = ClusterSpec(
+    brokers=tuple(BrokerSpec(i) for i in (1, 2, 3, 4)),
+    topics=(TopicSpec("orders", partitions=3, replication_factor=3), TopicSpec("logs", partitions=2, replication_factor=2)),
+    settings=(("min.insync.replicas", 2), ("unclean.leader.election.enable", True)),
+)
+
+
+def an_act(dice: random.Random) -> acts.Act:
+    broker = dice.randint(1, 4)
+    return dice.choice(
+        (
+            acts.Kill(broker), acts.Start(broker), acts.Pause(broker), acts.Resume(broker), acts.Isolate(f"b{broker}"), acts.Heal(),
+            acts.Cut((f"b{broker}", "controller")), acts.Hold((f"b{broker}", f"b{broker % 4 + 1}")), acts.Shutdown(broker), acts.PowerLoss(broker), acts.Load("orders", 40), acts.StopLoad(), acts.Load("logs", 20, producer="other"),
+            acts.Set("min.insync.replicas", str(dice.randint(1, 3)), topic=dice.choice(("orders", None))), acts.Elect("preferred"),
+            acts.CreateTopic(f"new{dice.randint(0, 99)}", 2, 3), acts.Produce("logs", 5), acts.Consume("orders"),
+        )
+    )  # fmt: skip
+
+
+def without_ages(view: ClusterView) -> ClusterView:
+    """The view without what moves without an event: for that a glance has its turns."""
+    partitions = tuple(
+        attrs.evolve(p, held_by=(), uncommitted_us=0, copies=tuple(attrs.evolve(copy, caught_up_us=0, fetch_state="") for copy in p.copies))
+        for p in view.partitions
+    )
+    return attrs.evolve(view, partitions=partitions)
+
+
+def furthest_behind(view: ClusterView) -> dict[int, float]:
+    """What `lags` tells, from the offsets of every replica."""
+    found = {b.id: 0.0 for b in view.brokers if b.state is not BrokerState.STOPPED}
+    for p in view.partitions:
+        for copy in p.copies:
+            if copy.broker in found:
+                found[copy.broker] = max(found[copy.broker], p.committed - copy.leo)
+    return found
+
+
+@pytest.mark.parametrize("release", ["4.1", "3.6", "2.4"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_glance_sees_what_a_look_at_everything_sees(seed: int, release: str) -> None:
+    dice = random.Random(f"{seed}:glance")
+    seen: list[tuple] = []
+    eye: Glance | None = None
+
+    def sink(event: tuple) -> None:
+        seen.append(event)
+        if eye is not None:
+            eye.touch(event)
+
+    cluster = Cluster(SPEC, Release.named(release), seed, sink)
+    eye = Glance(cluster)
+    states: dict[int, tuple] = {}
+    for _ in range(40):
+        with contextlib.suppress(ActRefused, ValueError):
+            cluster.do(an_act(dice))
+        for _ in range(dice.randint(1, 40)):
+            for _ in range(dice.randint(1, 6)):
+                cluster.step()
+            tps = list(cluster.controller.replication.partitions)
+            view = eye.view([dice.choice(tps)])
+            assert without_ages(view) == without_ages(cluster.view())
+            shape = tuple((p.tp, p.leader, p.isr, p.status, p.replicas, tuple(c.alive for c in p.copies)) for p in view.partitions)
+            assert states.setdefault(view.state, shape) == shape
+            assert lags(cluster) == furthest_behind(view)
+    assert len(seen) > 100
+    assert len(states) > 3
+
+
+def test_lags_are_what_the_furthest_replica_lacks() -> None:
+    cluster = Cluster(SPEC, Release.named("4.1"), 0, lambda event: None)
+    cluster.do(acts.Load("orders", 40))
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.Isolate("b4"))
+    cluster.run_until(60 * SECOND)
+    assert lags(cluster) == furthest_behind(cluster.view())
+    assert lags(cluster)[4] > 100
+    assert lags(cluster)[1] < 10
+
+
+@pytest.mark.parametrize("release", ["4.1", "2.4"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bounded_look_sees_what_is_shown_and_later_the_rest(seed: int, release: str) -> None:
+    dice = random.Random(f"{seed}:bounded")
+    eye: Glance | None = None
+
+    def sink(event: tuple) -> None:
+        if eye is not None:
+            eye.touch(event)
+
+    cluster = Cluster(SPEC, Release.named(release), seed, sink)
+    eye = Glance(cluster)
+    eye.view()
+    for _ in range(25):
+        with contextlib.suppress(ActRefused, ValueError):
+            cluster.do(an_act(dice))
+        for _ in range(6):
+            for _ in range(dice.randint(1, 30)):
+                cluster.step()
+            tps = list(cluster.controller.replication.partitions)
+            shown = dice.sample(tps, 2)
+            seen, now = without_ages(eye.view(shown=shown, most=1)), without_ages(cluster.view())
+            assert [seen.partition(tp) for tp in shown] == [now.partition(tp) for tp in shown]
+            assert not eye.is_behind(shown)
+            for name in ("accepted", "acked", "lost", "lost_acknowledged", "lost_read", "duplicated"):
+                assert getattr(seen, name) == getattr(now, name)
+        looks = 0
+        while eye.behind:
+            view = eye.view(most=3)
+            looks += 1
+            assert looks <= len(tps)
+        if looks:
+            assert without_ages(view) == without_ages(cluster.view())
