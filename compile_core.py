@@ -22,10 +22,12 @@ from typing import Final
 SOURCES: Final = Path(__file__).resolve().parent / "core"
 
 HOT: Final = (
-    "broker/appends", "broker/broker", "broker/delayed_produce", "broker/fetch_manager", "broker/fetch_session", "broker/fetch_state",
-    "broker/fetched", "broker/fetcher", "broker/fetcher_manager", "broker/follower_fetch", "broker/partition", "broker/replica",
-    "broker/replica_manager", "broker/steady", "clients/client", "clients/consumer", "clients/producer", "journal/recorder",
-    "log/leader_epoch_cache", "log/replica_log", "log/term", "node", "sim/cluster", "sim/network", "sim/quiet", "sim/scheduler",
+    "kafka/broker/appends", "kafka/broker/broker", "kafka/broker/delayed_produce", "kafka/broker/fetch_manager",
+    "kafka/broker/fetch_session", "kafka/broker/fetch_state", "kafka/broker/fetched", "kafka/broker/fetcher",
+    "kafka/broker/fetcher_manager", "kafka/broker/follower_fetch", "kafka/broker/partition", "kafka/broker/quiet",
+    "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/steady", "kafka/clients/client", "kafka/clients/consumer",
+    "kafka/clients/producer", "kafka/log/leader_epoch_cache", "kafka/log/replica_log", "kafka/log/term", "lab/cluster", "sim/agenda",
+    "sim/journal", "sim/network", "sim/node",
 )  # fmt: skip
 """What plain replication runs through. They are compiled together, so that each knows the others' types."""
 

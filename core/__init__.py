@@ -8,6 +8,6 @@ snapshots from `core.lab.views.view`.
 
 def is_compiled() -> bool:
     """Whether the hot modules are extension modules, built by `compile_core.py`."""
-    from core.sim import journal as recorder
+    from core.sim import journal
 
-    return not str(recorder.__file__).endswith(".py")
+    return not str(journal.__file__).endswith(".py")

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Final
 
 from core.kafka.broker.disk import Disk
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.events import Acted
 from core.kafka.ids import TopicPartition
 from core.kafka.log import checkpoint_files
 from core.kafka.log.leader_epoch_cache import format_checkpoint, parse_checkpoint
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.cluster import Cluster
 from core.lab.recorded_acts import recorded_act
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
 from scenarios import textfile
 from scenarios.errors import InputError
 from scenarios.eventlog import LogReader

@@ -16,11 +16,11 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from core.kafka.errors import Standstill
 from core.kafka.events import KINDS
 from core.kafka.release import Release
 from core.kafka.settings import render_value
 from core.lab.spec import ClusterSpec
+from core.sim.errors import Standstill
 from scenarios.errors import InputError, LogError, ScriptError
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
 from scenarios.language.nodes import MAX_VALUES

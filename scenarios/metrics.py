@@ -6,17 +6,16 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from core.kafka.metrics import CONTROLLER
-from core.kafka.metrics.observer import MetricsObserver, Sample
 from core.kafka.release import Release
-from core.lab import gauges
+from core.lab.metrics import CONTROLLER, gauges
+from core.lab.metrics.observer import MetricsObserver, Sample
 from scenarios.eventlog import LogReader
 from scenarios.language.script import Scenario
 from scenarios.runner import Run
 
 
 def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
-    """The metrics at a virtual time of a log, or at its end; without those that no event tells (`core.lab.gauges`).
+    """The metrics at a virtual time of a log, or at its end; without those that no event tells (`core.lab.metrics.gauges`).
 
     Raises:
         LogError: a line of the log is wrong.

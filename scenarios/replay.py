@@ -12,10 +12,11 @@ from typing import Any
 import attrs
 import msgspec
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.events import Acted, explain
 from core.lab.cluster import Cluster
 from core.lab.recorded_acts import recorded_act
+from core.sim.errors import ActRefused
 from core.sim.units import format_duration
 from scenarios.errors import LogError
 from scenarios.eventlog import End, LogReader, encode_event, make_header

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.features import finalized
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
@@ -21,6 +21,7 @@ from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.history.keyframe import Keyframe
 from core.lab.views.view import ClusterView, PartitionView
+from core.sim.errors import ActRefused
 from core.sim.units import format_duration
 from scenarios.conditions import ages, kinds_of
 from scenarios.errors import Place, ScriptError

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
 from scenarios.printing import complain, remark

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL, EventTuple
 from core.kafka.ids import TopicPartition
 from core.lab.acts import Act, CreateTopic, SetPace
 from core.lab.spec import Pace
+from core.sim.errors import ActRefused
 from tui import dialogs
 from tui.actions import BY_ID
 from tui.motion import AS_FAST_AS_IT_CAN

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.broker.broker_state import BrokerState
 from core.lab import acts
 from core.lab.acts import Act
-from core.lab.views.view import BrokerState
 from tui import by_hand, drills, effects, questions, refusals
 from tui.action import Action
 from tui.questions import MIN_ISR, UNCLEAN

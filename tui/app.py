@@ -206,8 +206,8 @@ class Playground(App[int]):
         self.board.say(f"pasted {count:,} character{'' if count == 1 else 's'}: only a line to write in takes a pasted text", refused=True)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys and clicks that come with the one that leaves are nobody's: the screens may be gone."""
-        if isinstance(event, events.InputEvent) and (self._exit or not self._screen_stacks.get(self.current_mode)):
+        """Keys, clicks and pasted texts that come with the key that leaves are nobody's: the screens may be gone."""
+        if isinstance(event, events.InputEvent | events.Paste) and (self._exit or not self._screen_stacks.get(self.current_mode)):
             return
         await super().on_event(event)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from core.kafka.broker.broker_state import BrokerState
 from core.lab import acts
 from core.lab.acts import Act
 from core.lab.spec import Pace
-from core.lab.views.view import BrokerState, PartitionView
+from core.lab.views.view import PartitionView
 from tui.refusals import needs_broker, needs_partition
 from tui.rows import in_a_sentence
 from tui.situation import Line, Option, Question, Situation

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(argv: Sequence[str]) -> int:
     arguments = parser_for(argv[0] if argv else "").parse_args(argv)
-    from core.kafka.errors import Standstill
+    from core.sim.errors import Standstill
     from scenarios.errors import InputError
 
     try:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, broker_address
 from core.lab import acts
 from core.lab.acts import Act
-from core.lab.views.view import BrokerState, BrokerView, PartitionView
+from core.lab.views.view import BrokerView, PartitionView
 from core.sim.units import format_duration
 from tui.situation import Option, Question, Situation
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from core.lab.views.view import BrokerState, PartitionView
+from core.kafka.broker.broker_state import BrokerState
+from core.lab.views.view import PartitionView
 from tui.questions import UNCLEAN
 from tui.situation import Situation
 

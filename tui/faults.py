@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import attrs
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import broker_address
-from core.lab.views.view import BrokerState, BrokerView, ClusterView, LinkView
+from core.lab.views.view import BrokerView, ClusterView, LinkView
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import format_duration
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.broker.broker_state import BrokerState
 from core.lab.spec import Pace
-from core.lab.views.view import BrokerState
 from tui.action import Action
 from tui.actions import ACTIONS, BY_ID
 from tui.panels.footer import Hint

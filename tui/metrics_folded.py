@@ -1,4 +1,4 @@
-"""The metrics that only a stream of events tells, folded by `core.kafka.metrics` from the events in memory while somebody looks."""
+"""The metrics that only a stream of events tells, folded by `core.lab.metrics` from the events in memory while somebody looks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Final
 
 from core.kafka.events import DETAIL, NORMAL, EventTuple
-from core.kafka.metrics.observer import MetricsObserver
+from core.lab.metrics.observer import MetricsObserver
 from core.sim.units import SECOND
 from tui.metrics_history import METRICS, Metric, Series, Values
 from tui.ring import Ring, Rings

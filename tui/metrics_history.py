@@ -13,8 +13,9 @@ from typing import Final
 
 import attrs
 
-from core.kafka.metrics import CONTROLLER
-from core.lab.views.view import BrokerState, ClusterView
+from core.kafka.broker.broker_state import BrokerState
+from core.lab.metrics import CONTROLLER
+from core.lab.views.view import ClusterView
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import SECOND
 from tui.lasting import lasting

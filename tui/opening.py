@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.events import KINDS, EventTuple, agree
+from core.sim.errors import ActRefused
 from tui.course import Tape
 from tui.ring import sentence
 

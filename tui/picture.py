@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.kafka.errors import ActRefused
 from core.kafka.release import CURRENT, Release
 from core.lab.acts import Act, Isolate, Kill, Pause, Start
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.errors import InputError

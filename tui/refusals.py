@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.broker.broker_state import BrokerState
 from core.lab.spec import Pace
-from core.lab.views.view import BrokerState
 from tui.lasting import lasting
 from tui.motion import SPEEDS
 from tui.situation import Situation

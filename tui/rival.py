@@ -12,9 +12,10 @@ from typing import Final
 
 import attrs
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL, EventTuple
 from core.lab.views.view import ClusterView
+from core.sim.errors import ActRefused
 from tui.course import Outlet, Played, Start, Tape
 from tui.ring import Rings
 

@@ -10,9 +10,10 @@ import attrs
 
 from core.kafka.events import EventTuple
 from core.kafka.release import CURRENT, Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab.acts import Act, Consume, Load
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.spelled_out import SpelledOut
 from scenarios.output_files import write_whole
 from scenarios.play_target import PlayTarget

@@ -1,4 +1,4 @@
-"""Kafka's error codes by name (`org.apache.kafka.common.protocol.Errors`), and the refusals of the laboratory itself."""
+"""Kafka's error codes by name (`org.apache.kafka.common.protocol.Errors`)."""
 
 from __future__ import annotations
 
@@ -81,11 +81,3 @@ class KafkaError(Exception):
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
-
-
-class ActRefused(Exception):
-    """An act that is impossible in the cluster's present state: the message says what, and what would be right."""
-
-
-class Standstill(ActRefused):
-    """The cluster is busy without end at one moment of virtual time: what it does there takes no time."""

@@ -443,17 +443,7 @@ class QuorumFetchResponse(NamedTuple):
     diverging_end: int
 
 
-# --- connections and timers ----------------------------------------------------------------------------------------
+# --- proxies -------------------------------------------------------------------------------------------------------
 
-
-class Disconnected(NamedTuple):
-    """The connection to a node is gone: its process ended, or it refuses connections."""
-
-    node: str
-
-
-class Timer(NamedTuple):
-    """A node's own timer: which, and for what."""
-
-    name: str
-    about: object = None
+PROXIED: Final = frozenset({ProduceRequest, ConsumerFetchRequest, MetadataRequest, InitProducerIdRequest})
+"""What a proxy between clients and brokers may repeat, or let others overtake."""

@@ -19,7 +19,7 @@ from core.kafka.controller.controller import Controller
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.features import finalized
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import Administration, Timer
+from core.kafka.messages import PROXIED, Administration
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings import Settings, setting_named
 from core.lab import act_handlers as deeds
@@ -37,6 +37,7 @@ from core.lab.views import observe
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.agenda import END, Entry, Scheduler
 from core.sim.journal import Journal, Sink
+from core.sim.messages import Timer
 from core.sim.network import Network
 from core.sim.node import Node
 
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 MAX_TIME: Final = 10**15
 """The end of virtual time, µs (some 31 years): whoever runs further has made a mistake."""
+
+ENDLESS: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
+"""How a cluster may be busy without end at one moment."""
 
 
 class Cluster:
@@ -90,7 +94,7 @@ class Cluster:
         self.journal = Journal() if sink is None else Journal(sink=sink)
         self.account = Account(self.journal)
         self.account.repeats = spec.network.duplicate_ppm > 0
-        self.scheduler = Scheduler(len(spec.brokers))
+        self.scheduler = Scheduler(len(spec.brokers), ENDLESS)
         net = spec.network
         quiet = self.by_hand
         self.network = Network(
@@ -101,6 +105,7 @@ class Cluster:
             random.Random(f"{seed}:network"),
             0 if quiet else net.duplicate_ppm,
             0 if quiet else net.reorder_ppm,
+            PROXIED,
         )
         self.metadata = MetadataLog()
         self.settings = self.settings_of_spec()
@@ -115,7 +120,7 @@ class Cluster:
         self.page_cache = random.Random(f"{seed}:page-cache")
         self.paused: dict[str, tuple[int, list[Entry]]] = {}
         self.exposure = Exposure(self)
-        self.quiet_rounds = QuietRounds(self)
+        self.quiet_rounds = QuietRounds(self.journal, self.network, self.brokers, self.nodes, self.paused)
         plane.build(self)
         resume_leaderships(self)
         if self.by_hand:

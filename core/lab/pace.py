@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.kafka.clients.producer import Producer
 from core.kafka.controller.controller import Controller
-from core.kafka.messages import Timer
+from core.sim.messages import Timer
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

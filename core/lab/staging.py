@@ -15,7 +15,7 @@ from core.kafka.log.intervals import Intervals
 from core.kafka.log.replica_log import ReplicaLog, Stretch
 from core.kafka.log.term import Term
 from core.kafka.release import Truncation
-from core.lab.spec import LogSpec, PartitionSpec
+from core.kafka.topic_spec import LogSpec, PartitionSpec
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from typing import Any, Final, NamedTuple
 
-from core.kafka.errors import Standstill
+from core.sim.errors import Standstill
 from core.sim.units import format_duration
 
 END: Final = 2**62
@@ -47,16 +47,18 @@ class Scheduler:
     """A heap of entries.
 
     Attributes:
+        hint: what a Standstill says beside that: how it may come about.
         at: the order of the one that was taken last, END when all that is due now was.
         most: how many may be scheduled at one moment.
         in_order: how many were scheduled in an order of their own.
         moment, since: the time of the one that was taken last, and how many had been scheduled when it began.
     """
 
-    __slots__ = ("at", "entries", "in_order", "moment", "most", "order", "since")
+    __slots__ = ("at", "entries", "hint", "in_order", "moment", "most", "order", "since")
 
-    def __init__(self, nodes: int = 0) -> None:
+    def __init__(self, nodes: int = 0, hint: str = "") -> None:
         self.entries: list[Entry] = []
+        self.hint = hint
         self.order = 0
         self.in_order = 0
         self.at = END
@@ -90,7 +92,6 @@ class Scheduler:
             self.moment, self.since = entry.time, self.order + self.in_order
         elif self.order + self.in_order - self.since > self.most:
             raise Standstill(
-                f"time stands still at {format_duration(self.moment)}: {self.most:,} things were scheduled at that moment; "
-                "a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
+                f"time stands still at {format_duration(self.moment)}: {self.most:,} things were scheduled at that moment{self.hint}"
             )
         return entry

@@ -1,13 +1,13 @@
-"""The network between nodes, as Kafka sees it: connections that keep order, stall, break, or are refused.
+"""The network between nodes: connections that keep order, stall, break, or are refused.
 
 A message takes the link's latency, plus jitter, plus a retransmission time-out (doubling) for each loss drawn: below
-Kafka there is TCP, which repeats what is lost. On a cut link messages wait for the link to heal, as TCP keeps
+the protocol there is TCP, which repeats what is lost. On a cut link messages wait for the link to heal, as TCP keeps
 retransmitting, unless the sender gave the connection up by then or a process at an end of it died: then they are gone.
 A process that does not run refuses connections at once.
 
-TCP delivers once and in order, so nothing is duplicated or reordered between brokers. Between a client and a broker there may
-be a proxy that repeats a request when it gets impatient, or spreads requests over several connections of its own: such a
-request comes twice, or is overtaken by later ones. Its answer goes back once: a client drops what answers nothing it asked.
+TCP delivers once and in order, so nothing is duplicated or reordered. Between a client and a server there may be a proxy that
+repeats a request (`proxied`) when it gets impatient, or spreads requests over several connections of its own: such a request
+comes twice, or is overtaken by later ones. Its answer goes back once: a client drops what answers nothing it asked.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from core.kafka.messages import ConsumerFetchRequest, Disconnected, InitProducerIdRequest, MetadataRequest, ProduceRequest
 from core.sim.agenda import Scheduler
+from core.sim.messages import Disconnected
 
 RETRANSMISSION: Final = 200_000
 """TCP's least retransmission time-out, µs (Linux TCP_RTO_MIN)."""
@@ -27,9 +27,6 @@ RETRANSMISSION_MOST: Final = 6_400_000
 
 PROXY_DELAY: Final = 20_000
 """Most µs that a proxy's second copy, or an overtaken request, comes later."""
-
-PROXIED: Final = frozenset({ProduceRequest, ConsumerFetchRequest, MetadataRequest, InitProducerIdRequest})
-"""What a proxy between clients and brokers may repeat, or let others overtake."""
 
 Direction = tuple[str, str]
 """(from, to)."""
@@ -63,6 +60,7 @@ class Network:
     Attributes:
         latency, jitter: of a link with the defaults, µs; loss_ppm, duplicate_ppm, reorder_ppm: of its messages.
         plain: whether a link with the defaults takes the latency and nothing else.
+        proxied: types of the messages that a proxy may repeat, or let others overtake.
         alive: whether a node's process runs, by address.
         lives: how often each process has died: part of a connection's number.
         given_up: how often the one that opened a connection gave it up, by (opener, other).
@@ -72,13 +70,14 @@ class Network:
     """
 
     __slots__ = (
-        "alive", "at_once", "disturbed", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "random",
+        "alive", "at_once", "disturbed", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "proxied", "random",
         "reorder_ppm", "scheduler",
     )  # fmt: skip
 
     def __init__(
-        self, scheduler: Scheduler, latency: int, jitter: int, loss_ppm: int, random: Random, duplicate_ppm: int = 0, reorder_ppm: int = 0
-    ) -> None:
+        self, scheduler: Scheduler, latency: int, jitter: int, loss_ppm: int, random: Random, duplicate_ppm: int = 0, reorder_ppm: int = 0,
+        proxied: frozenset[type] = frozenset(),
+    ) -> None:  # fmt: skip
         self.scheduler = scheduler
         self.latency = latency
         self.jitter = jitter
@@ -86,6 +85,7 @@ class Network:
         self.random = random
         self.duplicate_ppm = duplicate_ppm
         self.reorder_ppm = reorder_ppm
+        self.proxied = proxied
         self.alive: dict[str, bool] = {}
         self.links: dict[Direction, LinkState] = {}
         self.lives: dict[str, int] = {}
@@ -199,7 +199,7 @@ class Network:
             while self.random.randrange(1_000_000) < link.loss_ppm:
                 arrival += wait
                 wait = min(2 * wait, RETRANSMISSION_MOST)
-        if (link.duplicate_ppm or link.reorder_ppm) and type(message) in PROXIED:
+        if (link.duplicate_ppm or link.reorder_ppm) and type(message) in self.proxied:
             if self.random.randrange(1_000_000) < link.duplicate_ppm:
                 copy = max(arrival, link.last_arrival) + 1 + self.random.randrange(PROXY_DELAY)
                 self.scheduler.add(copy, node, sender, ticket, message, cause)

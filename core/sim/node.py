@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.kafka.messages import Timer
 from core.sim.journal import Journal
+from core.sim.messages import Timer
 from core.sim.network import Network
 
 Handler = Callable[[Any, str], None]
@@ -17,7 +17,7 @@ Handler = Callable[[Any, str], None]
 
 
 class Node:
-    """Base of brokers, the controller and clients.
+    """Base of all nodes.
 
     Attributes:
         address: name on the network.

@@ -14,7 +14,8 @@ from typing import Final, NoReturn
 
 from core.kafka.ids import NO_LEADER
 from core.kafka.settings import TOPIC_SETTINGS, Value
-from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace
 from scenarios.describe.described import DescribedPartition, DescribedTopic, DescribeError, DescribeImport
 from scenarios.describe.parse import missing_partitions
 

@@ -14,18 +14,8 @@ import yaml
 from core.kafka.features import FEATURES
 from core.kafka.ids import NO_LEADER, broker_address
 from core.kafka.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
-from core.lab.spec import (
-    MAX_BROKERS,
-    MAX_LOG_DIRS,
-    MAX_PARTITIONS,
-    BrokerSpec,
-    ClusterSpec,
-    ControlPlane,
-    NetworkSpec,
-    Pace,
-    PartitionSpec,
-    TopicSpec,
-)
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
 from scenarios.errors import did_you_mean
 from scenarios.garbage import without_collection
 from scenarios.language.client_config import read_client_config

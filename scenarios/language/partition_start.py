@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from core.kafka.ids import NO_LEADER
-from core.lab.spec import MAX_LEADER_EPOCH, MAX_OFFSET, LogSpec, PartitionSpec
+from core.kafka.topic_spec import MAX_LEADER_EPOCH, MAX_OFFSET, LogSpec, PartitionSpec
 from scenarios.language.nodes import Fields, Items, Node
 from scenarios.language.values import as_broker, as_brokers, as_fields, as_int, as_items, as_leader, each
 

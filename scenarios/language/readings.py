@@ -11,9 +11,10 @@ from typing import Any, Final, Protocol
 
 import attrs
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import STALL_BOUND, PartitionStatus
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.lab.views.view import BrokerState, ClusterView, PartitionView, ReplicaView
+from core.lab.views.view import ClusterView, PartitionView, ReplicaView
 from core.sim.units import format_duration
 
 NUMBER: Final = "number"

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from core.kafka.health import STALL_BOUND
-from core.kafka.metrics.meter import TICK
+from core.lab.metrics.meter import TICK
 
 REQUESTS: Final = ("append", "append-refused", "consumed", "fetch-failed", "follower-append", "follower-fetched")
 """Kinds that tell of a request to a broker."""

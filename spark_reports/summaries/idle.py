@@ -1,6 +1,6 @@
 """How idle each broker's network and request handler threads were, by the model that the idle metrics are made from.
 
-The costs of a request are those of `core.kafka.metrics.request_queue`; the threads are those at the session's start. In steps of five
+The costs of a request are those of `core.lab.metrics.request_queue`; the threads are those at the session's start. In steps of five
 seconds, as Kafka's meters tick, the threads do what work there is; the rest waits for the next step. What waits after a step is
 the sum of all work less what threads could have done since the queue was empty last: `W(i) - C(i) - min(0, W(j) - C(j), …)`.
 """
@@ -12,9 +12,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from core.kafka.metrics.meter import TICK
-from core.kafka.metrics.observer import REQUEST_BYTES
-from core.kafka.metrics.request_queue import COSTS
+from core.lab.metrics.meter import TICK
+from core.lab.metrics.observer import REQUEST_BYTES
+from core.lab.metrics.request_queue import COSTS
 from spark_reports.summaries.counted import REQUESTS
 from spark_reports.summaries.partition_states import PARTITION
 from spark_reports.summaries.summary import Inputs, Summary, table

@@ -10,11 +10,11 @@ from typing import Any
 
 import attrs
 
-from core.kafka.errors import ActRefused
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import NO_LEADER, broker_address
 from core.lab.acts import Act, Consume, Heal
 from core.lab.cluster import Cluster
-from core.lab.views.view import BrokerState
+from core.sim.errors import ActRefused
 from core.sim.journal import Sink
 from core.sim.units import SECOND
 from spark_reports.sweep.episodes import Episode

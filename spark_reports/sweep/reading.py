@@ -13,12 +13,13 @@ from typing import Final
 
 import attrs
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.release import CURRENT
 from core.kafka.settings import SETTINGS, render_value, setting_named
 from core.lab.acts import Consume
 from core.lab.cluster import Cluster
 from core.lab.spec import MAX_BROKERS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, Pace
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.errors import did_you_mean
 from scenarios.garbage import without_collection

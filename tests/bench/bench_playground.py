@@ -46,8 +46,9 @@ ROOT = Path(__file__).parents[2]
 def build(brokers: int, topics: int, partitions: int) -> Any:
     """A stage with a cluster under load: every partition has three replicas."""
     from core.kafka.release import CURRENT
+    from core.kafka.topic_spec import TopicSpec
     from core.lab.acts import Load
-    from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+    from core.lab.spec import BrokerSpec, ClusterSpec
     from core.sim.units import SECOND
     from scenarios.play_target import PlayTarget
     from tui.target import set_stage

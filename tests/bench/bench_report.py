@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
 
@@ -75,7 +76,7 @@ QUERIES: Final = {
                 AS committed, last_value(replicas IGNORE NULLS) OVER h AS assigned
             FROM events WHERE kind IN ('append', 'became-leader', 'high-watermark', 'partition-changed')
             WINDOW h AS (PARTITION BY topic, partition ORDER BY seq)),
-        appends AS (SELECT topic, partition, seq, to_offset AS log_end, committed, unnest(list_filter(assigned, r -> r <> broker)) AS follower
+        appends AS (SELECT topic, partition, seq, to_offset AS log_end, committed, unnest(list_filter(assigned, lambda r: r <> broker)) AS follower
             FROM known WHERE kind = 'append'),
         own AS (SELECT topic, partition, seq, broker AS follower, CASE WHEN kind IN ('append', 'follower-append') THEN to_offset
             WHEN kind IN ('truncated', 'unflushed-lost') THEN from_offset WHEN kind = 'log-restarted' THEN new_offset ELSE "offset" END AS own_end

@@ -20,10 +20,11 @@ from engines import with_each_engine
 from core.kafka.broker.appends import append_records_to_leader
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import ProduceRequest
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.history.keyframe import shares
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from tui.branches import KEEP_EVERY
 from tui.course import FreeCourse

@@ -14,8 +14,9 @@ import simpy
 
 from core.kafka.broker.appends import append_records_to_leader
 from core.kafka.messages import ProduceRequest
+from core.kafka.topic_spec import TopicSpec
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.journal import Sink
 
 ROUND: Final = 10_000

@@ -15,9 +15,10 @@ import core
 from core.kafka.errors import KafkaError
 from core.kafka.release import RELEASES as RELEASES_OF_KAFKA
 from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.language.script import releases_of

@@ -40,8 +40,8 @@ from core.kafka.messages import (
 )
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings import Settings
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.account import Account
-from core.lab.spec import BrokerSpec, PartitionSpec, TopicSpec
 from core.sim.agenda import Scheduler
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -136,7 +136,9 @@ class BrokerBench(NodeBench):
         super().__init__(release, settings)
         self.me = me
         self.node = self.broker = Broker(
-            BrokerSpec(me, (racks or {}).get(me)),
+            me,
+            (racks or {}).get(me),
+            1,
             self.settings,
             self.metadata,
             self.network,

@@ -12,13 +12,14 @@ from typing import Any, Final
 
 import attrs
 
-from core.kafka.errors import ActRefused
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import PartitionChanged, ProduceAcked, decode
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import ClusterSpec, NetworkSpec
-from core.lab.views.view import BrokerState, ClusterView
+from core.lab.views.view import ClusterView
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec

@@ -33,7 +33,8 @@ from textual.geometry import Size
 from textual.keys import _character_to_key
 
 from core.kafka.release import CURRENT
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.kafka.topic_spec import TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.recording import read_session

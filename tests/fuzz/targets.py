@@ -16,11 +16,12 @@ from unittest import mock
 
 import attrs
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.events import explain
 from core.kafka.release import CURRENT
 from core.lab.cluster import Cluster
 from core.lab.spec import ClusterSpec
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.describe import selection

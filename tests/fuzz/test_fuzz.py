@@ -21,7 +21,7 @@ from scenarios.language.readings import READINGS
 from scenarios.language.script import read_script
 from tests.fuzz.campaign import Campaign, attempt, minimised
 from tests.fuzz.targets import SEPARATOR, TARGETS, Target, commands
-from tests.fuzz.watch import Broken, command, failure_of
+from tests.fuzz.watch import Broken, command, failure_of, largest
 
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.case"))
 
@@ -76,7 +76,7 @@ def test_failures_are_seen() -> None:
         assert ended is not None
         assert ended.sort == "hang"
         kept: list[bytearray] = []
-        grown = failure_of(lambda: kept.append(bytearray(200 << 20)))
+        grown = failure_of(lambda: kept.append(bytearray(b"x") * (largest() + 100 << 20)))
         assert grown is not None
         assert grown.sort == "memory"
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import attrs
 
-from core.kafka.errors import Standstill
+from core.sim.errors import Standstill
 from scenarios.errors import InputError
 from scenarios.visible import visible_line
 from tui.cli import main

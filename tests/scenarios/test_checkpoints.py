@@ -9,9 +9,10 @@ import pytest
 
 from core.kafka.ids import TopicPartition
 from core.kafka.log import checkpoint_files
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import checkpoints
 from scenarios.errors import InputError

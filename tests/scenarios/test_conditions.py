@@ -7,18 +7,10 @@ from typing import Any
 import attrs
 import pytest
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import (
-    BrokerState,
-    BrokerView,
-    ClusterView,
-    ConsumerView,
-    PartitionStatus,
-    PartitionView,
-    ProducerView,
-    ReplicaView,
-)
+from core.lab.views.view import BrokerView, ClusterView, ConsumerView, PartitionStatus, PartitionView, ProducerView, ReplicaView
 from core.sim.units import SECOND
 from scenarios.conditions import Names, kinds_of
 from scenarios.language.condition_parser import parse_condition

@@ -17,7 +17,8 @@ import pytest
 
 from core.kafka.events import EVENTS, KINDS, PartitionsCreated, SettingChanged, TopicCreated, agree, column_types
 from core.kafka.release import CURRENT
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios import eventlog
 from scenarios.errors import InputError, LogError
 from scenarios.eventlog import ENCODED_AT_ONCE, FLUSH_SECONDS, End, LogReader, LogWriter, encode_event, make_header, read_events

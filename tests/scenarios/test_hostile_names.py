@@ -17,7 +17,8 @@ import yaml
 
 from core.kafka.events import KINDS
 from core.kafka.release import CURRENT
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.kafka.topic_spec import TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios.eventlog import End, encode_event, make_header
 from scenarios.language.cluster import read_cluster, write_cluster
 from scenarios.language.nodes import parse

@@ -11,11 +11,12 @@ import msgspec
 import pytest
 import zstandard
 
-from core.kafka.errors import ActRefused
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
+from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.errors import ScriptError
 from scenarios.eventlog import encode_event, make_header

@@ -13,14 +13,15 @@ import attrs
 import msgspec
 import pytest
 
-from core.kafka.errors import ActRefused
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES, Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import arguments
 from core.lab.cluster import Cluster
 from core.lab.recorded_acts import recorded_act
-from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
+from core.sim.errors import ActRefused
 from scenarios import catalogue
 from scenarios.eventlog import End, LogWriter, make_header
 from scenarios.language.script import releases_of

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import CURRENT, RELEASES
+from core.kafka.topic_spec import LogSpec, PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.acts import ACTS
-from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, LogSpec, NetworkSpec, Pace, PartitionSpec, TopicSpec
+from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, Pace
 from scenarios.errors import ScriptError
 from scenarios.language.acts import act_as_data, read_acts
 from scenarios.language.cluster import cluster_as_data, cluster_from_data, read_cluster, write_cluster, write_yaml

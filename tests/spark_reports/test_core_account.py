@@ -12,9 +12,10 @@ from core.kafka.clients.producer import Producer
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.eventlog import LogWriter, make_header
 from tests.spark_reports.looks import STEP, Looks

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, format_duration
 from scenarios.eventlog import LogWriter, make_header
 from spark_reports import computing

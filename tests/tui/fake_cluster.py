@@ -10,23 +10,14 @@ from collections.abc import Callable
 
 import attrs
 
-from core.kafka.errors import ActRefused
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import NO_LEADER, TopicPartition, node_address
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings import Settings
 from core.lab import acts
 from core.lab.spec import ClusterSpec
-from core.lab.views.view import (
-    BrokerState,
-    BrokerView,
-    ClusterView,
-    ConsumerView,
-    PartitionStatus,
-    PartitionView,
-    ProducerView,
-    ReplicaView,
-    TopicView,
-)
+from core.lab.views.view import BrokerView, ClusterView, ConsumerView, PartitionStatus, PartitionView, ProducerView, ReplicaView, TopicView
+from core.sim.errors import ActRefused
 from core.sim.units import US_PER_MS
 
 TICK = 50 * US_PER_MS

@@ -5,7 +5,8 @@ from __future__ import annotations
 import attrs
 
 from core.kafka.ids import TopicPartition
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.kafka.topic_spec import TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, ReplicaView
 from tests.tui.fake_cluster import FakeCluster
 

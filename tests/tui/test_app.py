@@ -12,11 +12,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import DETAIL, NORMAL, NOTABLE
 from core.kafka.release import CURRENT, Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.lab.views.view import BrokerState
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
@@ -304,7 +305,7 @@ async def test_a_question_can_be_left_without_an_answer() -> None:
 
 
 async def test_a_refusal_of_the_cluster_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.kafka.errors import ActRefused
+    from core.sim.errors import ActRefused
 
     async with playing() as (app, board, pilot):
 

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.core.sim.test_pace import B2
 from textual.pilot import Pilot
 
 from core.kafka.ids import TopicPartition
@@ -14,6 +13,7 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named
 from scenarios.runner import run_scenario
+from tests.core.lab.test_pace import B2
 from tests.tui.test_app import playing, said, screen_text
 from tests.tui.test_travel import settled
 from tui import by_hand

@@ -5,12 +5,15 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
-from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, TopicSpec
-from core.lab.views.view import BrokerState, PartitionView
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
+from core.lab.views.view import PartitionView
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget

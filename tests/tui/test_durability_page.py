@@ -8,9 +8,10 @@ import pytest
 from core.kafka.events import KINDS
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget

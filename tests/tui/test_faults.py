@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import ClusterView
 from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text

@@ -7,10 +7,12 @@ import re
 import attrs
 import pytest
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.lab.views.view import BrokerState, ClusterView
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views.view import ClusterView
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kafka.ids import TopicPartition
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.kafka.topic_spec import TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionStatus
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.palette import COLOUR

@@ -12,12 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL, NORMAL, NOTABLE
 from core.kafka.release import CURRENT, Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
-from core.lab.spec import BrokerSpec, ClusterSpec, Pace, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.lab.views.view import ClusterView
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.eventlog import read_events

@@ -8,8 +8,9 @@ import pytest
 from textual.widgets import Input
 
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
 from core.lab.acts import CreateTopic, Kill
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.language.script import read_script
 from scenarios.play_target import PlayTarget

@@ -6,9 +6,10 @@ import pytest
 
 from core.kafka.events import DETAIL, NOTABLE
 from core.kafka.ids import TopicPartition
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tui.lanes import CLIENTS, Lane, Step, concerns

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.metrics.observer import MetricsObserver
 from core.kafka.release import CURRENT
 from core.lab import acts
+from core.lab.metrics.observer import MetricsObserver
 from core.sim.units import SECOND
 from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import playing, screen_text

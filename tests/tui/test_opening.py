@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL
 from core.kafka.release import CURRENT
 from core.lab.acts import Kill, Load, Start
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.eventlog import read_events
 from scenarios.play_target import PlayTarget

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Size
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import DETAIL, KINDS, NOTABLE
 from core.kafka.ids import TopicPartition
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.lab.views.view import BrokerState, PartitionStatus, PartitionView, ProducerView
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views.view import PartitionStatus, PartitionView, ProducerView
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.palette import COLOUR
 from tui.panels.account import client_items, paint_account

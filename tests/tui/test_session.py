@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.kafka.errors import ActRefused
 from core.kafka.events import DETAIL, NOTABLE
 from core.kafka.release import CURRENT, Release
 from core.lab import acts
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.eventlog import read_events

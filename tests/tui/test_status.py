@@ -7,8 +7,9 @@ import pytest
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionStatus
 from core.sim.units import SECOND
 from scenarios import catalogue

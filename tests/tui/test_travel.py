@@ -11,9 +11,9 @@ from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import DETAIL
 from core.lab import acts
-from core.lab.views.view import BrokerState
 from core.sim.units import SECOND
 from scenarios.language.script import load_script
 from tests.tui.test_app import playing, said, screen_text

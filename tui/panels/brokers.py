@@ -11,8 +11,9 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, broker_address
-from core.lab.views.view import BrokerState, BrokerView, ClusterView
+from core.lab.views.view import BrokerView, ClusterView
 from core.sim.units import format_duration
 from tui.faults import faults_at
 from tui.palette import Palette

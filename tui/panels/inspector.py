@@ -7,9 +7,10 @@ from typing import Final
 
 from textual.strip import Strip
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS, EventTuple
 from core.kafka.ids import broker_address
-from core.lab.views.view import BrokerState, BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
+from core.lab.views.view import BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
 from core.sim.units import SECOND, format_clock, format_duration
 from scenarios.releases import release_named
 from tui.lasting import lasting

@@ -6,7 +6,8 @@ from typing import Final
 
 from rich.style import Style
 
-from core.lab.views.view import BrokerState, BrokerView, PartitionStatus, PartitionView, ReplicaView
+from core.kafka.broker.broker_state import BrokerState
+from core.lab.views.view import BrokerView, PartitionStatus, PartitionView, ReplicaView
 from tui.palette import Palette
 
 LEADER: Final = "★"

@@ -9,9 +9,10 @@ from typing import ClassVar, Final
 from rich.style import Style
 from textual.strip import Strip
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS
 from core.kafka.release import RELEASES
-from core.lab.views.view import BrokerState, ClusterView, PartitionView
+from core.lab.views.view import ClusterView, PartitionView
 from core.sim.units import format_clock
 from tui import dialogs
 from tui.branches import Branch

@@ -9,8 +9,8 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.kafka.metrics import CONTROLLER
-from core.kafka.metrics.observer import MetricsObserver
+from core.lab.metrics import CONTROLLER
+from core.lab.metrics.observer import MetricsObserver
 from core.sim.units import format_clock
 from tui.metrics_folded import Folded
 from tui.metrics_history import METRICS, Metric, Series, Values

@@ -8,8 +8,9 @@ from typing import ClassVar, Final
 from rich.style import Style
 from textual.strip import Strip
 
+from core.kafka.broker.broker_state import BrokerState
 from core.lab.views.detail import FollowerState, PartitionDetail
-from core.lab.views.view import BrokerState, ClusterView, PartitionStatus, ReplicaView
+from core.lab.views.view import ClusterView, PartitionStatus, ReplicaView
 from core.sim.units import format_clock, format_duration
 from tui.palette import Palette
 from tui.panels.account import lost_words

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka import errors, events
 from core.kafka.broker.alter_partition import AlterPartitionManager
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.broker.directories import Directories
 from core.kafka.broker.disk import DRAWN, Disk
@@ -23,7 +24,6 @@ from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.log_config import LogConfig
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
-    Disconnected,
     HeartbeatRequest,
     HeartbeatResponse,
     MetadataFetchResponse,
@@ -31,9 +31,8 @@ from core.kafka.messages import (
     RegistrationResponse,
 )
 from core.kafka.settings import MAX_LONG, Settings
-from core.lab.spec import BrokerSpec
-from core.lab.views.view import BrokerState
 from core.sim.journal import Journal
+from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from core.kafka.broker.quiet import QuietRounds
     from core.kafka.broker.zookeeper_isr import ZooKeeperIsrManager
     from core.kafka.controller.voter import Voter
-    from core.lab.account import Account
+    from core.kafka.durability import DurabilityObserver
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
 """log.initial.task.delay.ms, µs: how long after its start a broker first looks after its logs."""
@@ -92,27 +91,29 @@ class Broker(Node):
 
     def __init__(
         self,
-        spec: BrokerSpec,
+        broker_id: int,
+        rack: str | None,
+        log_dirs: int,
         settings: Settings,
         metadata: MetadataLog,
         network: Network,
         journal: Journal,
-        account: Account,
+        account: DurabilityObserver,
         *,
         by_hand: bool,
         controllers: tuple[str, ...] = (),
         racks: dict[int, str | None] | None = None,
     ) -> None:
-        super().__init__(broker_address(spec.id), network, journal)
-        self.id = spec.id
-        self.rack = spec.rack
+        super().__init__(broker_address(broker_id), network, journal)
+        self.id = broker_id
+        self.rack = rack
         self.racks = racks or {}
         self.settings = settings
         self.release = settings.release
         self.metadata = metadata
         self.account = account
         self.by_hand = by_hand
-        self.disk = Disk.of(spec.id, spec.log_dirs)
+        self.disk = Disk.of(broker_id, log_dirs)
         self.log_configs: dict[str, LogConfig] = {}
         self.state = BrokerState.STOPPED
         self.leader_quota: ReplicationQuota | None = None

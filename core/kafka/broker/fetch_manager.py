@@ -22,7 +22,8 @@ from core.kafka.broker.follower_fetch import (
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.quiet import round_order
 from core.kafka.ids import NO_EPOCH
-from core.kafka.messages import FetchedPartition, FetchedRun, FetchRequest, FetchResponse, Timer
+from core.kafka.messages import FetchedPartition, FetchedRun, FetchRequest, FetchResponse
+from core.sim.messages import Timer
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker

@@ -16,16 +16,9 @@ from core.kafka.broker.fetched import complete_consumers, refuse_corrupt, thrott
 from core.kafka.broker.quiet import WATCHES, round_order
 from core.kafka.broker.truncating import truncate
 from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
-from core.kafka.messages import (
-    AskedPartition,
-    EpochsRequest,
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    OffsetsRequest,
-    Timer,
-)
+from core.kafka.messages import AskedPartition, EpochsRequest, FetchPartition, FetchRequest, FetchResponse, OffsetsRequest
 from core.kafka.release import Truncation
+from core.sim.messages import Timer
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker

@@ -28,7 +28,7 @@ from core.sim.journal import Column
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
     from core.kafka.broker.fetcher import Fetcher
-    from core.lab.account import PartitionAccount
+    from core.kafka.durability import PartitionObserver
 
 NEVER_STEADY: Final = -2
 """The `steady_epoch` of a partition whose fetches go the general way; no fetch names that leader epoch."""
@@ -107,7 +107,7 @@ class Partition:
         self.steady_epoch = NEVER_STEADY
         self.may_be_behind = False
         self.has_quiet_followers = False
-        self.account: PartitionAccount | None = None
+        self.account: PartitionObserver | None = None
         self.term: Term | None = None
         log.last_append = 0
         self.holding = 0

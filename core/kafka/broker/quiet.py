@@ -14,17 +14,20 @@ others, sorted by who fetches from whom (`round_order`), whether they are played
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from core.kafka.errors import NONE
-from core.kafka.messages import FetchRequest, FetchResponse, Timer
+from core.kafka.messages import FetchRequest, FetchResponse
+from core.sim.messages import Timer
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
     from core.kafka.broker.fetch_session import FetchSession
     from core.kafka.broker.fetcher import Fetcher
-    from core.lab.cluster import Cluster
+    from core.sim.journal import Journal
+    from core.sim.network import Network
+    from core.sim.node import Node
 
 
 WATCHES: Final = -(1 << 96)
@@ -127,13 +130,19 @@ class QuietRound:
 class QuietRounds:
     """Decides in a cluster which rounds become quiet, and ends them for whoever is about to disturb them."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        cluster.network.disturbed = self.disturb
+    def __init__(
+        self, journal: Journal, network: Network, brokers: Mapping[int, Broker], nodes: Mapping[str, Node], paused: Container[str]
+    ) -> None:
+        self._journal = journal
+        self._network = network
+        self._brokers = brokers
+        self._nodes = nodes
+        self._paused = paused
+        network.disturbed = self.disturb
 
     def begin_expired(self, leader: Broker, session: FetchSession, request: FetchRequest) -> bool:
         """A fetch expires now with nothing to tell: whether the round is quiet from here on."""
-        follower = self._cluster.brokers.get(session.follower)
+        follower = self._brokers.get(session.follower)
         fetcher = None if follower is None else follower.fetcher_manager.fetchers.get((leader.id, session.fetcher))
         if fetcher is None or fetcher.in_flight != request.correlation or not fetcher.is_idle():
             return False
@@ -141,7 +150,7 @@ class QuietRounds:
 
     def begin_sent(self, fetcher: Fetcher) -> bool:
         """A fetch that carries nothing is sent now: whether the round is quiet from here on, because the leader has nothing to tell."""
-        leader = self._cluster.brokers[fetcher.leader]
+        leader = self._brokers[fetcher.leader]
         session = leader.fetch_manager.sessions.get((fetcher.broker.id, fetcher.number))
         if session is None or session.dirty or session.quiet is not None or session.parked is not None or not fetcher.is_idle():
             return False
@@ -149,8 +158,7 @@ class QuietRounds:
 
     def begin(self, leader: Broker, session: FetchSession, fetcher: Fetcher, *, sent: bool) -> bool:
         """Whether the round of the two can be quiet from here on: the fetch was `sent` just now, or else expires."""
-        cluster, follower = self._cluster, fetcher.broker
-        network = cluster.network
+        follower, network, paused = fetcher.broker, self._network, self._paused
         there = network.steady_latency(leader.address, session.address)
         back = network.steady_latency(session.address, leader.address)
         whole = there + back + follower.fetch_wait
@@ -161,8 +169,8 @@ class QuietRounds:
             or follower.fetch_min_bytes <= 0
             or whole >= follower.fetch_timeout
             or whole > leader.lag_max
-            or session.address in cluster.paused
-            or leader.address in cluster.paused
+            or session.address in paused
+            or leader.address in paused
             or not network.alive.get(leader.address, False)
             or leader.leader_quota is not None
             or follower.follower_quota is not None
@@ -180,13 +188,13 @@ class QuietRounds:
 
     def disturb(self, node: str, other: str | None = None) -> None:
         """Something about a node is going to change, or (with `other`) about the links between the two: end its quiet rounds."""
-        self._cluster.journal.stirred = True
+        self._journal.stirred = True
         for quiet in list(self._of(node)):
             if other is None or other in (quiet.leader.address, quiet.session.address):
                 quiet.end()
 
     def _of(self, node: str) -> Iterator[QuietRound]:
-        broker = self._cluster.nodes.get(node)
+        broker = self._nodes.get(node)
         replicas = getattr(broker, "replicas", None)
         if replicas is None:
             return

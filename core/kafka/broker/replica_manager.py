@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.kafka import errors, events
 from core.kafka.broker.appends import append_records_to_leader
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.consumer_fetch import DelayedConsumerFetch
 from core.kafka.broker.delayed_produce import expire_delayed_produce
 from core.kafka.broker.fetch_manager import FetchManager
@@ -30,7 +31,6 @@ from core.kafka.messages import (
     ProduceResponse,
 )
 from core.kafka.release import Truncation
-from core.lab.views.view import BrokerState
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker

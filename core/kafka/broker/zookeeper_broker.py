@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka import errors, events
 from core.kafka.broker.broker import REGISTRATION_RETRY, Broker
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.producer_ids import BLOCK_SIZE
 from core.kafka.broker.zookeeper_isr import ZooKeeperIsrManager
 from core.kafka.controller.metadata_log import MetadataLog
@@ -24,20 +25,19 @@ from core.kafka.controller.zookeeper.requests import (
     UpdateMetadataRequest,
 )
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.messages import AllocateProducerIdsResponse, Disconnected, Timer
+from core.kafka.messages import AllocateProducerIdsResponse
 from core.kafka.settings import Settings
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.client import ZooKeeperClient
 from core.kafka.zookeeper.paths import ConfigChange, broker_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Result, SetData
-from core.lab.spec import BrokerSpec
-from core.lab.views.view import BrokerState
 from core.sim.journal import Journal
+from core.sim.messages import Disconnected, Timer
 from core.sim.network import Network
 from core.sim.units import SECOND
 
 if TYPE_CHECKING:
-    from core.lab.account import Account
+    from core.kafka.durability import DurabilityObserver
 
 TO_ITSELF: Final = 1
 """µs of a message to the controller on the same broker: nothing follows an act in the very moment of it."""
@@ -61,16 +61,18 @@ class ZooKeeperBroker(Broker):
 
     def __init__(
         self,
-        spec: BrokerSpec,
+        broker_id: int,
+        rack: str | None,
+        log_dirs: int,
         settings: Settings,
         network: Network,
         journal: Journal,
-        account: Account,
+        account: DurabilityObserver,
         *,
         by_hand: bool,
         racks: dict[int, str | None] | None = None,
     ) -> None:
-        super().__init__(spec, settings, MetadataLog(), network, journal, account, by_hand=by_hand, racks=racks)
+        super().__init__(broker_id, rack, log_dirs, settings, MetadataLog(), network, journal, account, by_hand=by_hand, racks=racks)
         self.channel.controller = self.address
         self.zk = ZooKeeperClient(self)
         self.kafka_controller = KafkaController(self)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.clients.client_config import DEFAULT
+from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, broker_address
-from core.kafka.messages import Disconnected, MetadataRequest, MetadataResponse
-from core.lab.account import Account
+from core.kafka.messages import MetadataRequest, MetadataResponse
 from core.sim.clock import RIGHT
 from core.sim.journal import Journal
+from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
@@ -46,7 +47,9 @@ class Client(Node):
         by_hand: whether nothing happens by itself, so that metadata are not asked for because they are old.
     """
 
-    def __init__(self, name: str, topic: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account) -> None:
+    def __init__(
+        self, name: str, topic: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
+    ) -> None:
         super().__init__(name, network, journal)
         self.name = name
         self.topic = topic

@@ -6,6 +6,7 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import POLL, RETRY_BACKOFF, Client
+from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import (
     LATEST,
@@ -16,7 +17,6 @@ from core.kafka.messages import (
     OffsetsRequest,
     OffsetsResponse,
 )
-from core.lab.account import Account
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
@@ -44,7 +44,7 @@ class Consumer(Client):
     """
 
     def __init__(
-        self, name: str, topic: str, reset: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account
+        self, name: str, topic: str, reset: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
     ) -> None:
         super().__init__(name, topic, brokers, network, journal, account)
         self.reset = reset

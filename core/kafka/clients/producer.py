@@ -11,11 +11,11 @@ from collections import deque
 from core.kafka import errors, events
 from core.kafka.clients.client import POLL, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
+from core.kafka.durability import DurabilityObserver
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.log.producer_state import increment_sequence
 from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
-from core.lab.account import Account
 from core.sim.clock import RIGHT
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -81,7 +81,7 @@ class Producer(Client):
     """
 
     def __init__(
-        self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: Account
+        self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
     ) -> None:
         super().__init__(name, topic, brokers, network, journal, account)
         self.acks = acks

@@ -15,6 +15,7 @@ from core.kafka.broker.producer_ids import BLOCK_SIZE
 from core.kafka.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
 from core.kafka.controller.metadata_log import BrokerRegistration, BrokerUnregistration, ConfigRecord, MetadataLog
 from core.kafka.controller.replication_control import ReplicationControl
+from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import CONTROLLER, NO_EPOCH, broker_address
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
@@ -22,7 +23,6 @@ from core.kafka.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     AssignReplicasToDirsRequest,
-    Disconnected,
     HeartbeatRequest,
     HeartbeatResponse,
     MetadataFetchRequest,
@@ -31,8 +31,8 @@ from core.kafka.messages import (
     RegistrationResponse,
 )
 from core.kafka.settings import Settings, render_value
-from core.lab.account import Account
 from core.sim.journal import HEARTBEATS, Journal
+from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
@@ -67,7 +67,7 @@ class Controller(Node):
         metadata: MetadataLog,
         network: Network,
         journal: Journal,
-        account: Account,
+        account: DurabilityObserver,
         racks: dict[int, str | None],
         *,
         seed: int,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from core.kafka import errors, events
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import TopicPartition
-from core.lab.spec import PartitionSpec, TopicSpec
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 
 if TYPE_CHECKING:
     from core.kafka.controller.replication_control import ReplicationControl

@@ -14,7 +14,6 @@ from core.kafka.controller.controller import Controller
 from core.kafka.controller.voter import Role, Voter
 from core.kafka.ids import broker_at
 from core.kafka.messages import Administration, BrokerWrite, FenceStaleBroker, LeaderChange, PeriodicWrite, QuorumEntry
-from core.lab.views.view import VoterView
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
@@ -249,13 +248,3 @@ class Quorum:
         return any(
             sum(other == name or joined(name, other, self.voters[name].host.network) for other in up) >= self.majority for name in up
         )
-
-    def views(self) -> tuple[VoterView, ...]:
-        """The voters for whoever shows them."""
-        return tuple(
-            VoterView(
-                voter.name, str(voter.role), voter.epoch, voter.leader, len(voter.log), voter.high_watermark,
-                voter.active is not None and voter.active.claimed,
-            )
-            for voter in self.voters.values()
-        )  # fmt: skip

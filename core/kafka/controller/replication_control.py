@@ -23,12 +23,12 @@ from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem
 from core.kafka.settings import SETTINGS, Settings
-from core.lab.spec import TopicSpec
+from core.kafka.topic_spec import TopicSpec
 from core.sim.journal import Journal
 from core.sim.spelled_out import SpelledOut
 
 if TYPE_CHECKING:
-    from core.lab.account import Account
+    from core.kafka.durability import DurabilityObserver
 
 MAX_ELECTIONS: Final = 1_000
 """Most elections in one balancing pass (`ReplicationControlManager.MAX_ELECTIONS_PER_IMBALANCE`)."""
@@ -63,7 +63,7 @@ class ReplicationControl:
         settings: Settings,
         metadata: MetadataLog,
         journal: Journal,
-        account: Account,
+        account: DurabilityObserver,
         brokers: dict[int, BrokerRegistration],
         racks: dict[int, str | None],
         seed: int,

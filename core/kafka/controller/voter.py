@@ -22,7 +22,6 @@ from core.kafka.messages import (
     AlterPartitionRequest,
     AssignReplicasToDirsRequest,
     BeginQuorumEpoch,
-    Disconnected,
     HeartbeatRequest,
     LeaderChange,
     MetadataFetchRequest,
@@ -34,6 +33,7 @@ from core.kafka.messages import (
     VoteRequest,
     VoteResponse,
 )
+from core.sim.messages import Disconnected
 from core.sim.node import Node
 from core.sim.units import US_PER_MS
 

@@ -13,7 +13,6 @@ import attrs
 
 from core.kafka import events
 from core.kafka.ids import ZOOKEEPER
-from core.kafka.messages import Disconnected
 from core.kafka.zookeeper.protocol import (
     ANY_VERSION,
     BAD_VERSION,
@@ -37,6 +36,7 @@ from core.kafka.zookeeper.protocol import (
     WatchEvent,
 )
 from core.sim.journal import Journal
+from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 

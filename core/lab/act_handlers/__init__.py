@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from core.kafka import events
-from core.kafka.errors import ActRefused
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.lab.act_handlers import administration, brokers, by_hand, clients, clocks, controllers, disks, find, links
+from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

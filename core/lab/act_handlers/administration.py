@@ -11,12 +11,14 @@ from core.kafka.controller.controller import Controller
 from core.kafka.controller.create_partitions import create_partitions
 from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.controller.reassignment import refusal_of_dead_target
-from core.kafka.errors import ActRefused, KafkaError
+from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import setting_named
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.spec import PartitionSpec, TopicSpec, refuse_more
+from core.lab.spec import refuse_more
+from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

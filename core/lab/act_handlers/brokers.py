@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.disk import DRAWN, KEPT, LOST
-from core.kafka.errors import ActRefused
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.views.view import BrokerState
+from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

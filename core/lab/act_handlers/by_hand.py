@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.fetcher import FOREVER, Fetcher
-from core.kafka.errors import ActRefused
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.spec import Pace
-from core.lab.views.view import BrokerState
+from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
-from core.kafka.errors import ActRefused
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
 from core.lab.act_handlers import find
+from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

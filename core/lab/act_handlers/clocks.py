@@ -8,12 +8,12 @@ from core.kafka import events
 from core.kafka.broker.broker import Broker
 from core.kafka.clients.client import Client
 from core.kafka.controller.controller import Controller
-from core.kafka.errors import ActRefused
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
 from core.lab.act_fields import MOST_DRIFT
 from core.lab.act_handlers import find
 from core.sim.clock import Clock
+from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

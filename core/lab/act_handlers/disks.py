@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from core.kafka import events
 from core.kafka.broker.appends import delete_records
 from core.kafka.broker.broker import Broker
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.disk import LogDir
-from core.kafka.errors import ActRefused
 from core.lab import acts
 from core.lab.act_fields import MOST_DISK_DELAY
 from core.lab.act_handlers import find
-from core.lab.views.view import BrokerState
+from core.sim.errors import ActRefused
 from core.sim.units import format_duration
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from core.kafka.broker.broker import Broker
-from core.kafka.errors import ActRefused
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, TopicPartition
 from core.lab.acts import Act
-from core.lab.views.view import BrokerState
+from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

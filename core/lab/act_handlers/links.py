@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
-from core.kafka.errors import ActRefused
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.spec import MAX_LOSS_PPM
+from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

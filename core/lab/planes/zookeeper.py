@@ -38,7 +38,15 @@ def build(cluster: Cluster) -> None:
     cluster.nodes[control.zookeeper.address] = control.zookeeper
     for each in spec.brokers:
         node = ZooKeeperBroker(
-            each, cluster.settings_of_spec(), cluster.network, cluster.journal, cluster.account, by_hand=cluster.by_hand, racks=racks
+            each.id,
+            each.rack,
+            each.log_dirs,
+            cluster.settings_of_spec(),
+            cluster.network,
+            cluster.journal,
+            cluster.account,
+            by_hand=cluster.by_hand,
+            racks=racks,
         )
         node.directories.copy_speed = spec.disk_speed
         cluster.brokers[each.id] = cluster.nodes[node.address] = control.nodes[each.id] = node

@@ -12,7 +12,6 @@ from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log import segments
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.messages import Timer
 from core.lab.views import observe
 from core.lab.views.detail import (
     ExposedRecords,
@@ -26,6 +25,7 @@ from core.lab.views.detail import (
     TermRun,
     WaitingWrite,
 )
+from core.sim.messages import Timer
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from core.kafka.broker.broker import Broker
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.partition import Partition
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
@@ -16,7 +17,6 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.settings import render_value
 from core.lab.views.partition_health import health_of
 from core.lab.views.view import (
-    BrokerState,
     BrokerView,
     ClusterView,
     ConsumerView,
@@ -25,10 +25,12 @@ from core.lab.views.view import (
     ProducerView,
     ReplicaView,
     TopicView,
+    VoterView,
 )
 from core.sim.spelled_out import SpelledOut
 
 if TYPE_CHECKING:
+    from core.kafka.controller.quorum import Quorum
     from core.lab.cluster import Cluster
     from core.sim.network import Network
 
@@ -258,7 +260,7 @@ def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
         controller_epoch=_controller_epoch(cluster),
         active_controllers=cluster.controller.active_count if quorum is None else quorum.active_count(),
         majority=quorum is None or quorum.has_majority(list(cluster.paused)),
-        voters=() if quorum is None else quorum.views(),
+        voters=() if quorum is None else _voter_views(quorum),
         changed_links=_changed_links(network),
         loss_ppm=network.loss_ppm,
         latency_us=network.latency,
@@ -266,6 +268,17 @@ def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
         unclean_check_us=_unclean_check_us(cluster),
         state=seen.state,
     )
+
+
+def _voter_views(quorum: Quorum) -> tuple[VoterView, ...]:
+    """The voters of the controllers' quorum."""
+    return tuple(
+        VoterView(
+            voter.name, str(voter.role), voter.epoch, voter.leader, len(voter.log), voter.high_watermark,
+            voter.active is not None and voter.active.claimed,
+        )
+        for voter in quorum.voters.values()
+    )  # fmt: skip
 
 
 def _changed_links(network: Network) -> tuple[LinkView, ...]:

@@ -7,10 +7,9 @@ Leader, ISR and epochs are the controller's; a replica's LEO, HW and role are wh
 
 from __future__ import annotations
 
-import enum
-
 import attrs
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.sim.spelled_out import SpelledOut
@@ -19,21 +18,6 @@ __all__ = [
     "BrokerState", "BrokerView", "ClusterView", "ConsumerView", "LinkView", "PartitionStatus", "PartitionView", "ProducerView", "ReplicaView", "TopicView",
     "VoterView",
 ]  # fmt: skip
-
-
-class BrokerState(enum.StrEnum):
-    """What a broker's process and its registration are doing."""
-
-    RUNNING = "running"
-    """Process runs, unfenced."""
-    PAUSED = "paused"
-    """Process stands still."""
-    STARTING = "starting"
-    """Process runs but is not yet unfenced."""
-    STOPPING = "stopping"
-    """In controlled shutdown."""
-    STOPPED = "stopped"
-    """No process."""
 
 
 @attrs.frozen(repr=False)

@@ -12,17 +12,17 @@ from typing import Final, TypeVar
 import attrs
 import pytest
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import BrokerStarted, Event, LeaderElected, PartitionChanged, ProduceAcked, ProduceFailed, decode
 from core.kafka.release import CURRENT
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.views.view import BrokerState
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import from_view, render_describe
 from scenarios.describe.spec import to_cluster_spec
 
-TEXT: Final = Path(__file__).parents[1] / "scenarios" / "describe" / "data" / "kafka-4.3-healthy.txt"
+TEXT: Final = Path(__file__).parents[2] / "scenarios" / "describe" / "data" / "kafka-4.3-healthy.txt"
 
 TOPIC: Final = "l07.cdr.ha"
 

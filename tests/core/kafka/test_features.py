@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.errors import ActRefused
 from core.kafka.features import ELR_VERSION, finalized
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.describe.render import from_view, render_describe
 from scenarios.releases import release_named

@@ -7,10 +7,11 @@ import pytest
 from core.kafka.health import STALL_BOUND, PartitionStatus, effective_min_isr, status_of
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 
 TP = TopicPartition("orders", 0)

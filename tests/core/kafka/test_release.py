@@ -10,9 +10,10 @@ import pytest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, GUARDS, RELEASES, HighWatermarkRule, Release, Truncation
 from core.kafka.settings import Settings
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 
 
 def test_rules_only_ever_move_forward() -> None:

@@ -7,9 +7,10 @@ import pytest
 from core.kafka import events
 from core.kafka.ids import CONTROLLER, TopicPartition
 from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.errors import ActRefused
 from core.kafka.release import RELEASES
 from core.kafka.settings import SETTINGS
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
 
 LAG = "replica.lag.time.max.ms"
 

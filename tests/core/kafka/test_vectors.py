@@ -49,7 +49,7 @@ _RANGE: Final = re.compile(r"([A-Z]{2,3})-(\d\d) to (?:[A-Z]{2,3}-)?(\d\d)")
 def cited() -> dict[str, set[str]]:
     """Which tests cite each case."""
     found: dict[str, set[str]] = {}
-    for path in sorted(Path(__file__).parents[1].rglob("test_*.py")):
+    for path in sorted(Path(__file__).parents[2].rglob("test_*.py")):
         if path == Path(__file__):
             continue
         text = path.read_text(encoding="utf-8")

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kafka.errors import ActRefused
 from core.kafka.events import explain
 from core.kafka.ids import TopicPartition
 from core.kafka.log.intervals import Intervals
 from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
 TP = TopicPartition("t", 0)

@@ -8,14 +8,16 @@ import random
 import attrs
 import pytest
 
-from core.kafka.errors import ActRefused
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.glance import Glance
 from core.lab.views.observe import lags
-from core.lab.views.view import BrokerState, ClusterView
+from core.lab.views.view import ClusterView
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
 SPEC = ClusterSpec(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.errors import ActRefused
 from core.kafka.events import EventTuple
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.releases import release_named
 

@@ -7,9 +7,10 @@ import pytest
 from core.kafka import events
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import RELEASES
+from core.kafka.topic_spec import LogSpec, PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, LogSpec, Pace, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.units import SECOND
 
 TP = TopicPartition("t", 0)

@@ -43,7 +43,11 @@ def marks_in_source() -> frozenset[Mark]:
                     found.add((name, node.lineno))
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "moves":
                 found.add((name, node.lineno))
-    return frozenset(mark for mark in found if mark[0] not in ("journal/recorder.py", "sim/kinds.py", "sim/moving.py", "sim/keyframe.py"))
+    return frozenset(
+        mark
+        for mark in found
+        if mark[0] not in ("sim/journal.py", "lab/history/kinds.py", "lab/history/moving.py", "lab/history/keyframe.py")
+    )
 
 
 def _mark(frame: Any) -> Mark:

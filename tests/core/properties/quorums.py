@@ -8,12 +8,13 @@ import attrs
 from hypothesis import strategies as st
 
 from core.kafka.controller.voter import Role
-from core.kafka.errors import ActRefused
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import LeaderChange
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 
 HEALED_WITHIN: Final = 60 * SECOND

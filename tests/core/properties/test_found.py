@@ -7,9 +7,10 @@ import pytest
 
 from core.kafka.ids import CONTROLLER, TopicPartition
 from core.kafka.release import CURRENT, RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.search import watched
 from tests.core.properties.timelines import Timeline

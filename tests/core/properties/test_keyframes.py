@@ -15,11 +15,12 @@ from core.kafka.events import Acted
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_epoch_cache import LeaderEpochCache
 from core.kafka.release import RELEASES, Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.history import kinds
 from core.lab.recorded_acts import recorded_act
-from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
 from core.sim.journal import Journal
 from core.sim.units import SECOND, US_PER_MS
 from scenarios import catalogue

@@ -18,11 +18,12 @@ from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import Term
 from core.kafka.messages import AskedPartition, FetchedPartition, FetchRequest
 from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.zookeeper.protocol import SESSION_EXPIRED, SessionResponse
 from core.lab import acts
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.marks import Mark, Told, Watched, marks_in_source
 

@@ -12,12 +12,13 @@ from core.kafka.clients.client import Client
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
 from core.kafka.release import RELEASES
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.history import moving
 from core.lab.history.keyframe import Keyframe
 from core.lab.history.kinds import slots_of
-from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.test_keyframes import constant, plan
 from tests.core.properties.test_quiet import lives, spec_of

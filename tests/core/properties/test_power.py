@@ -6,11 +6,12 @@ import random
 
 import pytest
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import TopicPartition
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
-from core.lab.views.view import BrokerState
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, US_PER_MS
 
 SPEC = ClusterSpec(

@@ -13,12 +13,13 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.quiet import QuietRounds
 from core.kafka.broker.replica_manager import ReplicaManager
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import Timer
 from core.kafka.release import Release
 from core.kafka.settings import MAX_LONG
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import ClusterSpec, ControlPlane, TopicSpec
+from core.lab.spec import ClusterSpec, ControlPlane
+from core.sim.messages import Timer
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.releases import release_named
 from tests.core.properties.swarm import swarm

@@ -12,9 +12,10 @@ from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import FetchResponse
 from core.kafka.release import RELEASES, Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.releases import release_named
 from tests.core.properties.swarm import swarm

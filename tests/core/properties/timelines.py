@@ -8,14 +8,15 @@ from typing import Final
 import attrs
 from hypothesis import strategies as st
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.controller.zookeeper.control import ZooKeeperControl
-from core.kafka.errors import ActRefused
 from core.kafka.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address
 from core.kafka.release import CURRENT, Release
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, TopicSpec
-from core.lab.views.view import BrokerState
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 
 DEFAULT_LATENCY: Final = 500

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.errors import ActRefused
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, PartitionSpec, TopicSpec
-from core.lab.views.view import BrokerState
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.clock import Clock
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
 TP = TopicPartition("t", 0)

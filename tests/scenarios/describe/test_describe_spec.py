@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import PartitionSpec
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, NetworkSpec, Pace, PartitionSpec
+from core.lab.spec import BrokerSpec, NetworkSpec, Pace
 from core.sim.units import SECOND
 from scenarios.describe.described import DescribeError
 from scenarios.describe.parse import parse_describe

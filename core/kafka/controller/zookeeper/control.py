@@ -17,14 +17,14 @@ from core.kafka.controller.placement import UsableBroker, assign_replicas_to_bro
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.controller.replication_control import ReplicationControl
 from core.kafka.controller.zookeeper.moves import reassign_to
+from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
 from core.kafka.settings import SETTINGS, Settings, render_value
+from core.kafka.topic_spec import TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, SetData
 from core.kafka.zookeeper.server import ZooKeeper
-from core.lab.account import Account
-from core.lab.spec import TopicSpec
 from core.sim.journal import Journal
 from core.sim.network import Network
 
@@ -207,7 +207,7 @@ class ZooKeeperControl:
     """
 
     def __init__(
-        self, settings: Settings, network: Network, journal: Journal, account: Account, racks: dict[int, str | None], *,
+        self, settings: Settings, network: Network, journal: Journal, account: DurabilityObserver, racks: dict[int, str | None], *,
         seed: int, by_hand: bool,
     ) -> None:  # fmt: skip
         self.settings = settings

@@ -7,12 +7,14 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.broker.appends import delete_records
 from core.kafka.ids import TopicPartition, broker_address
-from core.kafka.messages import Disconnected, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
+from core.kafka.messages import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import RELEASES
 from core.kafka.settings import SETTINGS
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.messages import Disconnected
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.node_bench import CLIENT, TP, BrokerBench
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.kafka.errors import ActRefused
 from core.kafka.ids import CONTROLLER, TopicPartition
 from core.kafka.messages import EpochsRequest, EpochsResponse
 from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace
+from core.sim.errors import ActRefused
 
 TP = TopicPartition("t", 0)
 

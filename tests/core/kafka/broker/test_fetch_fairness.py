@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from core.kafka.ids import TopicPartition
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, US_PER_MS
 
 PARTITIONS = 6

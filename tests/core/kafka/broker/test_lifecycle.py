@@ -7,11 +7,12 @@ import itertools
 import pytest
 
 from core.kafka import errors, events
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.messages import HeartbeatRequest, HeartbeatResponse, RegistrationRequest, RegistrationResponse
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
-from core.lab.views.view import BrokerState
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.node_bench import TP, BrokerBench
 

@@ -8,9 +8,10 @@ from core.kafka import errors, events
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import FetchRequest, FetchResponse, OffsetsRequest, OffsetsResponse
 from core.kafka.release import RELEASES, Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.node_bench import TP, BrokerBench, log_of
 

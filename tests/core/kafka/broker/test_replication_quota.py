@@ -8,9 +8,10 @@ from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.settings import ALL_REPLICAS, Settings, throttled_partitions
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 
 TP = TopicPartition("t", 0)
 SECOND = 1_000_000

@@ -7,13 +7,14 @@ import pytest
 from core.kafka import events
 from core.kafka.clients.client import POLL
 from core.kafka.clients.client_config import CONSUMER, NO_DELIVERY_TIMEOUT, PRODUCER, client_config
-from core.kafka.errors import ActRefused
 from core.kafka.messages import MetadataRequest
 from core.kafka.release import RELEASES
 from core.kafka.settings import MAX_INT
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
 

@@ -20,9 +20,10 @@ from core.kafka.messages import (
     OffsetsRequest,
     OffsetsResponse,
 )
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from tests.core.node_bench import NodeBench
 

@@ -6,11 +6,13 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.clients.producer import Producer
-from core.kafka.messages import Disconnected, MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse
+from core.kafka.messages import MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
+from core.sim.messages import Disconnected
 from core.sim.units import SECOND
 from tests.core.node_bench import TP, NodeBench
 

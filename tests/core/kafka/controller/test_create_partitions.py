@@ -8,9 +8,10 @@ from core.kafka.controller.create_partitions import create_partitions
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import events
-from core.kafka.errors import ActRefused
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest
 from core.kafka.release import CURRENT, RELEASES, Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionStatus
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from tests.core.node_bench import ControllerBench
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.errors import ActRefused
 from core.kafka.ids import TopicPartition
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, Pace, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
 

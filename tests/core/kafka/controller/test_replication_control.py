@@ -26,9 +26,10 @@ from core.kafka.messages import (
     RegistrationResponse,
 )
 from core.kafka.release import CURRENT, RELEASES
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from tests.core.node_bench import ControllerBench
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))

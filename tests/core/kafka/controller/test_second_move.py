@@ -8,15 +8,16 @@ from typing import Final
 
 import pytest
 
-from core.kafka.errors import ActRefused
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
-RECORDINGS: Final = Path(__file__).parents[2] / "recordings"
+RECORDINGS: Final = Path(__file__).parents[3] / "recordings"
 
 Row = tuple[int, tuple[int, ...], list[int], list[int], list[int], list[int]]
 """(leader, replicas, ISR, adding, removing, ELR); but for the replicas in ascending order."""

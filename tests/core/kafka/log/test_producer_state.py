@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors
-from core.kafka.errors import ActRefused
 from core.kafka.ids import TopicPartition
 from core.kafka.log.producer_state import EXPIRATION, MAX_SEQUENCE, ProducerStateManager, increment_sequence
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Batch, Term
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
 
 OOO = errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 TP = TopicPartition("t", 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from core.kafka.messages import Timer
 from core.kafka.zookeeper.protocol import (
     BAD_VERSION,
     NO_NODE,
@@ -31,6 +30,7 @@ from core.kafka.zookeeper.protocol import (
 from core.kafka.zookeeper.server import ZooKeeper
 from core.sim.agenda import Scheduler
 from core.sim.journal import Journal
+from core.sim.messages import Timer
 from core.sim.network import Network
 
 TIMEOUT = 6_000_000

@@ -13,11 +13,12 @@ from core.kafka.controller.zookeeper.requests import LeaderAndIsrRequest, Leader
 from core.kafka.events import EventTuple
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import RELEASES, Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import GetChildren
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, PartitionSpec, TopicSpec
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionView
 from core.sim.units import SECOND
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from core.kafka.metrics import CONTROLLER
-from core.kafka.metrics.observer import Sample
-from core.lab.views.view import BrokerState
+from core.kafka.broker.broker_state import BrokerState
+from core.lab.metrics import CONTROLLER
+from core.lab.metrics.observer import Sample
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker

@@ -10,14 +10,15 @@ import pytest
 
 from core.kafka.events import KINDS
 from core.kafka.ids import TopicPartition
-from core.kafka.metrics import CONTROLLER
-from core.kafka.metrics.meter import Meter
-from core.kafka.metrics.observer import MetricsObserver, Sample
-from core.kafka.metrics.request_queue import ThreadPool
 from core.kafka.release import CURRENT, RELEASES
-from core.lab import acts, gauges
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, PartitionSpec, TopicSpec
+from core.lab.metrics import CONTROLLER, gauges
+from core.lab.metrics.meter import Meter
+from core.lab.metrics.observer import MetricsObserver, Sample
+from core.lab.metrics.request_queue import ThreadPool
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from scenarios import catalogue
 from scenarios.runner import Run
 from tui.cli import main

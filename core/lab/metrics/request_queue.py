@@ -11,7 +11,7 @@ from typing import Final
 
 import attrs
 
-from core.kafka.metrics.meter import TICK, Meter
+from core.lab.metrics.meter import TICK, Meter
 
 
 @attrs.frozen

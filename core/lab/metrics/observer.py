@@ -20,11 +20,11 @@ from core.kafka.events import EventTuple, HighWatermarkAdvanced, decode
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.log.producer_state import EXPIRATION
-from core.kafka.metrics import CONTROLLER
-from core.kafka.metrics.meter import Meter
-from core.kafka.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.kafka.release import Release
 from core.kafka.settings import Settings
+from core.lab.metrics import CONTROLLER
+from core.lab.metrics.meter import Meter
+from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.lab.spec import ClusterSpec, ControlPlane
 
 HIGH_WATERMARK: Final = HighWatermarkAdvanced.kind

@@ -1,0 +1,158 @@
+"""A topic to be created: how many partitions and replicas, or which replicas; and what its logs hold at the start.
+
+Kafka: `CreatableTopic`, with what a laboratory can also ask for: an ISR, a leader, an ELR, an epoch, and logs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container
+from typing import Final
+
+import attrs
+
+from core.kafka.ids import NO_LEADER
+from core.sim.spelled_out import SpelledOut
+
+MAX_OFFSET: Final = 10**12
+"""Largest offset that a log starts with."""
+
+MAX_LEADER_EPOCH: Final = 10**9
+"""Largest leader epoch that a partition starts in."""
+
+
+@attrs.frozen(repr=False)
+class LogSpec(SpelledOut):
+    """What stands in a replica's log at the start.
+
+    Attributes:
+        broker: whose replica.
+        leo, hw, log_start: its offsets.
+        epochs: (leader epoch, start offset), ascending, as in `leader-epoch-checkpoint`; the last may start at the LEO, without a record.
+    """
+
+    broker: int
+    leo: int
+    hw: int
+    log_start: int = 0
+    epochs: tuple[tuple[int, int], ...] = ()
+
+    def stretches(self) -> list[tuple[int, int, int]]:
+        """(start, end, leader epoch) of the records, in offset order."""
+        ends = [*(start for _, start in self.epochs), self.leo][1:]
+        found = [(max(start, self.log_start), end, epoch) for (epoch, start), end in zip(self.epochs, ends, strict=True)]
+        return [stretch for stretch in found if stretch[0] < stretch[1]]
+
+    def check(self, name: str, leader_epoch: int) -> None:
+        """Refuse what no log can be.
+
+        Raises:
+            ValueError: the message begins with the partition's name.
+        """
+        where = f"{name} on broker {self.broker}"
+        if not 0 <= self.log_start <= self.hw <= self.leo <= MAX_OFFSET:
+            raise ValueError(f"{where}: log start {self.log_start}, HW {self.hw} and LEO {self.leo} must not fall, from 0 to {MAX_OFFSET}")
+        for (epoch, start), (next_epoch, next_start) in itertools.pairwise(self.epochs):
+            if epoch >= next_epoch or start >= next_start:
+                raise ValueError(f"{where}: leader epoch {next_epoch} from {next_start} after {epoch} from {start}; both must rise")
+        if self.epochs and not (self.epochs[0][0] >= 0 and self.epochs[-1][0] <= leader_epoch):
+            raise ValueError(f"{where}: its leader epochs must lie from 0 to {leader_epoch}, which the partition is in")
+        if self.epochs and self.epochs[-1][1] > self.leo:
+            raise ValueError(f"{where}: leader epoch {self.epochs[-1][0]} starts at {self.epochs[-1][1]}, past the LEO {self.leo}")
+        if self.leo > self.log_start and not (self.epochs and self.epochs[0][1] <= self.log_start):
+            raise ValueError(f"{where}: no leader epoch covers its records from {self.log_start} on")
+
+
+@attrs.frozen(repr=False)
+class PartitionSpec(SpelledOut):
+    """A placed partition: assigned replicas in order (the first is preferred), and optionally what it starts with.
+
+    `isr=None` means: all replicas whose brokers are up. `leader=None`: the first ISR member that is up. Replicas that are
+    not in `logs` are empty.
+    """
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...] | None = None
+    leader: int | None = None
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    leader_epoch: int = 0
+    logs: tuple[LogSpec, ...] = ()
+
+    def check_start(self, name: str) -> None:
+        """Refuse a leader epoch and logs that cannot be.
+
+        Raises:
+            ValueError: the message begins with the partition's name.
+        """
+        if not 0 <= self.leader_epoch <= MAX_LEADER_EPOCH:
+            raise ValueError(f"{name} is in leader epoch {self.leader_epoch}; use 0 to {MAX_LEADER_EPOCH}")
+        refuse_twice(f"log of {name} on broker", [log.broker for log in self.logs])
+        for log in self.logs:
+            if log.broker not in self.replicas:
+                raise ValueError(f"{name} has a log on broker {log.broker}, which is not among its replicas")
+            log.check(name, self.leader_epoch)
+        written = {
+            log.broker: max((end for _, end, epoch in log.stretches() if epoch == self.leader_epoch), default=-1) for log in self.logs
+        }
+        if self.leader in written and max(written.values()) > written[self.leader]:
+            raise ValueError(
+                f"{name}: a follower has more records of leader epoch {self.leader_epoch} than its leader, broker {self.leader}"
+            )
+
+    def check_registration(self, name: str, up: Container[int]) -> None:
+        """Refuse a leader, ISR and ELR that no controller registers together.
+
+        `check` leaves them alone, so that a log of a session that started from such a partition still opens and replays.
+
+        Args:
+            name: what messages call the partition.
+            up: the brokers that run at the start.
+
+        Raises:
+            ValueError: the message begins with the partition's name.
+        """
+        isr = tuple(broker for broker in self.replicas if broker in up) if self.isr is None else self.isr
+        if self.leader is not None and self.leader != NO_LEADER and self.leader not in isr:
+            why = "is not in its ISR" if self.isr is not None else "is down and so is not in its ISR"
+            raise ValueError(f"{name} is led by broker {self.leader}, which {why}; a leader is always in its own ISR")
+        for word, brokers in (("ELR", self.elr), ("last known ELR", self.last_known_elr)):
+            for broker in brokers:
+                if broker not in self.replicas:
+                    raise ValueError(f"{name} has broker {broker} in its {word} but not among its replicas")
+        for broker in self.elr:
+            if broker in isr:
+                raise ValueError(f"{name} has broker {broker} in both its ISR and its ELR; the ELR lists replicas outside the ISR")
+
+
+@attrs.frozen(repr=False)
+class TopicSpec(SpelledOut):
+    """A topic: either a number of partitions and a replication factor, placed by the controller, or an assignment."""
+
+    name: str
+    partitions: int = 1
+    replication_factor: int = 3
+    assignment: tuple[PartitionSpec, ...] = ()
+    config: tuple[tuple[str, str], ...] = ()
+    """Overrides as written, in order; names the laboratory does not model are kept for describe."""
+    topic_id: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many partitions it has."""
+        return len(self.assignment) or self.partitions
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas all its partitions have."""
+        if self.assignment:
+            return sum(len(partition.replicas) for partition in self.assignment)
+        return self.partitions * self.replication_factor
+
+
+def refuse_twice(what: str, names: list[int] | list[str]) -> None:
+    seen: set[int | str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what} {name} stands twice")
+        seen.add(name)
