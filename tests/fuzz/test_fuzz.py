@@ -75,6 +75,7 @@ def test_failures_are_seen() -> None:
         ended = failure_of(spin)
         assert ended is not None
         assert ended.sort == "hang"
+        patch.setattr("tests.fuzz.watch.TOO_LONG", 30)
         kept: list[bytearray] = []
         grown = failure_of(lambda: kept.append(bytearray(b"x") * (largest() + 100 << 20)))
         assert grown is not None

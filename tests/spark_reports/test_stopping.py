@@ -65,7 +65,8 @@ def stopped(tmp_path: Path, number: int, ready: Callable[[str], bool], *argument
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_report_takes_its_java_with_it(tmp_path: Path) -> None:
-    log = write_log(tmp_path / "s.jsonl", [event(5, "produce-acked", topic="a", records=3, acks=-1)], end=10)
+    created = event(0, "topic-created", topic="a", partitions=2, replication_factor=3)
+    log = write_log(tmp_path / "s.jsonl", [created, event(5, "produce-acked", topic="a", records=3, acks=-1)], end=10)
     stopped(tmp_path, signal.SIGTERM, lambda said: "computing" in said, "report", str(log), "-o", str(tmp_path / "out"))
 
 
@@ -81,7 +82,7 @@ def test_a_sweep_keeps_its_chunks_and_no_workers(tmp_path: Path) -> None:
 
 
 def test_a_conversion_leaves_no_half(tmp_path: Path) -> None:
-    log = write_log(tmp_path / "s.jsonl", [event(n, "broker-paused", broker=1) for n in range(60_000)])
+    log = write_log(tmp_path / "s.jsonl", [event(n, "broker-paused", broker=1) for n in range(400_000)])
     target = tmp_path / "t.jsonl.zst"
     stopped(tmp_path, signal.SIGTERM, lambda _: any(tmp_path.glob(".isrlab-*.part")), "log", "convert", str(log), "-o", str(target))
     assert {path.name for path in tmp_path.iterdir()} <= {"s.jsonl", "scratch", "stderr", target.name}
