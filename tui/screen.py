@@ -20,6 +20,7 @@ from tui.panels.footer import Note
 from tui.panels.grid import Grid
 from tui.panels.scenario import ScenarioState
 from tui.replay import Goal
+from tui.screens.page import Page, PagePanel
 from tui.session import Session
 from tui.situation import Line, Question, Situation
 from tui.target import Stage
@@ -27,7 +28,6 @@ from tui.target import Stage
 if TYPE_CHECKING:
     from scenarios.play_target import PlayTarget
     from tui.panels.timeline import Timeline
-    from tui.screens.page import Page, PagePanel
 
 
 @runtime_checkable

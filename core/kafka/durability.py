@@ -12,8 +12,8 @@ from core.kafka.ids import TopicPartition
 
 if TYPE_CHECKING:
     from core.kafka.controller.registration import PartitionRegistration
-    from core.kafka.log.replica_log import ReplicaLog, Run, Stretch
-    from core.kafka.log.term import Term
+    from core.kafka.log.replica_log import ReplicaLog
+    from core.kafka.log.term import Run, Stretch, Term
     from core.kafka.messages import ProduceRequest
 
 

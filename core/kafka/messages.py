@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 from core.kafka import errors
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.log.replica_log import Stretch
-from core.kafka.log.term import Term
+from core.kafka.log.term import Stretch, Term
 from core.sim.journal import Column
 
 # --- replication ---------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from core.kafka import events
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.intervals import Intervals
-from core.kafka.log.replica_log import ReplicaLog, Run, Stretch
-from core.kafka.log.term import Term
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.term import Run, Stretch, Term
 from core.kafka.messages import ProduceRequest
 from core.sim.journal import Journal
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from core.kafka.broker.broker import Broker
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.intervals import Intervals
-from core.kafka.log.replica_log import ReplicaLog, Stretch
-from core.kafka.log.term import Term
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.term import Stretch, Term
 from core.kafka.release import Truncation
 from core.kafka.topic_spec import LogSpec, PartitionSpec
 

@@ -10,7 +10,7 @@ import attrs
 
 from core.kafka.release import Release
 from core.lab.spec import ClusterSpec
-from core.sim.units import SECOND
+from core.sim.units import SECOND, format_duration
 
 
 class FaultKind(enum.StrEnum):
@@ -198,3 +198,9 @@ class Grid:
 
 MAX_CELLS: Final = 1_000
 """Most cells of a grid."""
+
+
+def format_horizon(us: int) -> str:
+    """A long time in words: days as days."""
+    day = 86_400_000_000
+    return f"{us // day} days" if us >= 2 * day and us % day == 0 else format_duration(us)

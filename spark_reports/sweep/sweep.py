@@ -28,7 +28,7 @@ from spark_reports.errors import ReportError
 from spark_reports.render.as_csv import csv_value
 from spark_reports.sweep import outcome as outcomes
 from spark_reports.sweep import runs as run_rows
-from spark_reports.sweep.grid import Cell, Grid
+from spark_reports.sweep.grid import Cell, Grid, format_horizon
 from spark_reports.sweep.outcome import Outcome
 from spark_reports.sweep.parquet import write_parquet
 from spark_reports.sweep.reading import load_grid
@@ -156,12 +156,6 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def format_horizon(us: int) -> str:
-    """A long time in words: days as days."""
-    day = 86_400_000_000
-    return f"{us // day} days" if us >= 2 * day and us % day == 0 else format_duration(us)
 
 
 @contextlib.contextmanager

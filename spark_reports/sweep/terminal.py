@@ -11,6 +11,7 @@ from rich.text import Text
 from core.sim.units import format_duration
 from scenarios.visible import visible
 from spark_reports.sweep.estimates import Estimate
+from spark_reports.sweep.grid import format_horizon
 from spark_reports.sweep.outcome import SHOWN_SEEDS, CellOutcome, Outcome
 
 WIDTH = 200
@@ -48,8 +49,6 @@ def _values(cell: CellOutcome, words: list[str]) -> list[str]:
 
 def title_of(outcome: Outcome) -> str:
     """What was swept."""
-    from spark_reports.sweep.sweep import format_horizon
-
     return f"{outcome.grid.name}: {outcome.runs:,} runs of {format_horizon(outcome.grid.horizon)}"
 
 

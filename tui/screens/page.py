@@ -6,26 +6,69 @@ selected on it. One widget (`PagePanel`) shows whichever is open. So a page can 
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from collections.abc import Callable
+from typing import ClassVar, Final, Protocol
 
 from textual import events
+from textual.app import App
 from textual.message import Message
 from textual.strip import Strip
 
 from core.kafka.events import EventTuple
+from core.kafka.ids import TopicPartition
+from core.lab.views.view import ClusterView, PartitionView
+from scenarios.play_target import PlayTarget
+from tui.isr_reasons import IsrReasons
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Row, blank
-from tui.screen import MainScreen
+from tui.session import Session
+from tui.situation import Line, Question
+from tui.target import Stage
 
 OVERVIEW: Final = "overview"
 """What the screen without a page is called."""
+
+
+class PageContext(Protocol):
+    """What a page finds around it; the main screen provides it, and says there what each of these does."""
+
+    @property
+    def session(self) -> Session: ...
+    @property
+    def stage(self) -> Stage: ...
+    @property
+    def view(self) -> ClusterView: ...
+    @property
+    def paint(self) -> Palette: ...
+    @property
+    def isr_reasons(self) -> IsrReasons: ...
+    @property
+    def chosen(self) -> TopicPartition | None: ...
+    @property
+    def chosen_broker(self) -> int | None: ...
+    @property
+    def worst_first(self) -> bool: ...
+    @property
+    def app(self) -> App[object]: ...
+
+    def choose(self, partition: TopicPartition | None = None, broker: int | None = None) -> None: ...
+    def go_to_event(self, seq: int) -> None: ...
+    def show_event(self, seq: int) -> None: ...
+    def show_now(self) -> None: ...
+    def call_after_refresh(self, callback: Callable[[], object]) -> bool: ...
+    def start_over(self, target: PlayTarget) -> None: ...
+    def say(self, text: str, *, refused: bool = False) -> None: ...
+    def put(self, question: Question | Line) -> None: ...
+    def write(self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None: ...
+    def unclean_words(self, p: PartitionView, *, brief: bool = False, whole: bool = False) -> str: ...
 
 
 class Page:
     """Base of all pages.
 
     Attributes:
+        board: what it finds around it.
         name: its id, as in the action that opens it.
         calm: whether it may be told anew less often than frames come while nothing but offsets changes.
         wide: whether it shows offsets of other partitions than the selected one.
@@ -36,7 +79,7 @@ class Page:
     wide: ClassVar[bool] = False
     calm: ClassVar[bool] = True
 
-    def __init__(self, board: MainScreen) -> None:
+    def __init__(self, board: PageContext) -> None:
         self.board = board
         self.top = 0
         self._rows = 0

@@ -8,7 +8,6 @@ from core.kafka import events
 from core.kafka.broker.disk import FutureReplica
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
-from core.kafka.log import segments
 from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
 from core.sim.units import SECOND, US_PER_MS
 
@@ -153,7 +152,7 @@ class Directories:
         old = disk.dir_of(tp)
         disk.placed[tp] = future.dir
         del disk.futures[tp]
-        log.recovery_point = segments.roll(log)[-1]  # of the copy only what was closed is flushed
+        log.recovery_point = log.roll()[-1]  # of the copy only what was closed is flushed
         log.configure(log.config)
         broker.journal.emit(events.ReplicaMoved.kind, broker.id, tp.topic, tp.partition, old, future.dir, log.leo)
         self.assign(tp)

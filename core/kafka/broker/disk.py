@@ -11,7 +11,8 @@ import attrs
 from core.kafka.ids import TopicPartition
 from core.kafka.log import segments
 from core.kafka.log.log_config import LogConfig
-from core.kafka.log.replica_log import ReplicaLog, Run
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.term import Run
 from core.sim.units import SECOND
 
 KEPT: Final = "kept"
@@ -194,7 +195,7 @@ class Disk:
         for tp in self.touched:
             log = self.logs[tp]
             before = log.bases, log.recovery_point
-            segments.roll(log)
+            log.roll()
             if (log.bases, log.recovery_point) != before:
                 rolled.append(tp)
             self.recovery_points[tp] = log.recovery_point
@@ -205,7 +206,7 @@ class Disk:
         """Flush the logs that were not for flush.ms (`LogManager#flushDirtyLogs`); returns each with the offset it was flushed from."""
         flushed = []
         for tp, log in self.logs.items():
-            segments.roll(log)
+            log.roll()
             if log.recovery_point < log.leo and now - log.last_flush >= log.config.flush_us:
                 flushed.append((tp, log.recovery_point))
                 log.flush()
@@ -250,7 +251,7 @@ class Disk:
         """
         shorter = []
         for tp, log in self.logs.items():
-            segments.roll(log)
+            log.roll()
             flushed = log.recovery_point
             if keep:
                 end = keep.get(tp, log.leo)
@@ -268,7 +269,7 @@ class Disk:
                     shorter.append((tp, held, log.leo, flushed))
             log.flush()
         for tp, future in self.futures.items():
-            bases = segments.roll(self.logs[tp])
+            bases = self.logs[tp].roll()
             future.leo = max([base for base in bases if base <= future.leo], default=bases[0])
         return shorter
 
@@ -291,7 +292,7 @@ class Disk:
             for tp, log in self.logs.items():
                 if self.dir_of(tp) != number or log.leo == log.first_offset:
                     continue
-                bases = segments.roll(log)
+                bases = log.roll()
                 point = min(self.recovery_points.get(tp, 0), log.recovery_point)
                 first = max([i for i, base in enumerate(bases) if base <= point], default=0)
                 unread = log.bytes_between(bases[first], log.leo)

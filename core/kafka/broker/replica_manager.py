@@ -17,6 +17,7 @@ from core.kafka.broker.replica import Replica
 from core.kafka.broker.roles import make_follower, make_leader, mark_offline, stop_partition
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.segments import delete_old_segments
 from core.kafka.log.term import Term
 from core.kafka.messages import (
     ConsumerFetchRequest,
@@ -259,7 +260,7 @@ class ReplicaManager:
             if log.leo == log.first_offset:
                 continue
             old = log.log_start
-            for deleted in log.delete_old_segments(now):
+            for deleted in delete_old_segments(log, now):
                 journal.emit(
                     events.SegmentsDeleted.kind,
                     broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,

@@ -7,32 +7,14 @@ records extends the last run, so an append of ten million costs what one of ten 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple
 
 from core.kafka import errors
-from core.kafka.log import segments
 from core.kafka.log.leader_epoch_cache import LeaderEpochCache
 from core.kafka.log.log_config import DEFAULT, LogConfig
-from core.kafka.log.term import BatchFields, Term
+from core.kafka.log.rolling import rolled
+from core.kafka.log.term import BatchFields, Run, Stretch, Term
 from core.kafka.settings import MAX_LONG
 from core.sim.journal import Column
-
-
-class Stretch(NamedTuple):
-    """Records [start, end) of a term, as a fetch carries them, and how many bytes they are."""
-
-    start: int
-    end: int
-    term: Term
-    bytes: int
-
-
-class Run(NamedTuple):
-    """Where a log holds records [start, end) of a term."""
-
-    start: int
-    end: int
-    term: Term
 
 
 class ReplicaLog:
@@ -48,7 +30,7 @@ class ReplicaLog:
         tail: the last run's term; None of an empty log.
         noted: after which checkpoint (`Disk.checkpoints`) it was last noted, for `steady`, that the high watermark moved.
         config: when it rolls, flushes, and what it retains; set by `configure`.
-        bases: the segments known so far (`segments.roll`); None: one, from the first offset.
+        bases: the segments known so far (`roll`); None: one, from the first offset.
         recovery_point: all below is flushed to disk and outlives the machine.
         last_flush: when it was last flushed by the flush scheduler, µs.
         last_append: seq of the event that last moved the LEO, as far as this process knows.
@@ -80,7 +62,7 @@ class ReplicaLog:
     def configure(self, config: LogConfig) -> None:
         """Other settings hold from here on; segments so far are those of the former ones."""
         if self.leo > self.log_start:
-            segments.roll(self)
+            self.roll()
         self.config = config
         self._flush_after(self.recovery_point)
 
@@ -117,6 +99,24 @@ class ReplicaLog:
                 self.epochs.assign(term.epoch, self.leo)
         self.leo = end
 
+    # --- segments --------------------------------------------------------------------------------------------------
+
+    def known_segments(self) -> tuple[tuple[int, ...], int]:
+        """The base offsets and the recovery point that `roll` would find, for who only looks: the log stays as it is."""
+        known = (self.first_offset,) if self.bases is None else self.bases
+        bases = rolled(known, self.physical_runs(known[-1]), self.config)
+        return bases, max(self.recovery_point, bases[-1])
+
+    def roll(self) -> tuple[int, ...]:
+        """The base offsets of the segments, rolled up to the end (`UnifiedLog#maybeRoll`).
+
+        A roll flushes what is before it: the recovery point moves to the new base.
+        """
+        bases, self.recovery_point = self.known_segments()
+        if len(bases) > 1:
+            self.bases = bases
+        return bases
+
     # --- flushing --------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
@@ -130,7 +130,7 @@ class ReplicaLog:
 
     def _maybe_flush(self) -> None:
         """flush.messages records are not flushed yet, unless a segment rolled among them (`UnifiedLog#append`)."""
-        segments.roll(self)
+        self.roll()
         if self.leo - self.recovery_point >= self.config.flush_messages:
             self.flush()
         else:
@@ -245,7 +245,7 @@ class ReplicaLog:
         if offset < self.log_start:
             self.truncate_fully_and_start_at(offset)
             return True
-        bases = segments.roll(self)
+        bases = self.roll()
         self.bases = bases[: max(1, bisect_right(bases, offset))]
         left = bisect_left(self.starts, offset)
         self.starts, self.terms = self.starts[:left], self.terms[:left]
@@ -287,10 +287,6 @@ class ReplicaLog:
         self.log_start = offset
         self.epochs.truncate_from_start(offset)
         return True
-
-    def delete_old_segments(self, now: int) -> list[segments.Deleted]:
-        """What retention deletes at a time (`UnifiedLog#deleteOldSegments`); the log start follows."""
-        return segments.delete_old_segments(self, now)
 
     def drop_below(self, offset: int) -> None:
         """Forget what lies in deleted segments; the log start is at least where the first segment begins."""

@@ -1,23 +1,11 @@
-"""The segments of a log, found out late: where they begin follows from the batches, so an append does nothing for them.
-
-Kafka rolls while it appends. Here the boundaries are worked out when somebody asks (retention, a checkpoint, the loss of
-power, recovery), by bisection over the batches appended since the last time; the outcome is the same, because a boundary
-depends only on the batches before it and on settings that are applied before they change.
-"""
+"""What whole segments are for: retention deletes old ones, and recovery cuts a torn batch off the last."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import NamedTuple
 
-from core.kafka.log.term import Batch, Term
-
-if TYPE_CHECKING:
-    from core.kafka.log.replica_log import ReplicaLog
-
-
-_timestamp: Final = itemgetter(Batch._fields.index("timestamp"))
+from core.kafka.log.replica_log import ReplicaLog
 
 
 class Deleted(NamedTuple):
@@ -27,53 +15,6 @@ class Deleted(NamedTuple):
     end: int
     segments: int
     rule: str
-
-
-def roll(log: ReplicaLog) -> tuple[int, ...]:
-    """The base offsets of a log's segments, rolled up to its end (`UnifiedLog#maybeRoll`, `LogSegment#shouldRoll`).
-
-    A batch begins the next segment if the active one is not empty and would grow past segment.bytes, or its first batch is
-    older by more than segment.ms. A roll flushes what is before it: the recovery point moves to the new base.
-    """
-    bases = _rolled(log)
-    if len(bases) > 1:
-        log.bases = bases
-    if bases[-1] > log.recovery_point:
-        log.recovery_point = bases[-1]
-    return bases
-
-
-def known(log: ReplicaLog) -> tuple[tuple[int, ...], int]:
-    """The base offsets and the recovery point that `roll` would find, for who only looks: the log stays as it is."""
-    bases = _rolled(log)
-    return bases, max(log.recovery_point, bases[-1])
-
-
-def _rolled(log: ReplicaLog) -> tuple[int, ...]:
-    """The bases known, and those of the segments that began since."""
-    config = log.config
-    bases = (log.first_offset,) if log.bases is None else log.bases
-    new: list[int] = []
-    base = bases[-1]
-    used, since = 0, -1
-    for run in log.physical_runs(base):
-        term, at = run.term, max(run.start, base)
-        while at < run.end:
-            i = bisect_right(term.ends, at)
-            if since < 0:
-                since = term.batch(i).timestamp
-            floor = term.bytes_before(at)
-            full = bisect_right(term.totals, floor + config.segment_bytes - used, i)
-            aged = _first_younger(term, since + config.segment_us, i)
-            first = max(min(full, aged), i + (used == 0))
-            if first == len(term.written) or term.batch(first).base >= run.end:
-                used += term.bytes_before(run.end) - floor
-                at = run.end
-            else:
-                base = at = max(at, term.batch(first).base)
-                new.append(base)
-                used, since = 0, -1
-    return (*bases, *new) if new else bases
 
 
 def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
@@ -87,7 +28,7 @@ def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
         ("retention.bytes", _too_large),
         ("retention.ms", _too_old),
     ):
-        bases = roll(log)
+        bases = log.roll()
         count = wanted(log, bases, now)
         while count and _end(log, bases, count - 1) > log.high_watermark:
             count -= 1
@@ -129,13 +70,6 @@ def _too_old(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
         if now - largest_timestamp(log, bases[number], _end(log, bases, number)) <= limit:
             return number
     return len(bases)
-
-
-def _first_younger(term: Term, time: int, first: int) -> int:
-    """Index of the first batch, from one on, whose timestamp is past a time."""
-    if not term.stamped:
-        return bisect_right(term.written, time, first, key=_timestamp)
-    return next((i for i in range(first, len(term.written)) if _timestamp(term.written[i]) > time), len(term.written))
 
 
 def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:

@@ -34,7 +34,8 @@ BatchFields = tuple[int, int, int, str, int, int, int, int, int]
 """A `Batch`, or the plain tuple of its fields."""
 
 
-_timestamp: Final = itemgetter(Batch._fields.index("timestamp"))
+timestamp_of: Final = itemgetter(Batch._fields.index("timestamp"))
+"""Of a `BatchFields`."""
 
 
 class Term:
@@ -115,12 +116,12 @@ class Term:
         written = self.written
         first = bisect_right(self.ends, start)
         if not self.stamped:
-            first = bisect_left(written, timestamp, first, key=_timestamp)
+            first = bisect_left(written, timestamp, first, key=timestamp_of)
         for number in range(first, len(written)):
             batch = written[number]
             if batch[0] >= end:
                 break
-            if _timestamp(batch) >= timestamp:
+            if timestamp_of(batch) >= timestamp:
                 return max(start, batch[0])
         return -1
 
@@ -146,3 +147,20 @@ class Term:
         before = totals[i] - size
         within = base + (limit - before) * records // max(size, 1)
         return max(start + 1, min(end, within))
+
+
+class Stretch(NamedTuple):
+    """Records [start, end) of a term, as a fetch carries them, and how many bytes they are."""
+
+    start: int
+    end: int
+    term: Term
+    bytes: int
+
+
+class Run(NamedTuple):
+    """Where a log holds records [start, end) of a term."""
+
+    start: int
+    end: int
+    term: Term

@@ -10,7 +10,6 @@ from core.kafka.broker.replica import NEVER, Replica
 from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.log import segments
 from core.kafka.log.replica_log import ReplicaLog
 from core.lab.views import observe
 from core.lab.views.detail import (
@@ -68,7 +67,7 @@ def _replica(disk: Disk, broker: int, tp: TopicPartition, counts: ReplicaLog | N
     diverged: tuple[tuple[int, int], ...] = ()
     if log is not None:
         runs = tuple(TermRun(run.start, run.end, run.term.epoch, run.term.leader) for run in log.runs())
-        bases, flushed = segments.known(log)
+        bases, flushed = log.known_segments()
         ends = [*bases[1:], log.leo]
         pieces = tuple(SegmentView(base, end, log.bytes_between(base, end)) for base, end in zip(bases, ends, strict=True))
         if counts is not None and counts is not log:

@@ -9,8 +9,8 @@ import pytest
 from core.kafka.errors import KafkaError
 from core.kafka.log import segments
 from core.kafka.log.log_config import LogConfig
-from core.kafka.log.replica_log import ReplicaLog, Stretch
-from core.kafka.log.term import Batch, Term
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.term import Batch, Stretch, Term
 from tests.core.node_bench import log_of
 
 SIZE = 100
@@ -43,16 +43,16 @@ def test_a_segment_is_closed_before_it_grows_past_segment_bytes() -> None:
     log, term = log_with(segment_bytes=250), Term(0, 1)
     for _ in range(5):
         grow(log, term)
-    assert segments.roll(log) == (0, 2, 4)
+    assert log.roll() == (0, 2, 4)
     grow(log, term, 10)
-    assert segments.roll(log) == (0, 2, 4, 5), "a batch larger than a segment has one for itself"
+    assert log.roll() == (0, 2, 4, 5), "a batch larger than a segment has one for itself"
 
 
 def test_a_segment_is_closed_when_its_first_batch_is_older_than_segment_ms() -> None:
     log, term = log_with(segment_us=1_000), Term(0, 1)
     for at in (0, 1_000, 1_001, 2_001, 2_002):
         grow(log, term, at=at)
-    assert segments.roll(log) == (0, 2, 4)
+    assert log.roll() == (0, 2, 4)
 
 
 def test_boundaries_do_not_depend_on_when_they_are_asked_for() -> None:
@@ -73,8 +73,8 @@ def test_boundaries_do_not_depend_on_when_they_are_asked_for() -> None:
                 terms = [Term(epoch + 1, 1), Term(epoch + 1, 1)]
             for log, term in zip((late, eager), terms, strict=True):
                 grow(log, term, records, at=at, bytes_each=size)
-            segments.roll(eager)
-        assert segments.roll(late) == segments.roll(eager)
+            eager.roll()
+        assert late.roll() == eager.roll()
         assert late.recovery_point == eager.recovery_point
 
 
@@ -85,7 +85,7 @@ def test_other_settings_hold_from_their_change_on() -> None:
     log.configure(LogConfig(segment_bytes=3 * SIZE))
     for _ in range(5):
         grow(log, term)
-    assert segments.roll(log) == (0, 2, 4, 7)
+    assert log.roll() == (0, 2, 4, 7)
 
 
 # --- flushing ------------------------------------------------------------------------------------------------------
@@ -95,10 +95,10 @@ def test_a_log_is_flushed_where_a_segment_is_closed() -> None:
     log, term = log_with(segment_bytes=2 * SIZE), Term(0, 1)
     for _ in range(5):
         grow(log, term)
-    segments.roll(log)
+    log.roll()
     assert log.recovery_point == 4
     log.truncate_to(3)
-    assert (log.recovery_point, segments.roll(log)) == (3, (0, 2))
+    assert (log.recovery_point, log.roll()) == (3, (0, 2))
 
 
 def test_flush_messages_flushes_after_so_many_records() -> None:
@@ -143,7 +143,7 @@ def test_fol_23_append_below_the_log_start() -> None:
 
 def test_epo_23_deleted_segments_take_their_epochs_with_them() -> None:
     log = epoch_log()
-    assert log.delete_old_segments(0) == [segments.Deleted(0, 5, 1, "retention.bytes")]
+    assert segments.delete_old_segments(log, 0) == [segments.Deleted(0, 5, 1, "retention.bytes")]
     assert (log.log_start, log.epochs.entries()) == (5, ((1, 5), (2, 10)))
 
 
@@ -169,10 +169,10 @@ def test_prd_30_no_segment_at_or_above_the_high_watermark_is_deleted() -> None:
         grow(log, term)
     for high_watermark in range(101):
         log.update_high_watermark(high_watermark)
-        log.delete_old_segments(1_000)
+        segments.delete_old_segments(log, 1_000)
         assert log.log_start <= high_watermark
         assert log.log_start == (high_watermark // 7 * 7 if high_watermark < 100 else 100)
-    assert (segments.roll(log), log.size, log.runs()) == ((100,), 0, ())
+    assert (log.roll(), log.size, log.runs()) == ((100,), 0, ())
     grow(log, term)
     assert (log.read(100, 101, 10**6)[0].start, log.epochs.entries()) == (100, ((0, 100),))
 
@@ -182,7 +182,7 @@ def test_retention_by_bytes_keeps_at_least_so_much() -> None:
     for _ in range(20):
         grow(log, term)
     log.update_high_watermark(20)
-    assert log.delete_old_segments(0) == [segments.Deleted(0, 8, 2, "retention.bytes")]
+    assert segments.delete_old_segments(log, 0) == [segments.Deleted(0, 8, 2, "retention.bytes")]
     assert log.size == 12 * SIZE
 
 
@@ -192,7 +192,7 @@ def test_segments_below_the_log_start_go() -> None:
         grow(log, term)
     log.update_high_watermark(10)
     log.maybe_increment_log_start(8)
-    assert log.delete_old_segments(0) == [segments.Deleted(0, 8, 2, "log-start")]
+    assert segments.delete_old_segments(log, 0) == [segments.Deleted(0, 8, 2, "log-start")]
 
 
 def test_a_log_start_that_was_not_checkpointed_falls_back_to_the_first_segment() -> None:

@@ -1,0 +1,49 @@
+"""Where the segments of a log begin, found out late: it follows from the batches, so an append does nothing for it.
+
+Kafka rolls while it appends. Here the boundaries are worked out when somebody asks (retention, a checkpoint, the loss of
+power, recovery), by bisection over the batches appended since the last time; the outcome is the same, because a boundary
+depends only on the batches before it and on settings that are applied before they change.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from core.kafka.log.log_config import LogConfig
+from core.kafka.log.term import Run, Term, timestamp_of
+
+
+def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:
+    """The bases known, and those of the segments that began since, given the runs from the last known base on (`LogSegment#shouldRoll`).
+
+    A batch begins the next segment if the active one is not empty and would grow past segment.bytes, or its first batch is
+    older by more than segment.ms.
+    """
+    new: list[int] = []
+    base = bases[-1]
+    used, since = 0, -1
+    for run in runs:
+        term, at = run.term, max(run.start, base)
+        while at < run.end:
+            i = bisect_right(term.ends, at)
+            if since < 0:
+                since = term.batch(i).timestamp
+            floor = term.bytes_before(at)
+            full = bisect_right(term.totals, floor + config.segment_bytes - used, i)
+            aged = _first_younger(term, since + config.segment_us, i)
+            first = max(min(full, aged), i + (used == 0))
+            if first == len(term.written) or term.batch(first).base >= run.end:
+                used += term.bytes_before(run.end) - floor
+                at = run.end
+            else:
+                base = at = max(at, term.batch(first).base)
+                new.append(base)
+                used, since = 0, -1
+    return (*bases, *new) if new else bases
+
+
+def _first_younger(term: Term, time: int, first: int) -> int:
+    """Index of the first batch, from one on, whose timestamp is past a time."""
+    if not term.stamped:
+        return bisect_right(term.written, time, first, key=timestamp_of)
+    return next((i for i in range(first, len(term.written)) if timestamp_of(term.written[i]) > time), len(term.written))
