@@ -10,6 +10,7 @@
 #   make bench               benchmarks, of the engine also compiled if there is a C compiler
 #   make compiled            have isrlab run a compiled engine (needs a C compiler; `make pure` undoes it)
 #   make test-compiled       compile the engine and hold its event logs against those of the sources
+#   make wheel               a wheel in dist/, with a compiled engine where there is a C compiler
 #   make docs                regenerate the pages and pictures that are made from the code
 #   make lock                resolve the dependencies anew into locks/
 #   make clean               remove the environment and what tools left behind
@@ -32,10 +33,10 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz lint fidelity bench compiled pure test-compiled docs lock clean venv
+.PHONY: help play serve report test fuzz lint fidelity bench compiled pure test-compiled wheel docs lock clean venv
 
 help:
-	@sed -n '3,15s/^# *//p' Makefile
+	@sed -n '3,16s/^# *//p' Makefile
 
 play: $(STAMPS)/play $(FRESH)
 	@$(BIN)/isrlab play $(ARGS)
@@ -70,6 +71,9 @@ pure:
 test-compiled: $(STAMPS)/test $(STAMPS)/compiler
 	@$(BIN)/python compile_core.py $(COMPILED)
 	@ISRLAB_COMPILED=$(COMPILED) $(BIN)/python -m pytest tests/core/test_compiled.py $(ARGS)
+
+wheel: $(STAMPS)/compiler
+	@$(BIN)/python build_wheel.py dist $(ARGS)
 
 fidelity: $(STAMPS)/test
 	@$(BIN)/python -m tests.fidelity $(DRILLS) $(ARGS)
