@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from core.lab.cluster import MAX_TIME
 from core.lab.spec import Pace
 from core.lab.views.view import ClusterView
+from core.sim.simulation import MAX_TIME
 from core.sim.units import format_clock, parse_duration
 from tui import dialogs
 from tui.course import Played, Position

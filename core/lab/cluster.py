@@ -1,7 +1,6 @@
-"""A whole cluster: builds the nodes from a spec, moves virtual time, carries out acts, and takes views.
+"""A whole cluster: builds the nodes from a spec, carries out acts, and takes views.
 
-Everything that happens is an entry of the scheduler handled by one node, so the same spec, release, seed and acts give the
-same events, byte for byte.
+The same spec, release, seed and acts give the same events, byte for byte.
 """
 
 from __future__ import annotations
@@ -35,25 +34,22 @@ from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.lab.staging import resume_leaderships
 from core.lab.views import observe
 from core.lab.views.view import ClusterView, PartitionView
-from core.sim.agenda import END, Entry, Scheduler
+from core.sim.agenda import Agenda, Entry
 from core.sim.journal import Journal, Sink
 from core.sim.messages import Timer
 from core.sim.network import Network
-from core.sim.node import Node
+from core.sim.simulation import Simulation
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import ControllerNode, Quorum
     from core.kafka.controller.zookeeper.control import ZooKeeperControl
     from core.lab.views.detail import Harm, PartitionDetail
 
-MAX_TIME: Final = 10**15
-"""The end of virtual time, µs (some 31 years): whoever runs further has made a mistake."""
-
 ENDLESS: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
 """How a cluster may be busy without end at one moment."""
 
 
-class Cluster:
+class Cluster(Simulation):
     """A running cluster.
 
     Attributes:
@@ -61,15 +57,13 @@ class Cluster:
         release: the rules in force: those of the release, with the features that the spec turns on or off.
         by_hand: whether it moves by single steps; `turn` changes that.
         zookeeper: whether a ZooKeeper-era controller runs it.
-        now: virtual time in µs.
-        journal, account, settings: the recorder, the durability account, the controller's settings.
+        account, settings: the durability account, the controller's settings.
         exposure: who may be elected and lacks committed records.
         quiet_rounds: which empty fetch rounds are not played out.
         page_cache: draws how much of an unflushed tail outlives a loss of power.
         brokers, controller, clients: the nodes; in a quorum `controller` is the state that its committed log makes.
         quorum: the controllers' quorum; None with the one controller that does not fail.
         controllers: the processes of dedicated controllers by name.
-        paused: nodes that stand still, with what waits for them and since when.
     """
 
     def __init__(
@@ -91,14 +85,12 @@ class Cluster:
         self.seed = seed
         self.by_hand = spec.pace is Pace.BY_HAND
         self.elides = elide
-        self.journal = Journal() if sink is None else Journal(sink=sink)
-        self.account = Account(self.journal)
-        self.account.repeats = spec.network.duplicate_ppm > 0
-        self.scheduler = Scheduler(len(spec.brokers), ENDLESS)
+        journal = Journal() if sink is None else Journal(sink=sink)
+        agenda = Agenda(len(spec.brokers), ENDLESS)
         net = spec.network
         quiet = self.by_hand
-        self.network = Network(
-            self.scheduler,
+        network = Network(
+            agenda,
             0 if quiet else net.latency,
             0 if quiet else net.jitter,
             0 if quiet else net.loss_ppm,
@@ -107,6 +99,9 @@ class Cluster:
             0 if quiet else net.reorder_ppm,
             PROXIED,
         )
+        super().__init__(journal, agenda, network)
+        self.account = Account(journal)
+        self.account.repeats = net.duplicate_ppm > 0
         self.metadata = MetadataLog()
         self.settings = self.settings_of_spec()
         self.zookeeper = release.zookeeper and not spec.controllers and spec.control_plane is ControlPlane.BY_RELEASE
@@ -116,9 +111,7 @@ class Cluster:
         self.clients: dict[str, Client] = {}
         self.quorum: Quorum | None = None
         self.controllers: dict[str, ControllerNode] = {}
-        self.nodes: dict[str, Node] = {}
         self.page_cache = random.Random(f"{seed}:page-cache")
-        self.paused: dict[str, tuple[int, list[Entry]]] = {}
         self.exposure = Exposure(self)
         self.quiet_rounds = QuietRounds(self.journal, self.network, self.brokers, self.nodes, self.paused)
         plane.build(self)
@@ -128,11 +121,6 @@ class Cluster:
         if elide and not self.by_hand:
             for broker in self.brokers.values():
                 broker.quiet_rounds = self.quiet_rounds
-
-    @property
-    def now(self) -> int:
-        """Virtual time in µs."""
-        return self.journal.now
 
     def settings_of_spec(self) -> Settings:
         """The settings that it is built with."""
@@ -152,46 +140,6 @@ class Cluster:
 
     # --- time ------------------------------------------------------------------------------------------------------
 
-    def next_time(self) -> int | None:
-        """When the next scheduled thing is due, µs; None if nothing is."""
-        return self.scheduler.next_time()
-
-    def step(self) -> bool:
-        """Handle the next scheduled thing; False if nothing is scheduled."""
-        if not self.scheduler.entries:
-            return False
-        self._handle(self.scheduler.pop())
-        return True
-
-    def go_on(self, steps: int, seq: int, time: int) -> int:
-        """Handle so many of the next scheduled things; fewer if the event `seq` is recorded before, or none more is due up to `time`.
-
-        Returns how many.
-        """
-        journal, scheduler = self.journal, self.scheduler
-        entries = scheduler.entries
-        done = 0
-        while done < steps and journal.seq < seq and entries and entries[0][0] <= time:
-            self._handle(scheduler.pop())
-            done += 1
-        return done
-
-    def run_until(self, time: int) -> None:
-        """Handle everything due up to and including a time; `now` is that time afterwards.
-
-        Raises:
-            ValueError: the time is past the end of virtual time.
-        """
-        if time > MAX_TIME:
-            raise ValueError(f"virtual time ends at {MAX_TIME} µs; {time} is past it")
-        scheduler = self.scheduler
-        entries = scheduler.entries
-        while entries and entries[0][0] <= time:
-            self._handle(scheduler.pop())
-        self.journal.now = max(self.journal.now, time)
-        self.journal.cause = 0
-        self.scheduler.at = END
-
     def settle(self) -> None:
         """By hand: deliver every message that is under way now."""
         self.run_until(self.journal.now)
@@ -205,26 +153,18 @@ class Cluster:
         """Move by single steps from here on, or by itself again (`core.lab.pace`)."""
         pace.turn(self, by_hand=by_hand)
 
-    def _handle(self, entry: Entry) -> None:
-        journal = self.journal
-        journal.now, _, name, sender, connection, message, cause = entry
+    def handle(self, entry: Entry) -> None:
+        """Hand a node what is due, and note what the next keyframe has to know of it."""
+        message = entry[5]
         if type(message) not in PLAIN:
+            journal = self.journal
             if type(message) is not Timer or message.name not in PLAIN_TIMERS:
                 journal.stirred = True
             elif len(journal.moved) > MOST_MOVED:
                 gather(journal)
-        if name in self.paused:
-            self.paused[name][1].append(entry)
-            journal.stirred = True
-            return
-        node = self.nodes[name]
-        if sender == name:
-            if connection != node.incarnation:
-                return
-        elif not self.network.is_open(sender, name, connection):
-            return
-        journal.cause = cause
-        node.handle(message, sender)
+        if self.paused and entry.node in self.paused:
+            self.journal.stirred = True
+        Simulation.handle(self, entry)  # quicker than super()
 
     @property
     def controller_address(self) -> str:

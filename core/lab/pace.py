@@ -58,12 +58,12 @@ def _end_quiet_rounds(cluster: Cluster) -> None:
 
 def _arrive_now(cluster: Cluster) -> None:
     """Messages that are under way are due now, in the order in which they would have come; so are processes that are starting."""
-    scheduler = cluster.scheduler
-    hurried = sorted((entry for entry in scheduler.entries if _is_under_way(entry)), key=_when)
-    scheduler.entries[:] = [entry for entry in scheduler.entries if not _is_under_way(entry)]
-    heapq.heapify(scheduler.entries)
+    agenda = cluster.agenda
+    hurried = sorted((entry for entry in agenda.entries if _is_under_way(entry)), key=_when)
+    agenda.entries[:] = [entry for entry in agenda.entries if not _is_under_way(entry)]
+    heapq.heapify(agenda.entries)
     for entry in hurried:
-        scheduler.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
+        agenda.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
 
 
 def _is_under_way(entry: Entry) -> bool:
@@ -76,7 +76,7 @@ def _run_by_itself(cluster: Cluster) -> None:
     """Fetchers, loads and periodic tasks go on; what was armed before the steps by hand still is."""
     armed: dict[str, set[str]] = {}
     waiting = [entry for _, entries in cluster.paused.values() for entry in entries]
-    for entry in (*cluster.scheduler.entries, *waiting):
+    for entry in (*cluster.agenda.entries, *waiting):
         if type(entry.message) is Timer and entry.connection == cluster.nodes[entry.node].incarnation:
             armed.setdefault(entry.node, set()).add(entry.message.name)
     controller = cluster.controller

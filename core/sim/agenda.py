@@ -40,10 +40,10 @@ _new_entry: Final = tuple.__new__
 
 
 MOST_AT_ONCE: Final = 100_000
-"""Schedulings at one moment of virtual time after which it will not pass any more; clusters of many nodes may have more (`Scheduler.most`)."""
+"""Schedulings at one moment of virtual time after which it will not pass any more; clusters of many nodes may have more (`Agenda.most`)."""
 
 
-class Scheduler:
+class Agenda:
     """A heap of entries.
 
     Attributes:

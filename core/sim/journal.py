@@ -31,7 +31,7 @@ class Journal:
 
     Attributes:
         seq: sequence number of the last event, 0 before the first.
-        now: virtual time in µs, moved by the scheduler.
+        now: virtual time in µs, moved by the agenda.
         cause: seq of the event that led to what is being handled, set by whoever dispatches.
         sink: where the tuples go.
         stirred: something else than plain replication has happened since the last keyframe (`core.lab.history.moving`).

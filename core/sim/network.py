@@ -16,7 +16,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from core.sim.agenda import Scheduler
+from core.sim.agenda import Agenda
 from core.sim.messages import Disconnected
 
 RETRANSMISSION: Final = 200_000
@@ -70,15 +70,15 @@ class Network:
     """
 
     __slots__ = (
-        "alive", "at_once", "disturbed", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "proxied", "random",
-        "reorder_ppm", "scheduler",
+        "agenda", "alive", "at_once", "disturbed", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "proxied", "random",
+        "reorder_ppm",
     )  # fmt: skip
 
     def __init__(
-        self, scheduler: Scheduler, latency: int, jitter: int, loss_ppm: int, random: Random, duplicate_ppm: int = 0, reorder_ppm: int = 0,
+        self, agenda: Agenda, latency: int, jitter: int, loss_ppm: int, random: Random, duplicate_ppm: int = 0, reorder_ppm: int = 0,
         proxied: frozenset[type] = frozenset(),
     ) -> None:  # fmt: skip
-        self.scheduler = scheduler
+        self.agenda = agenda
         self.latency = latency
         self.jitter = jitter
         self.loss_ppm = loss_ppm
@@ -133,12 +133,12 @@ class Network:
         link = self.links.get((acceptor, opener))
         if link is None or not (link.cut or link.held):
             latency = 0 if self.at_once else self.latency if link is None else link.latency
-            self.scheduler.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
+            self.agenda.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message; it arrives later, or never. `reply`: it answers one that came from there."""
         if self.plain and not (self.at_once or self.links or self.lives or self.given_up or self.lose_next) and self.alive.get(node):
-            self.scheduler.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has ever happened to a link
+            self.agenda.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has ever happened to a link
             return
         direction = (sender, node)
         if direction in self.lose_next:
@@ -153,7 +153,7 @@ class Network:
             back = self.links.get((node, sender))
             if back is None or not back.cut:
                 refusal = self.ticket(node, sender, reply=not reply)
-                self.scheduler.add(now if self.at_once else now + 2 * self.latency, sender, node, refusal, Disconnected(node), cause)
+                self.agenda.add(now if self.at_once else now + 2 * self.latency, sender, node, refusal, Disconnected(node), cause)
             return
         self._transmit(sender, node, link, ticket, message, now, cause)
 
@@ -161,7 +161,7 @@ class Network:
         """As `send`, for an empty fetch or its empty answer: it has its own place among what arrives at the same time."""
         if self.steady_latency(sender, node) >= 0 and self.alive.get(node, False):
             ticket = self.ticket(sender, node, reply=reply)
-            self.scheduler.add_in_order(now + self.latency, order, node, sender, ticket, message, cause)
+            self.agenda.add_in_order(now + self.latency, order, node, sender, ticket, message, cause)
         else:
             self.send(sender, node, message, now, cause, reply=reply)
 
@@ -184,11 +184,11 @@ class Network:
 
     def _transmit(self, sender: str, node: str, link: LinkState | None, ticket: int, message: object, now: int, cause: int) -> None:
         if self.at_once:
-            self.scheduler.add(now, node, sender, ticket, message, cause)
+            self.agenda.add(now, node, sender, ticket, message, cause)
             return
         if link is None:
             if self.plain:
-                self.scheduler.add(now + self.latency, node, sender, ticket, message, cause)
+                self.agenda.add(now + self.latency, node, sender, ticket, message, cause)
                 return
             link = self.link((sender, node))
         arrival = now + link.latency
@@ -202,12 +202,12 @@ class Network:
         if (link.duplicate_ppm or link.reorder_ppm) and type(message) in self.proxied:
             if self.random.randrange(1_000_000) < link.duplicate_ppm:
                 copy = max(arrival, link.last_arrival) + 1 + self.random.randrange(PROXY_DELAY)
-                self.scheduler.add(copy, node, sender, ticket, message, cause)
+                self.agenda.add(copy, node, sender, ticket, message, cause)
             if self.random.randrange(1_000_000) < link.reorder_ppm:
-                self.scheduler.add(arrival + 1 + self.random.randrange(PROXY_DELAY), node, sender, ticket, message, cause)
+                self.agenda.add(arrival + 1 + self.random.randrange(PROXY_DELAY), node, sender, ticket, message, cause)
                 return
         link.last_arrival = arrival = max(arrival, link.last_arrival)
-        self.scheduler.add(arrival, node, sender, ticket, message, cause)
+        self.agenda.add(arrival, node, sender, ticket, message, cause)
 
     def cut(self, direction: Direction) -> bool:
         """Cut one direction; False if it was cut already."""
@@ -272,4 +272,4 @@ class Network:
                 link = self.links.get((node, other))
                 if link is None or not (link.cut or link.held):
                     latency = 0 if self.at_once else self.latency if link is None else link.latency
-                    self.scheduler.add(now + latency, other, node, self.ticket(node, other, reply=False), Disconnected(node), cause)
+                    self.agenda.add(now + latency, other, node, self.ticket(node, other, reply=False), Disconnected(node), cause)

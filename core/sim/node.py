@@ -54,4 +54,4 @@ class Node:
     def timer(self, delay: int, name: str, about: object = None) -> None:
         """Have `timers[name]` called after a delay in µs; a restart of the process forgets it."""
         journal = self.journal
-        self.network.scheduler.add(journal.now + delay, self.address, self.address, self.incarnation, Timer(name, about), journal.cause)
+        self.network.agenda.add(journal.now + delay, self.address, self.address, self.incarnation, Timer(name, about), journal.cause)

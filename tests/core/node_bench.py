@@ -1,7 +1,7 @@
 """One real node on a bench: a hand-held clock, a network whose messages are taken out and read, the other side played by the test.
 
 No rule is replaced: the broker or controller under test is the real one, handles real messages, and sends real ones into a
-real network, from whose scheduler the test takes them. Times are ms here, as Kafka's tests have them.
+real network, from whose agenda the test takes them. Times are ms here, as Kafka's tests have them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from core.kafka.release import CURRENT, Release
 from core.kafka.settings import Settings
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.account import Account
-from core.sim.agenda import Scheduler
+from core.sim.agenda import Agenda
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
@@ -65,8 +65,8 @@ class NodeBench:
     def __init__(self, release: Release = CURRENT, settings: dict[str, object] | None = None) -> None:
         self.events: list[tuple] = []
         self.journal = Journal(sink=self.events.append)
-        self.scheduler = Scheduler()
-        self.network = Network(self.scheduler, 0, 0, 0, random.Random("bench"))
+        self.agenda = Agenda()
+        self.network = Network(self.agenda, 0, 0, 0, random.Random("bench"))
         self.network.alive[CLIENT] = True
         self.metadata = MetadataLog()
         self.settings = Settings(release)
@@ -82,11 +82,11 @@ class NodeBench:
         """Move the clock, and let the node's own timers go off on the way."""
         end = self.journal.now + ms * US_PER_MS
         while True:
-            due = [e for e in self.scheduler.entries if e.time <= end and e.node == e.sender == self.node.address]
+            due = [e for e in self.agenda.entries if e.time <= end and e.node == e.sender == self.node.address]
             if not due:
                 break
             entry = min(due)
-            self.scheduler.entries.remove(entry)
+            self.agenda.entries.remove(entry)
             self.journal.now = max(self.journal.now, entry.time)
             if entry.connection == self.node.incarnation:
                 self.node.handle(entry.message, entry.sender)
@@ -96,11 +96,11 @@ class NodeBench:
         """Take the messages of a type that the node has sent, oldest first."""
         taken = sorted(
             e
-            for e in self.scheduler.entries
+            for e in self.agenda.entries
             if type(e.message) is kind and e.sender == self.node.address and e.node != e.sender and to in (None, e.node)
         )
         for entry in taken:
-            self.scheduler.entries.remove(entry)
+            self.agenda.entries.remove(entry)
         return [entry.message for entry in taken]  # type: ignore[misc]
 
     def one_sent(self, kind: type[M], to: str | None = None) -> M:

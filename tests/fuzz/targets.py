@@ -107,7 +107,7 @@ def _live(scenario: Scenario, draw: random.Random) -> None:
         run = Run(scenario, release_named(draw.choice(scenario.releases)))
         for time in range(0, 20 * SECOND, SECOND // 4):
             run.advance_to(time)
-            if run.finished or run.cluster.scheduler.order > MOST_EVENTS:
+            if run.finished or run.cluster.agenda.order > MOST_EVENTS:
                 break
         run.result()
     except (KafkaError, ActRefused):

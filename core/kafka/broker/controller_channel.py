@@ -52,7 +52,7 @@ class ControllerChannel:
         broker = self._broker
         if self.controller == broker.address:
             journal = broker.journal
-            broker.network.scheduler.add(journal.now, broker.address, broker.address, broker.incarnation, message, journal.cause)
+            broker.network.agenda.add(journal.now, broker.address, broker.address, broker.incarnation, message, journal.cause)
         else:
             broker.send(self.controller, message)
 

@@ -305,7 +305,7 @@ class FetchManager:
         """A timer of its own order among what is due at the same time (`core.kafka.broker.quiet`)."""
         broker = self.broker
         expiry = Timer("fetch-expiry", (session.follower, session.fetcher))
-        broker.network.scheduler.add_in_order(
+        broker.network.agenda.add_in_order(
             session.timer_due, session.order, broker.address, broker.address, broker.incarnation, expiry, session.cause
         )
 

@@ -323,7 +323,7 @@ class Fetcher:
         broker = self.broker
         self.watch_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
         timer = Timer("fetcher-watch", (self.leader, self.number))
-        broker.network.scheduler.add_in_order(
+        broker.network.agenda.add_in_order(
             due, WATCHES + self.order, broker.address, broker.address, broker.incarnation, timer, self.sent_cause
         )
 

@@ -62,9 +62,9 @@ class QuietRound:
 
     def _stands(self) -> tuple[int, int]:
         """When the latest expiry was, and how many µs ago; what is due now counts as done if its turn has come."""
-        scheduler = self.leader.network.scheduler
+        agenda = self.leader.network.agenda
         now = self.leader.journal.now
-        until = now if self.session.order <= scheduler.at else now - 1
+        until = now if self.session.order <= agenda.at else now - 1
         since = (until - self.began) % (self.there + self.back + self.wait)
         return until - since, since
 
@@ -107,7 +107,7 @@ class QuietRound:
             fetcher.keep_watch()
         network = leader.network
         here, there = leader.address, session.address
-        add = network.scheduler.add_in_order
+        add = network.agenda.add_in_order
         if since < self.there:
             ticket = network.ticket(here, there, reply=True)
             answer = FetchResponse(fetcher.in_flight, fetcher.number, NONE, ())

@@ -98,7 +98,7 @@ class ZooKeeperBroker(Broker):
         """Send a message; the controller on this very broker is reached without the network."""
         if node == self.address:
             due = self.journal.now + (0 if self.by_hand else TO_ITSELF)
-            self.network.scheduler.add(due, node, node, self.incarnation, message, self.journal.cause)
+            self.network.agenda.add(due, node, node, self.incarnation, message, self.journal.cause)
         else:
             super().send(node, message)
 

@@ -445,7 +445,7 @@ class Voter:
         """Answer a broker, also the one in this very process."""
         host, journal = self.host, self.journal
         if node == self.name:
-            host.network.scheduler.add(journal.now, node, node, host.incarnation, message, journal.cause)
+            host.network.agenda.add(journal.now, node, node, host.incarnation, message, journal.cause)
         else:
             host.reply(node, message)
 

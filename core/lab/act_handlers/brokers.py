@@ -89,7 +89,7 @@ def _resume(cluster: Cluster, act: acts.Resume) -> find.Doing:
         since, waiting = cluster.paused.pop(broker.address)
         cluster.journal.cause = cluster.journal.emit(events.BrokerResumed.kind, broker.id, cluster.now - since)
         for entry in waiting:
-            cluster.scheduler.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
+            cluster.agenda.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
 
     return doing
 

@@ -73,7 +73,7 @@ def _resume_controller(cluster: Cluster, act: acts.ResumeController) -> find.Doi
         since, waiting = cluster.paused.pop(controller.address)
         cluster.journal.cause = cluster.journal.emit(events.ControllerResumed.kind, controller.address, cluster.now - since)
         for entry in waiting:
-            cluster.scheduler.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
+            cluster.agenda.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
 
     return doing
 

@@ -123,7 +123,7 @@ SPECS: Final[dict[str, Fields]] = {
     ),
     "broker": _plain("_correlation", "fenced"),
     "disk": _plain("checkpoints"),
-    "scheduler": _plain("order", "at", "in_order", "moment", "since"),
+    "agenda-counts": _plain("order", "at", "in_order", "moment", "since"),
     "accounts": (("latencies", "lengths"),),
     "controller": _plain("_check_due"),
     "heartbeat": _plain("fenced", "metadata_offset", "controlled_shutdown_offset", "last_contact"),
@@ -308,9 +308,9 @@ def suffices(cluster: Cluster) -> bool:
 
 def groups_of(cluster: Cluster) -> tuple[list[Group], Places]:
     """What plain replication moves in a cluster, as long as nobody stirs it: first what is read each time, then what is told of."""
-    scheduler, account = cluster.scheduler, cluster.account
+    agenda, account = cluster.agenda, cluster.account
     members: list[list[tuple[Any, str]]] = [
-        [(scheduler, "scheduler"), (scheduler.entries, "agenda"), (account, "accounts"), (account._open, "values")]
+        [(agenda, "agenda-counts"), (agenda.entries, "agenda"), (account, "accounts"), (account._open, "values")]
     ]
     told: dict[Any, list[tuple[Any, str]]] = {}
     controller = cluster.controller

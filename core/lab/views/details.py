@@ -134,7 +134,7 @@ def _next_check(cluster: Cluster, address: str, incarnation: int) -> int:
     """Time until a broker's isr-expiration task is due; -1 if it is not planned."""
     due = [
         entry.time
-        for entry in cluster.scheduler.entries
+        for entry in cluster.agenda.entries
         if entry.node == address
         and entry.connection == incarnation
         and type(entry.message) is Timer

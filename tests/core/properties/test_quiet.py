@@ -127,7 +127,7 @@ def test_an_idle_cluster_has_next_to_nothing_to_do() -> None:
     assert sessions
     assert all(session.quiet is not None for session in sessions)
     cluster.run_until(32 * SECOND)
-    assert not any(type(entry.message) is Timer and entry.message.name == "fetcher-watch" for entry in cluster.scheduler.entries)
+    assert not any(type(entry.message) is Timer and entry.message.name == "fetcher-watch" for entry in cluster.agenda.entries)
     steps = 0
     while (due := cluster.next_time()) is not None and due <= 42 * SECOND:
         cluster.step()

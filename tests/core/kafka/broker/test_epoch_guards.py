@@ -56,7 +56,7 @@ def test_a_question_of_another_epoch_is_fenced(fenced: bool) -> None:
     epoch = cluster.brokers[1].partitions[TP].leader_epoch
     for asked in (epoch - 1, epoch, epoch + 1):
         cluster.brokers[1].handle(EpochsRequest(asked, 3, 0, ((TP, asked, 0),)), "b3")
-    answers = [entry.message for entry in cluster.scheduler.entries if type(entry.message) is EpochsResponse]
+    answers = [entry.message for entry in cluster.agenda.entries if type(entry.message) is EpochsResponse]
     errors = {answer.correlation - epoch: answer.partitions[0][1] for answer in answers}
     assert errors == ({-1: "FENCED_LEADER_EPOCH", 0: "NONE", 1: "UNKNOWN_LEADER_EPOCH"} if fenced else dict.fromkeys((-1, 0, 1), "NONE"))
     assert all(answer.partitions[0][2:] == (0, 5) for answer in answers if answer.partitions[0][1] == "NONE")

@@ -35,7 +35,7 @@ def test_3_11_a_refused_registration_is_tried_again_with_a_doubling_backoff() ->
         assert len(bench.sent(RegistrationRequest)) == 1
         bench.broker.handle(RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, -1), CONTROLLER)
         waited = 0
-        while not any(type(entry.message) is RegistrationRequest for entry in bench.scheduler.entries):
+        while not any(type(entry.message) is RegistrationRequest for entry in bench.agenda.entries):
             bench.run(50)
             waited += 50
         waits.append(waited)

@@ -176,7 +176,7 @@ def test_metadata_max_age(client: str) -> None:
     drill.cluster.run_until(2 * SECOND)
     asked = 0
     while (due := drill.cluster.next_time()) is not None and due <= 22 * SECOND:
-        asked += sum(entry[5].__class__ is MetadataRequest and entry[3] == client for entry in drill.cluster.scheduler.entries[:1])
+        asked += sum(entry[5].__class__ is MetadataRequest and entry[3] == client for entry in drill.cluster.agenda.entries[:1])
         drill.cluster.step()
     assert asked == 4
 

@@ -280,7 +280,7 @@ def test_where_to_read_is_asked_anew_after_metadata_max_age() -> None:
         bench.wait(waited)
         asked = bench.one_sent(ConsumerFetchRequest, "b2")
         bench.consumer.handle(ConsumerFetchResponse(asked.correlation, ()), "b2")
-        assert [entry.node for entry in bench.scheduler.entries if type(entry.message) is ConsumerFetchRequest] == [node]
+        assert [entry.node for entry in bench.agenda.entries if type(entry.message) is ConsumerFetchRequest] == [node]
 
 
 @pytest.mark.parametrize(("since", "position"), [(0, 0), (3_000_000, 10), (4_100_000, 20), (60_000_000, 30)])

@@ -31,8 +31,8 @@ class ProducerBench(NodeBench):
 
     def leads(self, broker: int, epoch: int) -> None:
         """Answer the metadata request that is under way."""
-        (entry,) = [entry for entry in self.scheduler.entries if type(entry.message) is MetadataRequest]
-        self.scheduler.entries.remove(entry)
+        (entry,) = [entry for entry in self.agenda.entries if type(entry.message) is MetadataRequest]
+        self.agenda.entries.remove(entry)
         assert isinstance(entry.message, MetadataRequest)
         self.producer.handle(MetadataResponse(entry.message.correlation, "t", ((broker, epoch),)), entry.node)
 
@@ -51,7 +51,7 @@ def test_the_back_off_doubles_since_3_7(newer: bool, waits: list[int]) -> None:
     for _ in waits:
         bench.fails(bench.one_sent(ProduceRequest), errors.NOT_ENOUGH_REPLICAS)
         waited = 0
-        while not any(type(entry.message) is ProduceRequest for entry in bench.scheduler.entries):
+        while not any(type(entry.message) is ProduceRequest for entry in bench.agenda.entries):
             bench.run(50)
             waited += 50
         found.append(waited)

@@ -59,7 +59,7 @@ def test_3_9_no_check_is_scheduled_while_all_is_balanced() -> None:
     bench = ControllerBench(brokers=(1, 2))
     bench.create((1, 2))
     bench.controller.publish()
-    names = [entry.message.name for entry in bench.scheduler.entries if hasattr(entry.message, "name")]
+    names = [entry.message.name for entry in bench.agenda.entries if hasattr(entry.message, "name")]
     assert "periodic" not in names
 
 

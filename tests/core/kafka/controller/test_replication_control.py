@@ -456,7 +456,7 @@ def test_since_4_0_sessions_are_looked_at_eight_times_per_timeout() -> None:
     bench.create((0, 1, 2))
     looks = []
     while len(looks) < 16:
-        (due,) = [entry.time for entry in bench.scheduler.entries if getattr(entry.message, "name", "") == "session-check"]
+        (due,) = [entry.time for entry in bench.agenda.entries if getattr(entry.message, "name", "") == "session-check"]
         looks.append(due)
         bench.run(-((bench.journal.now - due) // 1_000))
     assert {later - earlier for earlier, later in itertools.pairwise(looks[:8])} == {500_000}

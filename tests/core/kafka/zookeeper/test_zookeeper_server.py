@@ -28,7 +28,7 @@ from core.kafka.zookeeper.protocol import (
     WatchEvent,
 )
 from core.kafka.zookeeper.server import ZooKeeper
-from core.sim.agenda import Scheduler
+from core.sim.agenda import Agenda
 from core.sim.journal import Journal
 from core.sim.messages import Timer
 from core.sim.network import Network
@@ -41,8 +41,8 @@ class Bench:
 
     def __init__(self) -> None:
         self.journal = Journal()
-        self.scheduler = Scheduler()
-        network = Network(self.scheduler, 0, 0, 0, random.Random(0))
+        self.agenda = Agenda()
+        network = Network(self.agenda, 0, 0, 0, random.Random(0))
         network.alive |= {"b1": True, "b2": True}
         self.writes: list[tuple[str, Any, int]] = []
         self.zookeeper = ZooKeeper(network, self.journal, by_hand=False, observer=self._written)
@@ -54,8 +54,8 @@ class Bench:
     def run(self, until: int) -> dict[str, list[object]]:
         """Let time pass; what the clients got."""
         got: dict[str, list[object]] = {"b1": [], "b2": []}
-        while (due := self.scheduler.next_time()) is not None and due <= until:
-            entry = self.scheduler.pop()
+        while (due := self.agenda.next_time()) is not None and due <= until:
+            entry = self.agenda.pop()
             self.journal.now = entry.time
             if entry.node == self.zookeeper.address:
                 assert isinstance(entry.message, Timer)
