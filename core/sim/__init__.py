@@ -1,1 +1,1 @@
-"""The kernel of the simulation, which knows no protocol: agenda, network, node, clock, journal, and the simulation that runs them."""
+"""The kernel of the simulation, which knows no protocol: agenda, network, nodes, clock, journal, snapshots, and search over all schedules."""

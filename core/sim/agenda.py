@@ -95,3 +95,9 @@ class Agenda:
                 f"time stands still at {format_duration(self.moment)}: {self.most:,} things were scheduled at that moment{self.hint}"
             )
         return entry
+
+    def take(self, entry: Entry) -> None:
+        """Take one out of turn."""
+        self.entries.remove(entry)
+        heapq.heapify(self.entries)
+        self.at = END

@@ -94,3 +94,9 @@ class Simulation:
             return
         journal.cause = cause
         node.handle(message, sender)
+
+    def is_live(self, entry: Entry) -> bool:
+        """Whether what is due will reach its node: the timer is that of a present process, or the connection stands."""
+        if entry.sender == entry.node:
+            return entry.connection == self.nodes[entry.node].incarnation
+        return self.network.is_open(entry.sender, entry.node, entry.connection)

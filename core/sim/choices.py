@@ -1,0 +1,83 @@
+"""What may happen next in a simulation, and making exactly that happen: for those who play out other orders than the agenda's.
+
+A message may arrive as soon as it is the oldest of its connection, however long the network meant to take for it. A node's
+timers run off one after the other, each once it is due; time passes no further than the caller allows. Faults and other acts
+happen whenever the caller offers them. Whatever is taken leads to further choices, and to nothing behind the caller's back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from core.sim.agenda import Entry
+from core.sim.messages import Timer
+from core.sim.simulation import Simulation
+
+
+class Choice(NamedTuple):
+    """Something that may happen next.
+
+    Attributes:
+        name: the same for the same thing in every run; no two choices of one moment share it.
+        entry: what is handed to a node; None for an act.
+        act: what the caller offered; None otherwise.
+    """
+
+    name: str
+    entry: Entry | None
+    act: Callable[[], object] | None = None
+
+
+def act(name: str, does: Callable[[], object]) -> Choice:
+    """A fault, or anything else from outside, that may happen next."""
+    return Choice(name, None, does)
+
+
+def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | None = None) -> list[Choice]:
+    """All that may happen next, sorted by name but for the acts, which come last.
+
+    Args:
+        simulation: between two steps.
+        acts: what the caller allows beside.
+        until: how far time may pass, µs, for the earliest timer to be due; by default it does not pass.
+    """
+    heads: dict[tuple[str, str, int], Entry] = {}
+    for entry in simulation.agenda.entries:
+        connection = (entry.node, entry.sender, entry.connection)
+        head = heads.get(connection)
+        if (head is None or (entry.time, entry.order) < (head.time, head.order)) and simulation.is_live(entry):
+            heads[connection] = entry
+    going = [entry for entry in heads.values() if entry.node not in simulation.paused]
+    timers = [entry.time for entry in going if entry.sender == entry.node]
+    due = simulation.now
+    if until is not None and timers:
+        due = max(due, min(until, min(timers)))
+    found = [Choice(name_of(entry), entry) for entry in going if entry.sender != entry.node or entry.time <= due]
+    return sorted(found, key=_name) + list(acts)
+
+
+def take(simulation: Simulation, choice: Choice) -> None:
+    """Let one choice happen, and nothing else; it must be enabled."""
+    journal = simulation.journal
+    if choice.entry is None:
+        assert choice.act is not None
+        journal.cause = 0
+        choice.act()
+        return
+    simulation.agenda.take(choice.entry)
+    simulation.handle(choice.entry._replace(time=max(journal.now, choice.entry.time)))
+    journal.cause = 0
+
+
+def name_of(entry: Entry) -> str:
+    """What a choice of an entry is called."""
+    message = entry.message
+    if entry.sender != entry.node:
+        return f"{entry.sender} → {entry.node}: {'reply ' if entry.connection & 1 else ''}{type(message).__name__}"
+    what = f"timer {message.name}" if type(message) is Timer else type(message).__name__
+    return f"{entry.node}: {what}"
+
+
+def _name(choice: Choice) -> str:
+    return choice.name

@@ -1,0 +1,218 @@
+"""A fingerprint of a simulation's state: the same for states from which the same can happen, in every process.
+
+It reads declared fields only. Moments of virtual time count as distances from now; sequence numbers and causes do not count at
+all; numbers that are only compared with each other (`Declared.labels`) are renumbered as they are met, and so are objects.
+Nor does the order of dicts and sets count, nor that of the agenda between connections.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import types
+from collections import deque
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any
+
+from core.sim.agenda import Entry
+from core.sim.simulation import Simulation
+from core.sim.state import Classes, Fields, Table, is_frozen
+
+Form = Any
+"""A value written down: tuples of atoms."""
+
+
+class Fingerprints:
+    """Takes fingerprints of a simulation, and of what else belongs to it.
+
+    Attributes:
+        also: further objects whose state counts, such as what an observer remembers.
+    """
+
+    def __init__(self, simulation: Simulation, *also: object, table: Table | None = None) -> None:
+        self._simulation = simulation
+        self.also = also
+        self._writer = _Writer(Classes(table or {}))
+
+    def take(self) -> bytes:
+        """16 bytes that tell the present state from others.
+
+        Raises:
+            TypeError: something in it has no declared fields; the message names its class.
+        """
+        return hashlib.blake2b(repr(self.form()).encode(), digest_size=16).digest()
+
+    def form(self) -> Form:
+        """What the fingerprint is of, to look at."""
+        writer = self._writer
+        simulation = self._simulation
+        network = simulation.network
+        writer.begin(simulation.now)
+        write = writer.write
+        nodes = [(address, write(simulation.nodes[address])) for address in sorted(simulation.nodes)]
+        links = []
+        for (sender, node), link in sorted(network.links.items()):
+            waiting = [(bool(t & 1), write(message)) for t, message, _ in link.waiting if network.is_open(sender, node, t)]
+            faults = (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm, link.cut, link.held)
+            links.append((sender, node, faults, max(0, link.last_arrival - simulation.now), waiting))
+        draws = (
+            () if network.plain and not any(link.jitter or link.loss_ppm for link in network.links.values()) else network.random.getstate()
+        )
+        due = sorted(((sorted_by, _in_order(entries)) for sorted_by, entries in _by_connection(simulation).items()), key=_key)
+        agenda = [(where, [writer.due(entry) for entry in entries]) for where, entries in due]
+        paused = [
+            (address, writer.moment(since), [writer.due(entry) for entry in waiting])
+            for address, (since, waiting) in sorted(simulation.paused.items())
+        ]
+        of_network = (sorted(network.alive.items()), sorted(network.lose_next), network.at_once, links, draws)
+        return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
+
+
+def _key(connection: tuple[Any, Any]) -> Any:
+    return connection[0]
+
+
+def _in_order(entries: list[Entry]) -> list[Entry]:
+    return sorted(entries, key=_when)
+
+
+def _when(entry: Entry) -> tuple[int, int]:
+    return entry.time, entry.order
+
+
+def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool], list[Entry]]:
+    """What is due, by connection; a connection that stands is told by its ends and who opened it."""
+    found: dict[tuple[str, str, bool], list[Entry]] = {}
+    for entry in simulation.agenda.entries:
+        if simulation.is_live(entry):
+            reply = entry.sender != entry.node and bool(entry.connection & 1)
+            found.setdefault((entry.node, entry.sender, reply), []).append(entry)
+    return found
+
+
+class _Writer:
+    """Writes values down. A form begins with the name of its class, but for atoms."""
+
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+        self._ways: dict[type, Callable[[Any], Form]] = dict.fromkeys((int, str, bool, float, bytes, type(None)), _itself)
+        self._ways |= {type: _name, types.FunctionType: _name, types.BuiltinFunctionType: _name, types.MethodType: self._method}
+        self._ways[types.BuiltinMethodType] = self._method
+        self.begin(0)
+
+    def begin(self, now: int) -> None:
+        """Nothing is written yet."""
+        self._now = now
+        self._numbers: dict[int, int] = {}
+        self._labels: dict[str, dict[Any, int]] = {}
+
+    def write(self, value: Any) -> Form:
+        """A value written down."""
+        way = self._ways.get(type(value))
+        if way is None:
+            way = self._ways[type(value)] = self._way(type(value))
+        return way(value)
+
+    def moment(self, time: Any) -> Form:
+        """A moment, from now; None and the like as they are."""
+        return ("t", time - self._now) if type(time) is int else self.write(time)
+
+    def due(self, entry: Entry) -> Form:
+        """Something due, without where: what is overdue is due now."""
+        return (max(0, entry.time - self._now), self.write(entry.message))
+
+    def _label(self, family: str, value: Any) -> Form:
+        known = self._labels.setdefault(family, {})
+        return known.setdefault(value, len(known))
+
+    def _way(self, cls: type) -> Callable[[Any], Form]:
+        if issubclass(cls, enum.Enum):
+            return lambda each: (cls.__qualname__, each.name)
+        if issubclass(cls, Random):
+            return Random.getstate
+        if issubclass(cls, dict):
+            return self._mapping
+        if issubclass(cls, (set, frozenset)):
+            return lambda each: ("set", [self.write(item) for item in self._sorted(each)])
+        if issubclass(cls, (list, deque)):
+            return lambda each: ("list", list(map(self.write, each)))
+        if issubclass(cls, tuple):
+            names = getattr(cls, "_fields", None)
+            return self._object(cls, names) if names else lambda each: tuple(map(self.write, each))
+        return self._object(cls, None)
+
+    def _object(self, cls: type, names: tuple[str, ...] | None) -> Callable[[Any], Form]:
+        """Objects with fields; those that can change have an identity, too."""
+        fields = self._classes.fields(cls)
+        read = fields.read
+        in_slots = fields.names
+        if names is not None:
+            in_slots, read = names, tuple
+        ways = tuple(self._field(name, fields) for name in in_slots)
+        what = cls.__qualname__
+
+        def of_slots(each: Any) -> Form:
+            return (what, *[way(value) for way, value in zip(ways, read(each), strict=True) if way is not None])
+
+        if names is not None or is_frozen(cls):
+            return of_slots
+        of_dict: dict[str, Callable[[Any], Form] | None] = {}
+
+        def written(each: Any) -> Form:
+            number = self._numbers.get(id(each))
+            if number is not None:
+                return ("#", number)
+            self._numbers[id(each)] = len(self._numbers)
+            form = of_slots(each)
+            if fields.has_dict:
+                own = each.__dict__
+                for name in sorted(own):
+                    if name not in of_dict:
+                        of_dict[name] = None if name in fields.wiring else self._field(name, fields)
+                    way = of_dict[name]
+                    if way is not None:
+                        form += (name, way(own[name]))
+            return form
+
+        return written
+
+    def _field(self, name: str, fields: Fields) -> Callable[[Any], Form] | None:
+        if name in fields.history:
+            return None
+        if name in fields.times:
+            return self.moment
+        family = fields.labels.get(name)
+        if family is not None:
+            return lambda value: self._label(family, value)
+        return self.write
+
+    def _mapping(self, each: dict[Any, Any]) -> Form:
+        return ("dict", [(self.write(key), self.write(each[key])) for key in self._sorted(each)])
+
+    def _sorted(self, values: Iterable[Any]) -> list[Any]:
+        """In an order that does not depend on how they came in: that of what each holds, written down for itself."""
+        values = list(values)
+        if len(values) < 2:
+            return values
+        if all(type(value) is str for value in values) or all(type(value) is int for value in values):
+            return sorted(values)
+        kept = self._numbers, self._labels
+        written = []
+        for value in values:
+            self._numbers, self._labels = {}, {}
+            written.append(repr(self.write(value)))
+        self._numbers, self._labels = kept
+        return [value for _, _, value in sorted(zip(written, range(len(values)), values, strict=True))]
+
+    def _method(self, method: Any) -> Form:
+        owner = method.__self__
+        return ("method", method.__name__, None if owner is None or isinstance(owner, types.ModuleType) else self.write(owner))
+
+
+def _itself(value: Any) -> Form:
+    return value
+
+
+def _name(value: Any) -> Form:
+    return ("name", value.__module__, value.__qualname__)

@@ -1,0 +1,91 @@
+"""Breadth-first search over all that may happen in a simulation: every order of messages, timers, faults and acts.
+
+States with the same fingerprint are looked at once, so the first bad state that is found is one of the nearest.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from core.sim.choices import Choice, enabled, take
+from core.sim.fingerprint import Fingerprints
+from core.sim.simulation import Simulation
+from core.sim.snapshot import Snapshot, Snapshots
+from core.sim.state import Table
+
+
+class Outcome(NamedTuple):
+    """What a search found.
+
+    Attributes:
+        bad: what is bad in the nearest bad state; empty if there is none within the bounds.
+        path: the names of the choices that lead there.
+        states: how many different states were seen.
+        taken: how many choices were taken.
+        complete: whether that was all of them; False if a bad state or the limit came first.
+    """
+
+    bad: str
+    path: tuple[str, ...]
+    states: int
+    taken: int
+    complete: bool
+
+
+def search(
+    simulation: Simulation,
+    bad: Callable[[], str],
+    acts: Callable[[], Iterable[Choice]] = tuple,
+    *,
+    also: tuple[object, ...] = (),
+    until: int | None = None,
+    limit: int = 100_000,
+    table: Table | None = None,
+) -> Outcome:
+    """Look for the nearest bad state; the simulation stands there afterwards, or where it stood before.
+
+    Args:
+        simulation: where the search begins.
+        bad: says what is bad in the present state, if anything.
+        acts: what is offered in the present state, beside what the simulation does by itself.
+        also: objects outside the simulation that `bad` and `acts` depend on; their state counts, and is restored.
+        until: how far time may pass, µs.
+        limit: the most states.
+        table: what fields mean where they are not plain state.
+    """
+    snapshots = Snapshots(simulation, *also, table=table)
+    fingerprints = Fingerprints(simulation, *also, table=table)
+    start = snapshots.take()
+    seen = {fingerprints.take()}
+    came: list[tuple[int, str]] = [(-1, "")]
+    ahead: deque[tuple[int, Snapshot]] = deque([(0, start)])
+    taken = 0
+    while ahead:
+        number, snapshot = ahead.popleft()
+        snapshot.restore()
+        for choice in enabled(simulation, acts(), until):
+            snapshot.restore()
+            take(simulation, choice)
+            taken += 1
+            fingerprint = fingerprints.take()
+            if fingerprint in seen:
+                continue
+            seen.add(fingerprint)
+            came.append((number, choice.name))
+            what = bad()
+            if what or len(seen) >= limit:
+                return Outcome(what, _path(came), len(seen), taken, False)
+            ahead.append((len(came) - 1, snapshots.take()))
+    start.restore()
+    return Outcome("", (), len(seen), taken, True)
+
+
+def _path(came: list[tuple[int, str]]) -> tuple[str, ...]:
+    number, name = came[-1]
+    names: list[str] = []
+    while number >= 0:
+        names.append(name)
+        number, name = came[number]
+    return tuple(reversed(names))
