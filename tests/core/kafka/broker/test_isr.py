@@ -177,6 +177,37 @@ def test_isr_11_new_metadata_while_a_shrink_is_under_way(bench: BrokerBench) -> 
     assert bench.proposal().items[0].partition_epoch == 2
 
 
+@pytest.mark.parametrize("error", [errors.NONE, errors.OPERATION_NOT_ATTEMPTED, errors.UNKNOWN_SERVER_ERROR])
+@pytest.mark.parametrize(
+    ("leader", "leader_epoch"), [(1, 5), (1, 6), (3, 6)], ids=["same-leadership", "led-again", "led-by-another"]
+)  # fmt: skip
+def test_an_answer_that_newer_metadata_have_overtaken_changes_nothing(
+    bench: BrokerBench, leader: int, leader_epoch: int, error: str
+) -> None:
+    """`Partition#submitAlterPartition`: an answer to a state that was replaced meanwhile is dropped, committed or refused."""
+    f1_is_late(bench)
+    proposal = bench.proposal()
+    bench.partition_is((1, 2, 3), (1, 2, 3), leader=leader, leader_epoch=leader_epoch, partition_epoch=2)
+    partition, told = bench.partition(), len(bench.events)
+    isr = (1, 2, 3) if leader == bench.me else ()
+    for answered in (False, True):
+        if answered:
+            bench.decide(proposal, error, partition_epoch=3)
+        assert (partition.isr, partition.maximal_isr, partition.pending) == (isr, isr, "")
+        assert (partition.leader, partition.leader_epoch, partition.partition_epoch) == (leader, leader_epoch, 2)
+    assert len(bench.events) == told, "nobody hears of it"
+    assert bench.sent(AlterPartitionRequest) == [], "it is not proposed again"
+
+
+def test_a_commit_of_an_older_partition_epoch_changes_nothing(bench: BrokerBench) -> None:
+    """`Partition#handleAlterPartitionUpdate`: "Ignoring new ISR … since we have a newer version"; the change stays pending."""
+    f1_is_late(bench)
+    bench.decide(bench.proposal(), partition_epoch=0)
+    partition = bench.partition()
+    assert (partition.isr, partition.partition_epoch, partition.pending) == ((1, 2), 1, "shrink")
+    assert bench.told(events.IsrShrunk) == []
+
+
 def test_isr_13_isr_01_expansion_of_a_full_isr(bench: BrokerBench) -> None:
     bench.partition_is((1, 2, 3, 4), (1, 2, 3))
     bench.produce(10)

@@ -176,6 +176,28 @@ def test_under_failures_only_the_idempotent_producer_writes_everything_once(idem
         assert account.duplicated > 0
 
 
+@pytest.mark.parametrize(("acks", "idempotence", "twice"), [("1", False, 10), ("all", False, 10), ("all", True, 0)])
+def test_a_batch_whose_answer_was_lost_is_written_again_by_the_retry(acks: str, idempotence: bool, twice: int) -> None:
+    """The leader has appended and answered, the answer does not arrive, request.timeout.ms passes, the producer sends the batch again."""
+    cluster, events = made()
+    cluster.do(acts.Produce("t", 5, acks=acks, idempotence=idempotence))
+    cluster.run_until(2_000_000)
+    cluster.do(acts.Cut(("b1", "producer"), one_way=True))
+    cluster.do(acts.Produce("t", 10, acks=acks))
+    cluster.run_until(10_000_000)
+    log = cluster.brokers[1].disk.logs[TP]
+    assert (log.leo, log.high_watermark, cluster.account.duplicated) == (15, 15, 0)
+    cluster.run_until(32_500_000)
+    cluster.do(acts.Heal())
+    cluster.run_until(70_000_000)
+    producer = cluster.producer("producer")
+    assert producer is not None
+    assert (producer.acked, producer.failed) == (15, 0)
+    assert (log.leo, cluster.account.accepted, cluster.account.duplicated) == (15 + twice, 15 + twice, twice)
+    assert [event[4:6] for event in events if event[3] == "records-duplicated"] == ([("t", 0)] if twice else [])
+    assert cluster.account.lost == 0
+
+
 def test_an_expired_batch_is_followed_by_a_new_epoch() -> None:
     """No leader for longer than delivery.timeout.ms: the batch is given up, the next ones go on in a new producer epoch."""
     cluster, events = made()

@@ -113,6 +113,37 @@ def test_flush_messages_flushes_after_so_many_records() -> None:
     assert follower.recovery_point == 9, "one append, one flush"
 
 
+@pytest.mark.parametrize("follows", [False, True], ids=["leader", "follower"])
+def test_a_flush_is_due_exactly_at_flush_messages(follows: bool) -> None:
+    """`UnifiedLog#append`: `if (localLog.unflushedMessages >= config.flushInterval) flush()`, leader or follower."""
+    log, term = log_with(flush_messages=3), Term(0, 1)
+
+    def append(records: int) -> None:
+        if follows:
+            term.append(Batch(log.leo, records, SIZE * records, "p", log.leo, 0))
+            log.append_as_follower((Stretch(log.leo, log.leo + records, term, SIZE * records),))
+        else:
+            grow(log, term, records)
+
+    for records, flushed in ((2, 0), (1, 3), (3, 6), (2, 6), (1, 9), (4, 13), (2, 13)):
+        append(records)
+        assert log.recovery_point == flushed
+    log.truncate_to(14)
+    append(1)
+    assert log.recovery_point == 13, "a record that went counts no more"
+    append(1)
+    assert log.recovery_point == 16
+
+
+def test_a_segment_that_rolls_is_flushed_and_the_count_begins_there() -> None:
+    """`UnifiedLog#roll` flushes up to the new segment's base: so many fewer messages are not flushed."""
+    log, term = log_with(flush_messages=4, segment_bytes=3 * SIZE), Term(0, 1)
+    for records, flushed in ((1, 0), (1, 0), (1, 0), (1, 3), (1, 3), (1, 3), (1, 6)):
+        grow(log, term, records)
+        log.roll()
+        assert log.recovery_point == flushed
+
+
 # --- truncation (EPO-21, FOL-23) -----------------------------------------------------------------------------------
 
 

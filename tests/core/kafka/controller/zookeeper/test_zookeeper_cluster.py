@@ -373,6 +373,28 @@ class _First:
         return 0
 
 
+@pytest.mark.parametrize("release", ["0.8.2", "1.1", "2.7"])
+@pytest.mark.parametrize("leader", [0, 1])
+def test_leader_and_isr_of_the_epoch_that_is_known_changes_nothing(release: str, leader: int) -> None:
+    """`ReplicaManager#becomeLeaderOrFollower`: "its associated leader epoch matches the current leader epoch"; answered STALE_CONTROLLER_EPOCH."""
+    bench = Bench((0, 1), release=release)
+    bench.do(acts.Produce("t", 4))
+    follower = bench.broker(1)
+    partition = follower.partitions[TP]
+    before = (partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch)
+    bench.events.clear()
+    sent: list[object] = []
+    follower.reply = lambda _node, message: sent.append(message)  # type: ignore[method-assign]
+    same = PartitionRegistration((0, 1), (1,), leader, partition.leader_epoch, partition.partition_epoch + 1)
+    follower.handle(LeaderAndIsrRequest(0, follower.control_epoch, ((TP, same, 0),), (0, 1)), "b0")
+    assert [message.items for message in sent if isinstance(message, LeaderAndIsrResponse)] == [((TP, "STALE_CONTROLLER_EPOCH"),)]
+    assert (partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch) == before
+    assert bench.events == []
+    del follower.reply
+    bench.do(acts.Produce("t", 3))
+    assert [bench.partition.copy_on(broker).leo for broker in (0, 1)] == [7, 7], "the follower fetches on"
+
+
 def test_plc_08_topics_are_placed_as_adminutils_does_from_broker_0() -> None:
     bench = Bench((0,), brokers=5)
     replication = bench.cluster.controller.replication
