@@ -22,7 +22,7 @@ from typing import Final
 SOURCES: Final = Path(__file__).resolve().parent / "core"
 
 HOT: Final = (
-    "kafka/broker/appends", "kafka/broker/broker", "kafka/broker/delayed_produce", "kafka/broker/fetch_manager",
+    "kafka/broker/appends", "kafka/broker/broker", "kafka/broker/context", "kafka/broker/delayed_produce", "kafka/broker/fetch_manager",
     "kafka/broker/fetch_session", "kafka/broker/fetch_state", "kafka/broker/fetched", "kafka/broker/fetcher",
     "kafka/broker/fetcher_manager", "kafka/broker/follower_fetch", "kafka/broker/partition", "kafka/broker/quiet",
     "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/steady", "kafka/clients/client", "kafka/clients/consumer",
@@ -31,7 +31,7 @@ HOT: Final = (
 )  # fmt: skip
 """What plain replication runs through. They are compiled together, so that each knows the others' types."""
 
-BASES: Final = {"Client", "Node", "Simulation"}
+BASES: Final = {"BrokerContext", "Client", "Node", "Simulation"}
 """Compiled classes that others here build on."""
 
 MARK: Final = "@mypyc_attr(allow_interpreted_subclasses=True)\n"

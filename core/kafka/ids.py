@@ -13,6 +13,9 @@ NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
 """Kafka's undefined offset."""
 
+PRODUCER_ID_BLOCK_SIZE: Final = 1_000
+"""Producer ids in a block that a controller gives to a broker (`ProducerIdsBlock`)."""
+
 CONTROLLER: Final = "controller"
 """Network address of the active controller."""
 

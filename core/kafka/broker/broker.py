@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Final
 from core.kafka import errors, events
 from core.kafka.broker.alter_partition import AlterPartitionManager
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.broker.directories import Directories
-from core.kafka.broker.disk import DRAWN, Disk
+from core.kafka.broker.disk import DRAWN
 from core.kafka.broker.producer_ids import ProducerIds
 from core.kafka.broker.replica_manager import ReplicaManager
-from core.kafka.broker.replica_selector import RACK_AWARE
-from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.controller.metadata_log import MetadataLog
-from core.kafka.ids import TopicPartition, broker_address
-from core.kafka.log.log_config import LogConfig
+from core.kafka.ids import TopicPartition
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     HeartbeatRequest,
@@ -30,11 +28,10 @@ from core.kafka.messages import (
     RegistrationRequest,
     RegistrationResponse,
 )
-from core.kafka.settings import MAX_LONG, Settings
+from core.kafka.settings import Settings
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected
 from core.sim.network import Network
-from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
@@ -62,28 +59,10 @@ SHUTDOWN_TIMEOUT: Final = 300 * SECOND
 """µs after which a broker ends without the controller's consent (`BrokerServer#shutdown`)."""
 
 
-def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
-    """A broker's quota as `leader` or `follower` by its settings; none when the rate is unlimited, so that nobody asks for it."""
-    rate = settings.integer(f"{side}.replication.throttled.rate", broker=broker)
-    if rate == MAX_LONG:
-        return None
-    quota = known or ReplicationQuota(rate)
-    quota.rate = rate
-    quota.listed = settings.topic_lists(f"{side}.replication.throttled.replicas", broker)
-    return quota
-
-
-class Broker(Node):
+class Broker(BrokerContext):
     """One broker.
 
     Attributes:
-        id, rack: who and where; racks: of all brokers, as their registrations say; they never change.
-        selects_by_rack: a consumer is sent to a replica in its own rack (replica.selector.class).
-        settings: the broker's own view of the settings; changes come with the metadata.
-        state: what its process does; `fenced` what it was last told.
-        broker_epoch: given at registration, -1 before.
-        metadata_offset: how far it has applied the metadata log.
-        by_hand: fetchers, heartbeats and checks do nothing by themselves.
         voter: the controller that runs in the same process (`process.roles=broker,controller`), if one does.
         channel: the way to the active controller.
         quiet_rounds: decides which empty fetch rounds need not be played; None: all are.
@@ -104,32 +83,13 @@ class Broker(Node):
         controllers: tuple[str, ...] = (),
         racks: dict[int, str | None] | None = None,
     ) -> None:
-        super().__init__(broker_address(broker_id), network, journal)
-        self.id = broker_id
-        self.rack = rack
-        self.racks = racks or {}
-        self.settings = settings
-        self.release = settings.release
-        self.metadata = metadata
-        self.account = account
-        self.by_hand = by_hand
-        self.disk = Disk.of(broker_id, log_dirs)
-        self.log_configs: dict[str, LogConfig] = {}
-        self.state = BrokerState.STOPPED
-        self.leader_quota: ReplicationQuota | None = None
-        self.follower_quota: ReplicationQuota | None = None
-        self.fenced = True
-        self.broker_epoch = -1
-        self.metadata_offset = 0
-        self.want_shutdown = False
+        super().__init__(broker_id, rack, log_dirs, settings, metadata, network, journal, account, by_hand=by_hand, racks=racks)
         self._shutdown_heard = False
         self._refused = False
         self._refusals = 0
         self._registration = 0
         self._registered_incarnation = 0
         self.started_clean = True
-        self._correlation = 0
-        self.fetch_timeout = 0
         self.voter: Voter | None = None
         self.quiet_rounds: QuietRounds | None = None
         self.channel = ControllerChannel(self, controllers)
@@ -166,60 +126,16 @@ class Broker(Node):
         }
         self.refresh_settings()
 
-    def next_correlation(self) -> int:
-        """A number for a request, never used before by this broker."""
-        self._correlation += 1
-        return self._correlation
-
     def refresh_settings(self) -> None:
-        """Take the settings of the hot paths anew; times in µs, sizes in bytes."""
+        """Take the settings of the hot paths anew."""
         self.network.disturbed(self.address, None)
-        settings, me = self.settings, self.id
-        self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
-        self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max
-        self.lag_max_messages = settings.integer("replica.lag.max.messages", broker=me)
-        self.fetch_wait = settings.us("replica.fetch.wait.max.ms", broker=me)
-        self.fetch_min_bytes = settings.integer("replica.fetch.min.bytes", broker=me)
-        self.fetch_partition_bytes = settings.integer("replica.fetch.max.bytes", broker=me)
-        self.fetch_response_bytes = settings.integer("replica.fetch.response.max.bytes", broker=me)
-        self.fetch_backoff = settings.us("replica.fetch.backoff.ms", broker=me)
-        timeout, self.fetch_timeout = self.fetch_timeout, settings.us("replica.socket.timeout.ms", broker=me)
+        timeout = self.fetch_timeout
+        super().refresh_settings()
         if timeout != self.fetch_timeout:
             for fetcher in self.fetcher_manager.fetchers.values():
                 fetcher.timeout_changed()
-        self.fetchers_per_leader = settings.integer("num.replica.fetchers", broker=me)
-        self.heartbeat_interval = settings.us("broker.heartbeat.interval.ms", broker=me)
-        self.checkpoint_interval = settings.us("replica.high.watermark.checkpoint.interval.ms", broker=me)
-        self.leader_quota = _quota(self.leader_quota, "leader", settings, me)
-        self.follower_quota = _quota(self.follower_quota, "follower", settings, me)
-        self.quorum_fetch_timeout = settings.us("controller.quorum.fetch.timeout.ms")
-        self.request_timeout = self.fetch_timeout
-        self.consumer_fetch_bytes = 1_048_576
-        self.selects_by_rack = settings.get("replica.selector.class", broker=me) == RACK_AWARE
-        self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
-        self.log_start_interval = settings.us("log.flush.start.offset.checkpoint.interval.ms", broker=me)
-        self.retention_interval = settings.us("log.retention.check.interval.ms", broker=me)
-        self.flush_check_interval = settings.us("log.flush.scheduler.interval.ms", broker=me)
-        self._refresh_log_configs()
         for partition in self.partitions.values():
             partition.refresh_settings()
-
-    def _refresh_log_configs(self) -> None:
-        """Logs roll, flush and retain by what holds now; segments up to here are those of the former settings."""
-        former = self.log_configs
-        self.log_configs = {topic: LogConfig.of(self.settings, self.id, topic) for topic in former}
-        other = [topic for topic, config in self.log_configs.items() if config != former[topic]]
-        if other:
-            for tp, log in self.disk.logs.items():
-                if tp.topic in other:
-                    log.configure(self.log_configs[tp.topic])
-
-    def log_config(self, topic: str) -> LogConfig:
-        """The settings of a topic's logs."""
-        config = self.log_configs.get(topic)
-        if config is None:
-            config = self.log_configs[topic] = LogConfig.of(self.settings, self.id, topic)
-        return config
 
     # --- life of the process ---------------------------------------------------------------------------------------
 
@@ -489,35 +405,6 @@ class Broker(Node):
         journal.cause = arrived
         self.fetcher_manager.shut_down_idle_fetchers()
         self.directories.tell_assignments()
-
-    def knows(self, tp: TopicPartition) -> bool:
-        """Whether this broker's metadata have a partition (`MetadataCache#contains`)."""
-        return self.metadata.partition(tp, self.metadata_offset) is not None
-
-    def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """(leader, leader epoch) of a topic's partitions, as far as this broker's metadata reach."""
-        return self.metadata.leaders(topic, self.metadata_offset)
-
-    def alive_broker_epoch(self, broker: int) -> int:
-        """The epoch of a broker that is not fenced, as far as this broker's metadata reach, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
-        registration = self.metadata.broker(broker, self.metadata_offset)
-        return -1 if registration is None or registration.fenced else registration.epoch
-
-    def is_alive(self, broker: int) -> bool:
-        """Whether a broker lives, as far as this broker's metadata reach (`MetadataCache#hasAliveBroker`)."""
-        registration = self.metadata.broker(broker, self.metadata_offset)
-        return registration is not None and not registration.fenced
-
-    def rack_of(self, broker: int) -> str | None:
-        """A living broker's rack, None if it has none (`MetadataCache#getPartitionReplicaEndpoints`)."""
-        return self.racks.get(broker) if self.is_alive(broker) else None
-
-    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """May a broker join an ISR, as far as this broker's metadata reach (`Partition#isReplicaIsrEligible`)?"""
-        registration = self.metadata.broker(broker, self.metadata_offset)
-        if registration is None or registration.fenced or registration.in_controlled_shutdown:
-            return False
-        return not self.release.broker_epoch_in_isr or broker_epoch in (-1, registration.epoch)
 
     # --- periodic tasks --------------------------------------------------------------------------------------------
 

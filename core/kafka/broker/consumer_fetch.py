@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.kafka import errors
-from core.kafka.broker.replica_selector import find_preferred_read_replica
-from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.replica_selector import ReplicaView, select_rack_aware
+from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition
 
 if TYPE_CHECKING:
@@ -91,3 +92,27 @@ def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_
         records = log.read(position, log.high_watermark, broker.consumer_fetch_bytes)
     cause = partition.last_high_watermark if partition.is_leader else 0
     return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause)
+
+
+def find_preferred_read_replica(partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:
+    """The follower that a consumer is to fetch a position from, NO_LEADER if this broker serves it itself.
+
+    Kafka: `ReplicaManager#findPreferredReadReplica`.
+
+    Only members of the ISR that hold the position as far as the leader knows: one that lags would keep the consumer behind.
+    `rack` is None for clients that do not tell theirs (before 2.4).
+    """
+    broker = partition.broker
+    if not rack or not broker.selects_by_rack:
+        return NO_LEADER
+    if partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else NO_EPOCH) != errors.NONE:
+        return NO_LEADER
+    now = broker.journal.now
+    candidates = [
+        ReplicaView(replica.broker, broker.rack_of(replica.broker), replica.leo, now - replica.caught_up_time())
+        for replica in partition.remotes.values()
+        if replica.broker in partition.isr and replica.log_start <= position <= replica.leo
+    ]
+    leader = ReplicaView(broker.id, broker.rack, partition.log.leo, 0)
+    chosen = select_rack_aware(rack, leader, candidates)
+    return NO_LEADER if chosen is leader else chosen.broker

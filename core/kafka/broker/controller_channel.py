@@ -7,14 +7,12 @@ until that one says it is not, refuses the connection, or leaves a metadata fetc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import CONTROLLER
 from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
-
-if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
 
 RETRY: Final = 50 * US_PER_MS
 """µs until the next voter is asked when one was not the active controller and knew no other."""
@@ -30,7 +28,7 @@ class ControllerChannel:
         epoch: the highest controller epoch it was pointed to.
     """
 
-    def __init__(self, broker: Broker, voters: tuple[str, ...]) -> None:
+    def __init__(self, broker: BrokerContext, voters: tuple[str, ...]) -> None:
         self._broker = broker
         self.voters = voters
         self.dedicated = tuple(voter for voter in voters if not voter.startswith("b")) or (CONTROLLER,)

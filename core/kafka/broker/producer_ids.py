@@ -5,17 +5,12 @@ Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import events
+from core.kafka.broker.context import BrokerContext
 from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdRequest, InitProducerIdResponse
 from core.sim.units import SECOND
-
-if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
-
-BLOCK_SIZE: Final = 1_000
-"""Ids in a block (`ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE`)."""
 
 RETRY: Final = SECOND
 """µs until an unanswered request for a block is sent again."""
@@ -24,7 +19,7 @@ RETRY: Final = SECOND
 class ProducerIds:
     """One broker's ids: the next one, the end of its block, and the producers that wait for a block."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerContext) -> None:
         self.broker = broker
         self.next_id = 0
         self.end = 0

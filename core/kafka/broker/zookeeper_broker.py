@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from core.kafka import errors, events
 from core.kafka.broker.broker import REGISTRATION_RETRY, Broker
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.broker.producer_ids import BLOCK_SIZE
 from core.kafka.broker.zookeeper_isr import ZooKeeperIsrManager
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.controller.zookeeper.kafka_controller import KafkaController
@@ -24,7 +23,7 @@ from core.kafka.controller.zookeeper.requests import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.ids import NO_LEADER, PRODUCER_ID_BLOCK_SIZE, TopicPartition
 from core.kafka.messages import AllocateProducerIdsResponse
 from core.kafka.settings import Settings
 from core.kafka.zookeeper import paths
@@ -74,8 +73,8 @@ class ZooKeeperBroker(Broker):
     ) -> None:
         super().__init__(broker_id, rack, log_dirs, settings, MetadataLog(), network, journal, account, by_hand=by_hand, racks=racks)
         self.channel.controller = self.address
-        self.zk = ZooKeeperClient(self)
-        self.kafka_controller = KafkaController(self)
+        self.zk = ZooKeeperClient(self, self)
+        self.kafka_controller = KafkaController(self, self.zk, self.channel)
         self.control_epoch = 0
         self.leaders: dict[str, dict[int, tuple[int, int]]] = {}
         self.live: tuple[int, ...] = ()
@@ -223,13 +222,13 @@ class ZooKeeperBroker(Broker):
     def _producer_ids_read(self, results: tuple[Result, ...]) -> None:
         there = results[0].error == OK
         start: int = results[0].data if there else 0
-        end = start + BLOCK_SIZE
+        end = start + PRODUCER_ID_BLOCK_SIZE
         op = SetData(paths.PRODUCER_IDS, end, results[0].version) if there else Create(paths.PRODUCER_IDS, end)
         self.zk.submit((op,), self._producer_ids_taken, start)
 
     def _producer_ids_taken(self, results: tuple[Result, ...], start: int) -> None:
         if results[0].error == OK:
-            self.handle(AllocateProducerIdsResponse(start, BLOCK_SIZE), self.address)
+            self.handle(AllocateProducerIdsResponse(start, PRODUCER_ID_BLOCK_SIZE), self.address)
         else:
             self.ask_for_producer_ids()
 

@@ -10,11 +10,13 @@ begins with fresh sessions (`ClusterControlManager#activate`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from core.kafka import errors
-from core.kafka.controller.controller import AGAIN
+from core.kafka.controller.controller import AGAIN, Controller
 from core.kafka.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
+from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.ids import broker_address
 from core.kafka.messages import (
     BrokerWrite,
@@ -25,14 +27,42 @@ from core.kafka.messages import (
     MetadataFetchResponse,
     NotController,
     PeriodicWrite,
+    QuorumEntry,
 )
+from core.sim.node import Node
 from core.sim.units import US_PER_MS
-
-if TYPE_CHECKING:
-    from core.kafka.controller.voter import Voter
 
 METADATA_WAIT: Final = 500 * US_PER_MS
 """Longest a broker's metadata fetch waits for news, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+
+
+class Leader(Protocol):
+    """The voter that leads the epoch, as its active controller sees it."""
+
+    @property
+    def host(self) -> Node: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def log(self) -> Sequence[QuorumEntry]: ...
+    @property
+    def high_watermark(self) -> int: ...
+
+    def append(self, write: object) -> None: ...
+    def answer(self, node: str, message: object) -> None: ...
+
+
+class Committed(Protocol):
+    """What the quorum has committed, as an active controller sees it."""
+
+    @property
+    def controller(self) -> Controller: ...
+    @property
+    def metadata(self) -> MetadataLog: ...
+    @property
+    def session_timeout(self) -> int: ...
+
+    def end_of(self, high_watermark: int) -> int: ...
 
 
 class ActiveController:
@@ -44,10 +74,10 @@ class ActiveController:
         parked: brokers' metadata fetches that wait: (offset, number) by broker.
     """
 
-    def __init__(self, voter: Voter) -> None:
+    def __init__(self, voter: Leader, quorum: Committed) -> None:
         self.voter = voter
-        self.quorum = voter.quorum
-        self.journal = voter.journal
+        self.quorum = quorum
+        self.journal = voter.host.journal
         self.claimed = False
         self.heartbeats = BrokerHeartbeatManager(self.quorum.session_timeout)
         self.last_contact: dict[int, int] = {}

@@ -11,12 +11,11 @@ from typing import Final
 import attrs
 
 from core.kafka import errors, events
-from core.kafka.broker.producer_ids import BLOCK_SIZE
 from core.kafka.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
 from core.kafka.controller.metadata_log import BrokerRegistration, BrokerUnregistration, ConfigRecord, MetadataLog
 from core.kafka.controller.replication_control import ReplicationControl
 from core.kafka.durability import DurabilityObserver
-from core.kafka.ids import CONTROLLER, NO_EPOCH, broker_address
+from core.kafka.ids import CONTROLLER, NO_EPOCH, PRODUCER_ID_BLOCK_SIZE, broker_address
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -339,8 +338,8 @@ class Controller(Node):
 
     def _allocate_producer_ids(self, request: AllocateProducerIdsRequest, sender: str) -> None:
         """A broker gets the next block of producer ids (`ProducerIdControlManager#generateNextProducerId`)."""
-        start, self.next_producer_id = self.next_producer_id, self.next_producer_id + BLOCK_SIZE
-        self.reply(sender, AllocateProducerIdsResponse(start, BLOCK_SIZE))
+        start, self.next_producer_id = self.next_producer_id, self.next_producer_id + PRODUCER_ID_BLOCK_SIZE
+        self.reply(sender, AllocateProducerIdsResponse(start, PRODUCER_ID_BLOCK_SIZE))
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         for broker in list(self._parked):

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import enum
 import random
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import Final, Protocol
 
 import attrs
 
 from core.kafka import errors, events
-from core.kafka.controller.active import ActiveController
+from core.kafka.controller.active import ActiveController, Committed
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     AlterPartitionRequest,
@@ -36,9 +37,6 @@ from core.kafka.messages import (
 from core.sim.messages import Disconnected
 from core.sim.node import Node
 from core.sim.units import US_PER_MS
-
-if TYPE_CHECKING:
-    from core.kafka.controller.quorum import Quorum
 
 FETCH_WAIT: Final = 500 * US_PER_MS
 """Longest a fetch without news waits at the leader, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
@@ -72,6 +70,24 @@ class FollowerProgress:
     last_fetch: int = 0
 
 
+class Electorate(Committed, Protocol):
+    """All voters together, as one of them sees them: who they are, how long they wait, and what they have committed."""
+
+    @property
+    def voters(self) -> Collection[str]: ...
+    @property
+    def majority(self) -> int: ...
+    @property
+    def fetch_timeout(self) -> int: ...
+    @property
+    def check_quorum_timeout(self) -> int: ...
+    @property
+    def election_timeout(self) -> int: ...
+
+    def commit(self, voter: Voter, start: int, end: int) -> None: ...
+    def found_no_majority(self, voter: Voter, in_touch: int) -> None: ...
+
+
 class Voter:
     """One voter. Epoch, vote, leader and log are on disk and survive the process.
 
@@ -83,7 +99,7 @@ class Voter:
         active: what it does as leader; None otherwise.
     """
 
-    def __init__(self, host: Node, quorum: Quorum, seed: int) -> None:
+    def __init__(self, host: Node, quorum: Electorate, seed: int) -> None:
         self.host = host
         self.name = host.address
         self.quorum = quorum
@@ -316,7 +332,7 @@ class Voter:
         now = self.journal.now
         others = [voter for voter in self.quorum.voters if voter != self.name]
         self.followers = {voter: FollowerProgress(last_fetch=now) for voter in others}
-        self.active = ActiveController(self)
+        self.active = ActiveController(self, self.quorum)
         for voter in others:
             self.host.send(voter, BeginQuorumEpoch(self.epoch, self.name))
         self._deadline += 1

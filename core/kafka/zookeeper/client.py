@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import ZOOKEEPER
 from core.kafka.zookeeper.protocol import (
     OK,
@@ -25,14 +26,27 @@ from core.kafka.zookeeper.protocol import (
 )
 from core.sim.units import US_PER_MS
 
-if TYPE_CHECKING:
-    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
-
 Then = Callable[..., None]
 """Called with the results, then with what was given along."""
 
 PINGS: int = 3
 """Pings within one session timeout, as ZooKeeper's client sends them."""
+
+
+class SessionWatcher(Protocol):
+    """Whom a client tells of its session (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
+
+    def session_established(self) -> None:
+        """A session is there."""
+
+    def session_expired(self) -> None:
+        """ZooKeeper says that the session is over."""
+
+    def session_closed(self) -> None:
+        """The session is closed in good order."""
+
+    def watch_fired(self, path: str) -> None:
+        """A watched znode has changed."""
 
 
 class ZooKeeperClient:
@@ -43,8 +57,9 @@ class ZooKeeperClient:
         in_flight: what is called when the answer comes.
     """
 
-    def __init__(self, broker: ZooKeeperBroker) -> None:
+    def __init__(self, broker: BrokerContext, watcher: SessionWatcher) -> None:
         self._broker = broker
+        self._watcher = watcher
         self.session = 0
         self._xid = 0
         self.in_flight: tuple[int, Then, tuple[Any, ...]] | None = None
@@ -106,7 +121,7 @@ class ZooKeeperClient:
     def _connected(self, response: ConnectResponse, _: str) -> None:
         if not self.session:
             self.adopt(response.session)
-            self._broker.session_established()
+            self._watcher.session_established()
             self._send_next()
 
     def _answered(self, response: SessionResponse, _: str) -> None:
@@ -115,7 +130,7 @@ class ZooKeeperClient:
         if response.error != OK:
             self._broker.journal.stirred = True
             self.reset()
-            self._broker.session_expired()
+            self._watcher.session_expired()
             return
         if self.in_flight is None or response.xid != self.in_flight[0]:
             return
@@ -128,7 +143,7 @@ class ZooKeeperClient:
 
     def _watched(self, event: WatchEvent, _: str) -> None:
         if event.session == self.session:
-            self._broker.watch_fired(event.path)
+            self._watcher.watch_fired(event.path)
 
     def _closed(self, _response: CloseResponse, _: str) -> None:
-        self._broker.session_closed()
+        self._watcher.session_closed()

@@ -9,8 +9,9 @@ from typing import Any
 
 from core.kafka import errors, events
 from core.kafka.controller.partition_change import ElectionMode
+from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
 from core.kafka.controller.zookeeper.elections import imbalance_ratio
-from core.kafka.controller.zookeeper.part import ControllerPart
+from core.kafka.controller.zookeeper.partition_states import PartitionStateMachine
 from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result
@@ -19,6 +20,10 @@ from core.sim.units import SECOND
 
 class AskedElections(ControllerPart):
     """What a controller does about leaders that could lead elsewhere."""
+
+    def __init__(self, controller: Controllership, partitions: PartitionStateMachine) -> None:
+        super().__init__(controller)
+        self.partitions = partitions
 
     def asked(self) -> None:
         """Somebody asks for elections (`#processPreferredReplicaLeaderElection`)."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from core.kafka import errors, events
-from core.kafka.controller.zookeeper.part import ControllerPart
+from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
+from core.kafka.controller.zookeeper.moves import Moves
+from core.kafka.controller.zookeeper.partition_states import PartitionStateMachine
 from core.kafka.controller.zookeeper.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
 from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
@@ -13,6 +15,11 @@ from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Resu
 
 class BrokerChanges(ControllerPart):
     """What a controller does about brokers."""
+
+    def __init__(self, controller: Controllership, partitions: PartitionStateMachine, moves: Moves) -> None:
+        super().__init__(controller)
+        self.partitions = partitions
+        self.moves = moves
 
     def changed(self) -> None:
         """The children of /brokers/ids changed (`#processBrokerChange`)."""
@@ -59,7 +66,7 @@ class BrokerChanges(ControllerPart):
         self.partitions.bring_online(back, self._then_resume, set(new))
 
     def _then_resume(self, new: set[int]) -> None:
-        self.controller.moves.resume(self.queue.done, begin=new)
+        self.moves.resume(self.queue.done, begin=new)
 
     def tell_roles(self, broker: int) -> None:
         """By hand: a broker's process was restarted unnoticed; it learns its roles anew."""

@@ -7,10 +7,11 @@ was queued for a broker goes when its znode does, and everything when the contro
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
+from core.kafka.broker.context import BrokerContext
 from core.kafka.controller.zookeeper.requests import (
     ControlResponse,
     LeaderAndIsrRequest,
@@ -20,9 +21,6 @@ from core.kafka.controller.zookeeper.requests import (
 )
 from core.kafka.ids import broker_address
 from core.sim.units import SECOND, US_PER_MS
-
-if TYPE_CHECKING:
-    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS
 """µs before a request is sent again after its connection broke (`RequestSendThread#doWork`)."""
@@ -44,7 +42,7 @@ class _Channel:
 class ControllerChannels:
     """The channels of one broker's controller."""
 
-    def __init__(self, broker: ZooKeeperBroker) -> None:
+    def __init__(self, broker: BrokerContext) -> None:
         self._broker = broker
         self._channels: dict[int, _Channel] = {}
         self._correlation = 0

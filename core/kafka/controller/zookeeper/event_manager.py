@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from core.kafka.zookeeper.client import ZooKeeperClient
 from core.kafka.zookeeper.protocol import Op, Result
-
-if TYPE_CHECKING:
-    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
+from core.sim.journal import Journal
 
 Then = Callable[..., None]
 """How an event goes on."""
@@ -26,8 +25,9 @@ class ControllerEventManager:
         term: counts its controllerships; an answer for a former one counts no more.
     """
 
-    def __init__(self, broker: ZooKeeperBroker) -> None:
-        self._broker = broker
+    def __init__(self, journal: Journal, zk: ZooKeeperClient) -> None:
+        self._journal = journal
+        self._zk = zk
         self.active = False
         self.term = 0
         self._events: deque[tuple[int, Then, tuple[Any, ...]]] = deque()
@@ -50,7 +50,7 @@ class ControllerEventManager:
 
     def add(self, handler: Then, *about: Any) -> None:
         """Queue an event behind the one under way."""
-        self._events.append((self._broker.journal.cause, handler, about))
+        self._events.append((self._journal.cause, handler, about))
 
     def put(self, handler: Then, *about: Any) -> None:
         """Queue an event, and begin it if nothing is under way."""
@@ -66,7 +66,7 @@ class ControllerEventManager:
         if self._running:
             return
         self._running = True
-        journal = self._broker.journal
+        journal = self._journal
         before = journal.cause
         while self._events and not self._busy and self.active:
             self._busy = True
@@ -77,7 +77,7 @@ class ControllerEventManager:
 
     def ask(self, ops: Iterable[Op], then: Then, *about: Any) -> None:
         """Ask ZooKeeper; the answer counts only while this is the same controllership."""
-        self._broker.zk.submit(tuple(ops), self._told, self.term, then, about)
+        self._zk.submit(tuple(ops), self._told, self.term, then, about)
 
     def _told(self, results: tuple[Result, ...], term: int, then: Then, about: tuple[Any, ...]) -> None:
         if term == self.term:

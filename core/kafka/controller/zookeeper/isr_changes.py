@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from core.kafka import errors, events
-from core.kafka.controller.zookeeper.part import ControllerPart
+from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
+from core.kafka.controller.zookeeper.moves import Moves
+from core.kafka.controller.zookeeper.partition_states import PartitionStateMachine
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.zookeeper import paths
@@ -13,6 +15,11 @@ from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Op, 
 
 class IsrChanges(ControllerPart):
     """What a controller does about ISRs that leaders change."""
+
+    def __init__(self, controller: Controllership, partitions: PartitionStateMachine, moves: Moves) -> None:
+        super().__init__(controller)
+        self.partitions = partitions
+        self.moves = moves
 
     def published(self) -> None:
         """Leaders have written ISRs themselves and say which (`#processIsrChangeNotification`)."""
@@ -100,4 +107,4 @@ class IsrChanges(ControllerPart):
         )
         self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, answers))
         self.requests.update_metadata(done)
-        self.controller.moves.resume(self.queue.done)
+        self.moves.resume(self.queue.done)

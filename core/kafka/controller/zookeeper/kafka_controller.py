@@ -7,67 +7,52 @@ partition states, brokers that come and go, ISR changes, moves, elections that s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import events
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.controller.zookeeper.asked_elections import AskedElections
 from core.kafka.controller.zookeeper.broker_changes import BrokerChanges
-from core.kafka.controller.zookeeper.channels import ControllerChannels
-from core.kafka.controller.zookeeper.context import ControllerContext
-from core.kafka.controller.zookeeper.event_manager import ControllerEventManager
+from core.kafka.controller.zookeeper.controllership import Controllership
 from core.kafka.controller.zookeeper.isr_changes import IsrChanges
 from core.kafka.controller.zookeeper.moves import Moves
 from core.kafka.controller.zookeeper.partition_states import PartitionStateMachine
-from core.kafka.controller.zookeeper.request_batch import ControllerRequests
 from core.kafka.controller.zookeeper.requests import ControlledShutdownRequest, LeaderAndIsrResponse
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionRequest
 from core.kafka.zookeeper import paths
+from core.kafka.zookeeper.client import ZooKeeperClient
 from core.kafka.zookeeper.paths import ConfigChange, ReplicaAssignment, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Op, Result, SetData
 from core.sim.units import SECOND
-
-if TYPE_CHECKING:
-    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
 
 FIRST_BALANCE: Final = 5 * SECOND
 """µs from a controller's election to its first look for leaders that are not the preferred ones."""
 
 
-class KafkaController:
+class KafkaController(Controllership):
     """A broker's controller, active or not.
 
     Attributes:
-        queue: its events, one after the other.
-        context: what it knows.
-        channels, requests: how it reaches the brokers, and what it tells them.
         partitions, moves, isr_changes, broker_changes, elections: what it does.
     """
 
-    def __init__(self, broker: ZooKeeperBroker) -> None:
-        self.broker = broker
-        self.journal = broker.journal
-        self.queue = ControllerEventManager(broker)
-        self.context = ControllerContext()
-        self.channels = ControllerChannels(broker)
-        self.requests = ControllerRequests(broker, self.context, self.channels)
+    def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel) -> None:
+        super().__init__(broker, zk)
+        self._channel = channel
         self.partitions = PartitionStateMachine(self)
-        self.moves = Moves(self)
-        self.isr_changes = IsrChanges(self)
-        self.broker_changes = BrokerChanges(self)
-        self.elections = AskedElections(self)
+        self.moves = Moves(self, self.partitions)
+        self.isr_changes = IsrChanges(self, self.partitions, self.moves)
+        self.broker_changes = BrokerChanges(self, self.partitions, self.moves)
+        self.elections = AskedElections(self, self.partitions)
         broker.handlers |= {
             AlterPartitionRequest: self.isr_changes.alter_partition_asked,
             ControlledShutdownRequest: self.broker_changes.shutdown_asked,
             LeaderAndIsrResponse: self.broker_changes.roles_answered,
         }
         broker.timers |= {"auto-leader-rebalance": self.elections.balance_due}
-
-    @property
-    def active(self) -> bool:
-        """Whether this broker believes to be the controller."""
-        return self.queue.active
 
     # --- election --------------------------------------------------------------------------------------------------
 
@@ -79,7 +64,7 @@ class KafkaController:
 
     def _voted(self, results: tuple[Result, ...]) -> None:
         winner = results[1].data
-        self.broker.channel.controller = broker_address(winner)
+        self._channel.controller = broker_address(winner)
         if winner == self.broker.id and not self.active:
             self.queue.ask((GetData(paths.CONTROLLER_EPOCH),), self._epoch_read)
         elif winner != self.broker.id and self.active:
@@ -175,18 +160,6 @@ class KafkaController:
             GetData(paths.PREFERRED_ELECTION, watch=True),
             GetData(paths.REASSIGNMENT, watch=True),
         )
-
-    def resign(self, reason: str) -> None:
-        """Be controller no more (`#onControllerResignation`)."""
-        if self.active:
-            self.journal.emit(events.ControllerResigned.kind, self.broker.address, self.context.epoch, reason, 0)
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget everything a controller knows."""
-        self.queue.clear()
-        self.channels.clear()
-        self.context.clear()
 
     def watch_fired(self, path: str) -> None:
         """Something under watch has changed."""

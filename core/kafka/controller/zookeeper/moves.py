@@ -6,9 +6,9 @@ from collections.abc import Set
 from typing import Any
 
 from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
 from core.kafka.controller.zookeeper.event_manager import Then
-from core.kafka.controller.zookeeper.part import ControllerPart
-from core.kafka.controller.zookeeper.partition_states import Decision
+from core.kafka.controller.zookeeper.partition_states import Decision, PartitionStateMachine
 from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ReplicaAssignment, state_path, topic_path
@@ -17,6 +17,10 @@ from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result, SetData
 
 class Moves(ControllerPart):
     """What a controller does about moves."""
+
+    def __init__(self, controller: Controllership, partitions: PartitionStateMachine) -> None:
+        super().__init__(controller)
+        self.partitions = partitions
 
     def asked(self) -> None:
         """Somebody asks for moves (`#processZkPartitionReassignment`); they are taken over into the topics' znodes."""

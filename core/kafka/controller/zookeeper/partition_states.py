@@ -7,11 +7,12 @@ changed the partition, and then the brokers are told.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.controller.zookeeper.controllership import ControllerPart
 from core.kafka.controller.zookeeper.elections import (
     Elected,
     controlled_shutdown_partition_leader_election,
@@ -25,9 +26,6 @@ from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import PartitionState, state_path
 from core.kafka.zookeeper.protocol import OK, Create, GetData, Multi, Result, SetData
 
-if TYPE_CHECKING:
-    from core.kafka.controller.zookeeper.kafka_controller import KafkaController
-
 Decision = tuple[int, tuple[int, ...], str]
 """A partition's new (leader, ISR, kind of election)."""
 
@@ -38,15 +36,8 @@ Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
 """Decides for a partition; None if it stays as it is."""
 
 
-class PartitionStateMachine:
+class PartitionStateMachine(ControllerPart):
     """The partitions of one controller."""
-
-    def __init__(self, controller: KafkaController) -> None:
-        self.controller = controller
-        self.broker = controller.broker
-        self.queue = controller.queue
-        self.context = controller.context
-        self.requests = controller.requests
 
     def change(self, tps: list[TopicPartition], decide: Decide, reason: str, then: Then, *about: Any) -> None:
         """Read the partitions' states, decide, write each with the next leader epoch, tell the brokers, go on.

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from core.kafka.broker.context import BrokerContext
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.controller.zookeeper.channels import ControllerChannels
 from core.kafka.controller.zookeeper.context import ControllerContext
 from core.kafka.controller.zookeeper.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from core.kafka.ids import TopicPartition
 
-if TYPE_CHECKING:
-    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
-
 
 class ControllerRequests:
     """Sends requests that carry the controller epoch."""
 
-    def __init__(self, broker: ZooKeeperBroker, context: ControllerContext, channels: ControllerChannels) -> None:
+    def __init__(self, broker: BrokerContext, context: ControllerContext, channels: ControllerChannels) -> None:
         self._broker = broker
         self._context = context
         self._channels = channels
