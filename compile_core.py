@@ -26,12 +26,12 @@ HOT: Final = (
     "kafka/broker/fetch_session", "kafka/broker/fetch_state", "kafka/broker/fetched", "kafka/broker/fetcher",
     "kafka/broker/fetcher_manager", "kafka/broker/follower_fetch", "kafka/broker/partition", "kafka/broker/quiet",
     "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/steady", "kafka/clients/client", "kafka/clients/consumer",
-    "kafka/clients/producer", "kafka/log/leader_epoch_cache", "kafka/log/replica_log", "kafka/log/term", "lab/cluster", "sim/agenda",
+    "kafka/clients/producer", "kafka/log/leader_epoch_cache", "kafka/log/replica_log", "kafka/log/term", "lab/cluster", "lab/nodes", "sim/agenda",
     "sim/journal", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip
 """What plain replication runs through. They are compiled together, so that each knows the others' types."""
 
-BASES: Final = {"BrokerContext", "Client", "Node", "Simulation"}
+BASES: Final = {"BrokerContext", "Client", "ClusterNodes", "Node", "Simulation"}
 """Compiled classes that others here build on."""
 
 MARK: Final = "@mypyc_attr(allow_interpreted_subclasses=True)\n"

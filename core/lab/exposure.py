@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING
 import attrs
 
 from core.kafka import events
+from core.kafka.broker.broker import Broker
 from core.kafka.broker.partition import Partition
+from core.kafka.controller.controller import Controller
 from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.events.durability import CAUGHT_UP, LEADS, NOT_ELECTABLE
 from core.kafka.ids import TopicPartition
 from core.kafka.log.intervals import Intervals
 from core.kafka.log.replica_log import ReplicaLog
+from core.lab.account import Account
+from core.sim.journal import Journal
 
 if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
+    from core.kafka.controller.zookeeper.control import ZooKeeperControl
 
 
 class Exposure:
@@ -34,16 +38,18 @@ class Exposure:
         lacking: brokers that may be elected and lack committed records, by partition (`Account.exposed`).
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self.lacking = cluster.account.exposed
-        cluster.account.look = self.look
-        cluster.account.electable_changed = self.look_at_all
+    def __init__(self, journal: Journal, account: Account, controller: Controller | ZooKeeperControl, brokers: dict[int, Broker]) -> None:
+        self._journal = journal
+        self._account = account
+        self._controller = controller
+        self._brokers = brokers
+        self.lacking = account.exposed
+        account.look = self.look
+        account.electable_changed = self.look_at_all
 
     def electable(self, tp: TopicPartition) -> Iterator[tuple[int, ReplicaLog | None]]:
         """The brokers that the controller could elect for a partition if its leader went now, with their logs."""
-        cluster = self._cluster
-        replication = cluster.controller.replication
+        replication = self._controller.replication
         registration = replication.partitions.get(tp)
         if registration is None:
             return
@@ -52,16 +58,16 @@ class Exposure:
             if (unclean or broker in registration.isr or broker in registration.elr) and replication.is_active(broker):
                 if not replication.has_online_dir(broker, tp):
                     continue
-                yield broker, cluster.brokers[broker].disk.logs.get(tp)
+                yield broker, self._brokers[broker].disk.logs.get(tp)
 
     def of(self, tp: TopicPartition) -> Intervals:
         """The committed offsets that some electable broker lacks now."""
-        account = self._cluster.account.of(tp)
+        account = self._account.of(tp)
         account.fold()
-        self._cluster.journal.moves(tp)
+        self._journal.moves(tp)
         exposed = Intervals()
-        registration = self._cluster.controller.replication.partitions.get(tp)
-        brokers = self._cluster.brokers
+        registration = self._controller.replication.partitions.get(tp)
+        brokers = self._brokers
         if registration is not None and all(account.has_all(brokers[b].disk.logs.get(tp)) for b in registration.replicas if b in brokers):
             return exposed
         for _, log in self.electable(tp):
@@ -71,14 +77,14 @@ class Exposure:
 
     def look_at_all(self) -> None:
         """Somebody else may be elected now: look at the partitions where that can matter."""
-        for tp, account in self._cluster.account.partitions.items():
+        for tp, account in self._account.partitions.items():
             if account.committed or (account.log is not None and account.log.high_watermark):
                 self.look(tp)
 
     def look(self, tp: TopicPartition) -> None:
         """Tell the journal who began, and who ceased, to endanger a partition's committed records."""
-        account = self._cluster.account.of(tp)
-        self._cluster.journal.stirred = True
+        account = self._account.of(tp)
+        self._journal.stirred = True
         account.fold()
         before = self.lacking.get(tp, {})
         now: dict[int, Intervals] = {}
@@ -91,22 +97,22 @@ class Exposure:
         if now or before:
             self._tell(tp, before, now, electable)
         for broker, end in list(account.shortened.items()):
-            log = self._cluster.brokers[broker].disk.logs.get(tp)
+            log = self._brokers[broker].disk.logs.get(tp)
             if log is not None and log.leo >= end:
                 del account.shortened[broker]
         self._watch_if_needed(tp, electable)
 
     def _tell(self, tp: TopicPartition, before: dict[int, None], now: dict[int, Intervals], electable: list[int]) -> None:
-        journal = self._cluster.journal
+        journal = self._journal
         for broker, missing in now.items():
             if broker not in before:
                 journal.emit(
                     events.RecordsExposed.kind, tp.topic, tp.partition, broker, missing.starts[0], missing.ends[-1], missing.count()
                 )
-            self._cluster.brokers[broker].fetcher_manager.watch_appends(tp)
+            self._brokers[broker].fetcher_manager.watch_appends(tp)
         for broker in before:
             if broker not in now:
-                leads = broker == self._cluster.account.of(tp).leader
+                leads = broker == self._account.of(tp).leader
                 why = LEADS if leads else CAUGHT_UP if broker in electable else NOT_ELECTABLE
                 journal.emit(events.RecordsSafe.kind, tp.topic, tp.partition, broker, why)
         if now:
@@ -120,9 +126,9 @@ class Exposure:
         It goes by the followers that the leader was told of: one that a reassignment removes is in the ISR a little longer.
         """
         tp = partition.tp
-        if tp in self.lacking or self._cluster.account.of(tp).shortened:
+        if tp in self.lacking or self._account.of(tp).shortened:
             return True
-        registration = self._cluster.controller.replication.partitions[tp]
+        registration = self._controller.replication.partitions[tp]
         for broker in electable:
             if broker not in registration.isr and broker not in registration.elr:
                 return True
@@ -131,8 +137,8 @@ class Exposure:
         return False
 
     def _watch_if_needed(self, tp: TopicPartition, electable: list[int]) -> None:
-        account = self._cluster.account.of(tp)
-        leads = self._cluster.brokers.get(account.leader)
+        account = self._account.of(tp)
+        leads = self._brokers.get(account.leader)
         partition = None if leads is None else leads.partitions.get(tp)
         if partition is None or partition.log is not account.log or not self.needs_watch(partition, electable):
             return

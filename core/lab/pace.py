@@ -15,11 +15,11 @@ from core.kafka.controller.controller import Controller
 from core.sim.messages import Timer
 
 if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
+    from core.lab.nodes import ClusterNodes
     from core.sim.agenda import Entry
 
 
-def turn(cluster: Cluster, *, by_hand: bool) -> None:
+def turn(cluster: ClusterNodes, *, by_hand: bool) -> None:
     """Change the pace of a cluster with one KRaft controller."""
     if by_hand:
         _end_quiet_rounds(cluster)
@@ -33,7 +33,7 @@ def turn(cluster: Cluster, *, by_hand: bool) -> None:
         _run_by_itself(cluster)
 
 
-def _tell(cluster: Cluster, *, by_hand: bool) -> None:
+def _tell(cluster: ClusterNodes, *, by_hand: bool) -> None:
     """Let every node know."""
     controller = cluster.controller
     assert isinstance(controller, Controller)
@@ -48,7 +48,7 @@ def _tell(cluster: Cluster, *, by_hand: bool) -> None:
             client.hold_load()
 
 
-def _end_quiet_rounds(cluster: Cluster) -> None:
+def _end_quiet_rounds(cluster: ClusterNodes) -> None:
     """Rounds that were not played out are under way again."""
     for broker in cluster.brokers.values():
         for session in broker.fetch_manager.sessions.values():
@@ -56,7 +56,7 @@ def _end_quiet_rounds(cluster: Cluster) -> None:
                 session.quiet.end()
 
 
-def _arrive_now(cluster: Cluster) -> None:
+def _arrive_now(cluster: ClusterNodes) -> None:
     """Messages that are under way are due now, in the order in which they would have come; so are processes that are starting."""
     agenda = cluster.agenda
     hurried = sorted((entry for entry in agenda.entries if _is_under_way(entry)), key=_when)
@@ -72,7 +72,7 @@ def _is_under_way(entry: Entry) -> bool:
     return type(entry.message) is Timer and entry.message.name == "started"
 
 
-def _run_by_itself(cluster: Cluster) -> None:
+def _run_by_itself(cluster: ClusterNodes) -> None:
     """Fetchers, loads and periodic tasks go on; what was armed before the steps by hand still is."""
     armed: dict[str, set[str]] = {}
     waiting = [entry for _, entries in cluster.paused.values() for entry in entries]

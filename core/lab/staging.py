@@ -7,7 +7,7 @@ the counts of what the session's producers have sent and been told.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka.broker.broker import Broker
 from core.kafka.ids import NO_LEADER, TopicPartition
@@ -16,9 +16,7 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Stretch, Term
 from core.kafka.release import Truncation
 from core.kafka.topic_spec import LogSpec, PartitionSpec
-
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
+from core.lab.nodes import ClusterNodes
 
 WRITTEN_BEFORE: Final = "before the start"
 """Who has produced the records that stand in logs at the start."""
@@ -30,7 +28,7 @@ MOST_BATCHES: Final = 1_000
 """Batches in which the records of a leader epoch are, at most; few records are a batch each."""
 
 
-def place_logs(cluster: Cluster) -> None:
+def place_logs(cluster: ClusterNodes) -> None:
     """Put the logs on the brokers' disks, before their processes run."""
     for topic in cluster.spec.topics:
         for number, partition in enumerate(topic.assignment):
@@ -38,7 +36,7 @@ def place_logs(cluster: Cluster) -> None:
                 _place(cluster, TopicPartition(topic.name, number), partition)
 
 
-def _place(cluster: Cluster, tp: TopicPartition, partition: PartitionSpec) -> None:
+def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) -> None:
     leader = cluster.controller.replication.partitions[tp].leader
     terms = _terms(partition.logs, leader if leader != NO_LEADER else partition.replicas[0])
     for given in partition.logs:
@@ -87,7 +85,7 @@ def _note_on_disk(broker: Broker, tp: TopicPartition, log: ReplicaLog) -> None:
     disk.recovery_points[tp] = log.leo
 
 
-def resume_leaderships(cluster: Cluster) -> None:
+def resume_leaderships(cluster: ClusterNodes) -> None:
     """The processes run: a leader goes on in the leader epoch in which it has written already, and what is committed is known."""
     for topic in cluster.spec.topics:
         for number, partition in enumerate(topic.assignment):
@@ -97,7 +95,7 @@ def resume_leaderships(cluster: Cluster) -> None:
                 _note_acknowledged(cluster, tp, partition)
 
 
-def _resume(cluster: Cluster, tp: TopicPartition) -> None:
+def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:
     leader = cluster.controller.replication.partitions[tp].leader
     led = cluster.brokers[leader].partitions.get(tp) if leader != NO_LEADER else None
     if led is None or not led.is_leader:
@@ -108,7 +106,7 @@ def _resume(cluster: Cluster, tp: TopicPartition) -> None:
         led.leader_epoch_start_offset = log.starts[-1]
 
 
-def _note_acknowledged(cluster: Cluster, tp: TopicPartition, partition: PartitionSpec) -> None:
+def _note_acknowledged(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) -> None:
     leader = cluster.controller.replication.partitions[tp].leader
     known = {given.broker: given for given in partition.logs}
     counts = known[leader] if leader in known else max(partition.logs, key=lambda given: given.hw)

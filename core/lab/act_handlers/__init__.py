@@ -6,7 +6,7 @@ An act that is impossible is refused before anything changes, with a message tha
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
@@ -14,10 +14,8 @@ from core.kafka import events
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.lab.act_handlers import administration, brokers, by_hand, clients, clocks, controllers, disks, find, links
+from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
-
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
 _DEEDS: Final[find.Deeds] = {
     **brokers.DEEDS,
@@ -31,7 +29,7 @@ _DEEDS: Final[find.Deeds] = {
 }
 
 
-def carry_out(cluster: Cluster, act: acts.Act) -> int:
+def carry_out(cluster: ClusterNodes, act: acts.Act) -> int:
     """Check an act, record it, do it; returns the seq of its event.
 
     Whatever else is due at this very moment comes first: so an act's time alone says where in a run it stands.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from core.kafka import events
 from core.kafka.controller.controller import Controller
@@ -17,14 +17,12 @@ from core.kafka.settings import setting_named
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
+from core.lab.nodes import ClusterNodes
 from core.lab.spec import refuse_more
 from core.sim.errors import ActRefused
 
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
-
-def _set(cluster: Cluster, act: acts.Set) -> find.Doing:
+def _set(cluster: ClusterNodes, act: acts.Set) -> find.Doing:
     try:
         setting = setting_named(act.name)
         setting.parse(act.value)
@@ -52,17 +50,17 @@ def _set(cluster: Cluster, act: acts.Set) -> find.Doing:
     return lambda: cluster.administer(act)
 
 
-def _do_set(cluster: Cluster, act: acts.Set) -> None:
+def _do_set(cluster: ClusterNodes, act: acts.Set) -> None:
     cluster.controller.set_config(act.name, act.value, topic=act.topic, broker=act.broker)
 
 
-def _create_topic(cluster: Cluster, act: acts.CreateTopic) -> find.Doing:
+def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.Doing:
     _refuse_too_many(cluster, len(act.replicas) or act.partitions, len(act.replicas[0]) if act.replicas else act.replication_factor)
     find.need_controller(cluster)
     return lambda: cluster.administer(act)
 
 
-def _do_create_topic(cluster: Cluster, act: acts.CreateTopic) -> None:
+def _do_create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> None:
     spec = TopicSpec(
         act.topic, act.partitions, act.replication_factor, tuple(PartitionSpec(replicas) for replicas in act.replicas), act.config
     )
@@ -74,7 +72,7 @@ def _do_create_topic(cluster: Cluster, act: acts.CreateTopic) -> None:
         cluster.journal.emit(events.TopicRefused.kind, act.topic, "INVALID_CONFIG", str(wrong))
 
 
-def _refuse_too_many(cluster: Cluster, partitions: int, factor: int) -> None:
+def _refuse_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> None:
     """Refuse more partitions than a cluster can have."""
     known = cluster.controller.replication.partitions
     try:
@@ -83,7 +81,7 @@ def _refuse_too_many(cluster: Cluster, partitions: int, factor: int) -> None:
         raise ActRefused(f"that would be {wrong}") from None
 
 
-def _create_partitions(cluster: Cluster, act: acts.CreatePartitions) -> find.Doing:
+def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> find.Doing:
     topic = cluster.controller.replication.topics.get(act.topic)
     if topic is not None:
         factor = len(cluster.controller.replication.partitions[topic.partitions[0]].replicas)
@@ -92,14 +90,14 @@ def _create_partitions(cluster: Cluster, act: acts.CreatePartitions) -> find.Doi
     return lambda: cluster.administer(act)
 
 
-def _do_create_partitions(cluster: Cluster, act: acts.CreatePartitions) -> None:
+def _do_create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> None:
     try:
         create_partitions(cluster.controller.replication, act.topic, act.partitions, act.replicas)
     except KafkaError as refusal:
         cluster.journal.emit(events.TopicRefused.kind, act.topic, refusal.code, refusal.message)
 
 
-def _elect(cluster: Cluster, act: acts.Elect) -> find.Doing:
+def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.Doing:
     if act.election not in ("preferred", "unclean"):
         raise ActRefused(f"an election is preferred or unclean, not {act.election}")
     replication = cluster.controller.replication
@@ -109,12 +107,12 @@ def _elect(cluster: Cluster, act: acts.Elect) -> find.Doing:
     return lambda: cluster.administer(act)
 
 
-def _do_elect(cluster: Cluster, act: acts.Elect) -> None:
+def _do_elect(cluster: ClusterNodes, act: acts.Elect) -> None:
     mode = ElectionMode.PREFERRED if act.election == "preferred" else ElectionMode.UNCLEAN
     cluster.controller.replication.elect_leaders(act.partition, mode)
 
 
-def _unregister(cluster: Cluster, act: acts.Unregister) -> find.Doing:
+def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.Doing:
     find.broker(cluster, act.broker)
     controller = cluster.controller
     if not isinstance(controller, Controller):
@@ -129,14 +127,14 @@ def _unregister(cluster: Cluster, act: acts.Unregister) -> find.Doing:
     return lambda: cluster.administer(act)
 
 
-def _do_unregister(cluster: Cluster, act: acts.Unregister) -> None:
+def _do_unregister(cluster: ClusterNodes, act: acts.Unregister) -> None:
     controller = cluster.controller
     assert isinstance(controller, Controller)
     with contextlib.suppress(KafkaError):  # by the time it is committed somebody else may have done it
         controller.unregister(act.broker)
 
 
-def _reassign(cluster: Cluster, act: acts.Reassign) -> find.Doing:
+def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.Doing:
     find.need_controller(cluster)
     live = {broker for broker, registration in cluster.controller.brokers.items() if not registration.fenced}
     refusal = refusal_of_dead_target(cluster.release, act.partition, act.replicas, live)
@@ -149,24 +147,24 @@ def _reassign(cluster: Cluster, act: acts.Reassign) -> find.Doing:
     return lambda: cluster.administer(act)
 
 
-def _do_reassign(cluster: Cluster, act: acts.Reassign) -> None:
+def _do_reassign(cluster: ClusterNodes, act: acts.Reassign) -> None:
     if _reassignment_holds(cluster, act.partition, act.replicas):
         cluster.controller.replication.reassign(act.partition, act.replicas)
 
 
-def _cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> find.Doing:
+def _cancel_reassignment(cluster: ClusterNodes, act: acts.CancelReassignment) -> find.Doing:
     if not cluster.release.alters_reassignments:
         raise ActRefused("a reassignment that runs cannot be given up before 2.4 (KIP-455)")
     _check_reassignment(cluster, act.partition, None)
     return lambda: cluster.administer(act)
 
 
-def _do_cancel_reassignment(cluster: Cluster, act: acts.CancelReassignment) -> None:
+def _do_cancel_reassignment(cluster: ClusterNodes, act: acts.CancelReassignment) -> None:
     if _reassignment_holds(cluster, act.partition, None):
         cluster.controller.replication.cancel_reassignment(act.partition)
 
 
-def _reassignment_holds(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> bool:
+def _reassignment_holds(cluster: ClusterNodes, tp: TopicPartition, replicas: tuple[int, ...] | None) -> bool:
     """Whether a reassignment is still possible by the time it is committed."""
     try:
         cluster.controller.replication.check_reassignment(tp, replicas)
@@ -175,7 +173,7 @@ def _reassignment_holds(cluster: Cluster, tp: TopicPartition, replicas: tuple[in
     return True
 
 
-def _check_reassignment(cluster: Cluster, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+def _check_reassignment(cluster: ClusterNodes, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
     find.need_controller(cluster)
     try:
         cluster.controller.replication.check_reassignment(tp, replicas)
@@ -194,7 +192,7 @@ _DO: Final[dict[type[acts.Act], Callable[[Any, Any], None]]] = {
 }
 
 
-def carry_out(cluster: Cluster, act: acts.Act) -> None:
+def carry_out(cluster: ClusterNodes, act: acts.Act) -> None:
     """Have the controller do what was asked, now or when it is committed; by then it may have become impossible."""
     _DO[type(act)](cluster, act)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import events
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.disk import DRAWN, KEPT, LOST
 from core.lab import acts
 from core.lab.act_handlers import find
+from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
-
-def _kill(cluster: Cluster, act: acts.Kill) -> find.Doing:
+def _kill(cluster: ClusterNodes, act: acts.Kill) -> find.Doing:
     broker = find.running(cluster, act.broker)
 
     def doing() -> None:
@@ -25,7 +23,7 @@ def _kill(cluster: Cluster, act: acts.Kill) -> find.Doing:
     return doing
 
 
-def _power_loss(cluster: Cluster, act: acts.PowerLoss) -> find.Doing:
+def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.Doing:
     broker = find.running(cluster, act.broker)
     find.check_keep(broker, act.keep)
     if act.unflushed not in (DRAWN, LOST, KEPT):
@@ -39,7 +37,7 @@ def _power_loss(cluster: Cluster, act: acts.PowerLoss) -> find.Doing:
     return doing
 
 
-def _shutdown(cluster: Cluster, act: acts.Shutdown) -> find.Doing:
+def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.Doing:
     broker = find.running(cluster, act.broker)
     if broker.state is BrokerState.STOPPING:
         raise ActRefused(f"broker {act.broker} is shutting down already")
@@ -56,7 +54,7 @@ def _shutdown(cluster: Cluster, act: acts.Shutdown) -> find.Doing:
     return broker.begin_shutdown
 
 
-def _start(cluster: Cluster, act: acts.Start) -> find.Doing:
+def _start(cluster: ClusterNodes, act: acts.Start) -> find.Doing:
     broker = find.broker(cluster, act.broker)
     if broker.state is not BrokerState.STOPPED:
         raise ActRefused(f"broker {act.broker} is running; kill it or shut it down first")
@@ -67,7 +65,7 @@ def _start(cluster: Cluster, act: acts.Start) -> find.Doing:
     return lambda: broker.start(startup, recovery, speed)
 
 
-def _pause(cluster: Cluster, act: acts.Pause) -> find.Doing:
+def _pause(cluster: ClusterNodes, act: acts.Pause) -> find.Doing:
     broker = find.running(cluster, act.broker)
     if broker.address in cluster.paused:
         raise ActRefused(f"broker {act.broker} is paused already; resume it")
@@ -80,7 +78,7 @@ def _pause(cluster: Cluster, act: acts.Pause) -> find.Doing:
     return doing
 
 
-def _resume(cluster: Cluster, act: acts.Resume) -> find.Doing:
+def _resume(cluster: ClusterNodes, act: acts.Resume) -> find.Doing:
     broker = find.broker(cluster, act.broker)
     if broker.address not in cluster.paused:
         raise ActRefused(f"broker {act.broker} is not paused")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.fetcher import FOREVER, Fetcher
-from core.lab import acts
+from core.lab import acts, pace
 from core.lab.act_handlers import find
+from core.lab.nodes import ClusterNodes
 from core.lab.spec import Pace
 from core.sim.errors import ActRefused
 
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
-
-def _fetchers(cluster: Cluster, follower: int, leader: int | None) -> list[Fetcher]:
+def _fetchers(cluster: ClusterNodes, follower: int, leader: int | None) -> list[Fetcher]:
     broker = find.running(cluster, follower)
     found = [fetcher for fetcher in broker.fetcher_manager.fetchers.values() if fetcher.states and leader in (None, fetcher.leader)]
     if not found:
@@ -23,7 +21,7 @@ def _fetchers(cluster: Cluster, follower: int, leader: int | None) -> list[Fetch
     return found
 
 
-def _fetch(cluster: Cluster, act: acts.Fetch) -> find.Doing:
+def _fetch(cluster: ClusterNodes, act: acts.Fetch) -> find.Doing:
     fetchers = _fetchers(cluster, act.follower, act.leader)
 
     def doing() -> None:
@@ -33,7 +31,7 @@ def _fetch(cluster: Cluster, act: acts.Fetch) -> find.Doing:
     return doing
 
 
-def _turn(cluster: Cluster, fetcher: Fetcher, max_wait: int, min_bytes: int, max_records: int) -> None:
+def _turn(cluster: ClusterNodes, fetcher: Fetcher, max_wait: int, min_bytes: int, max_records: int) -> None:
     """One turn of a fetcher: what it must ask before it may fetch, then the fetch."""
     if fetcher.in_flight:
         fetcher.abandon()
@@ -46,7 +44,7 @@ def _turn(cluster: Cluster, fetcher: Fetcher, max_wait: int, min_bytes: int, max
             break
 
 
-def _arrive(cluster: Cluster, act: acts.Arrive) -> find.Doing:
+def _arrive(cluster: ClusterNodes, act: acts.Arrive) -> find.Doing:
     fetchers = _fetchers(cluster, act.follower, act.leader)
 
     def doing() -> None:
@@ -56,7 +54,7 @@ def _arrive(cluster: Cluster, act: acts.Arrive) -> find.Doing:
     return doing
 
 
-def _answer(cluster: Cluster, act: acts.Answer) -> find.Doing:
+def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.Doing:
     follower = find.running(cluster, act.follower)
     waiting = [
         (leader, session)
@@ -76,7 +74,7 @@ def _answer(cluster: Cluster, act: acts.Answer) -> find.Doing:
     return doing
 
 
-def _fence(cluster: Cluster, act: acts.Fence) -> find.Doing:
+def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.Doing:
     find.broker(cluster, act.broker)
     registration = cluster.controller.brokers.get(act.broker)
     if registration is None:
@@ -86,7 +84,7 @@ def _fence(cluster: Cluster, act: acts.Fence) -> find.Doing:
     return lambda: cluster.controller.fence(act.broker, by_session=False)
 
 
-def _bounce(cluster: Cluster, act: acts.Bounce) -> find.Doing:
+def _bounce(cluster: ClusterNodes, act: acts.Bounce) -> find.Doing:
     broker = find.running(cluster, act.broker)
     find.check_keep(broker, act.keep)
 
@@ -97,15 +95,15 @@ def _bounce(cluster: Cluster, act: acts.Bounce) -> find.Doing:
     return doing
 
 
-def _checkpoint(cluster: Cluster, act: acts.Checkpoint) -> find.Doing:
+def _checkpoint(cluster: ClusterNodes, act: acts.Checkpoint) -> find.Doing:
     return find.running(cluster, act.broker).checkpoint
 
 
-def _check_isr(cluster: Cluster, act: acts.CheckIsr) -> find.Doing:
+def _check_isr(cluster: ClusterNodes, act: acts.CheckIsr) -> find.Doing:
     return find.running(cluster, act.broker).check_isr
 
 
-def _set_pace(cluster: Cluster, act: acts.SetPace) -> find.Doing:
+def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.Doing:
     if act.pace not in ("by-hand", "timeline"):
         raise ActRefused(f"pace is by-hand or timeline, not {act.pace}")
     by_hand = act.pace == "by-hand"
@@ -116,7 +114,7 @@ def _set_pace(cluster: Cluster, act: acts.SetPace) -> find.Doing:
     if cluster.zookeeper or cluster.quorum is not None:
         what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a quorum of controllers"
         raise ActRefused(f"a running cluster turns to by-hand with one KRaft controller, and this one has {what}")
-    return lambda: cluster.turn(by_hand=by_hand)
+    return lambda: pace.turn(cluster, by_hand=by_hand)
 
 
 DEEDS: Final[find.Deeds] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
 from core.kafka.clients.consumer import Consumer
@@ -10,13 +10,11 @@ from core.kafka.clients.producer import Producer
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
 from core.lab.act_handlers import find
+from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
-
-def _check_idempotence(cluster: Cluster, act: acts.Produce | acts.Load, acks_value: int) -> None:
+def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:
     """Kafka's rule (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`), and that a producer is one or the other for life."""
     known = cluster.producer(act.producer)
     idempotent = act.idempotence if known is None else known.idempotent
@@ -26,7 +24,7 @@ def _check_idempotence(cluster: Cluster, act: acts.Produce | acts.Load, acks_val
         raise ActRefused(f"producer {act.producer} is there already, without idempotence; give the idempotent one another name")
 
 
-def _config(cluster: Cluster, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
+def _config(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
     """The configuration of a client: the act's settings before those of all clients of the cluster.
 
     Raises:
@@ -40,7 +38,7 @@ def _config(cluster: Cluster, kind: str, config: tuple[tuple[str, str], ...], *,
         raise ActRefused(str(wrong)) from None
 
 
-def _producer_config(cluster: Cluster, act: acts.Produce | acts.Load) -> ClientConfig:
+def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> ClientConfig:
     """The configuration that the act's producer has, or will have if it is new.
 
     Raises:
@@ -55,7 +53,7 @@ def _producer_config(cluster: Cluster, act: acts.Produce | acts.Load) -> ClientC
     return known.config
 
 
-def _producer(cluster: Cluster, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False) -> Producer:
+def _producer(cluster: ClusterNodes, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False) -> Producer:
     """The producer of that name on that topic, made if there is none.
 
     Raises:
@@ -73,7 +71,7 @@ def _producer(cluster: Cluster, name: str, topic: str, acks_value: int, config: 
     return known
 
 
-def _check_client(cluster: Cluster, name: str, topic: str, kind: type, what: str) -> None:
+def _check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what: str) -> None:
     find.topic(cluster, topic)
     known = cluster.nodes.get(name)
     if known is None:
@@ -86,7 +84,7 @@ def _check_client(cluster: Cluster, name: str, topic: str, kind: type, what: str
         raise ActRefused(f"{what} {name} works on topic {known.topic}; give the new one another name")  # type: ignore[attr-defined]
 
 
-def _produce(cluster: Cluster, act: acts.Produce) -> find.Doing:
+def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.Doing:
     acks_value = find.acks(act.acks)
     _check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
@@ -116,7 +114,7 @@ def _produce(cluster: Cluster, act: acts.Produce) -> find.Doing:
     return doing
 
 
-def _load(cluster: Cluster, act: acts.Load) -> find.Doing:
+def _load(cluster: ClusterNodes, act: acts.Load) -> find.Doing:
     acks_value = find.acks(act.acks)
     _check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
@@ -135,7 +133,7 @@ def _load(cluster: Cluster, act: acts.Load) -> find.Doing:
     return doing
 
 
-def _existing_producer(cluster: Cluster, name: str) -> Producer:
+def _existing_producer(cluster: ClusterNodes, name: str) -> Producer:
     producer = cluster.producer(name)
     if producer is None:
         known = [client.name for client in cluster.clients.values() if isinstance(client, Producer)]
@@ -143,11 +141,11 @@ def _existing_producer(cluster: Cluster, name: str) -> Producer:
     return producer
 
 
-def _stop_load(cluster: Cluster, act: acts.StopLoad) -> find.Doing:
+def _stop_load(cluster: ClusterNodes, act: acts.StopLoad) -> find.Doing:
     return _existing_producer(cluster, act.producer).stop_load
 
 
-def _change_acks(cluster: Cluster, act: acts.Acks) -> find.Doing:
+def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.Doing:
     producer, value = _existing_producer(cluster, act.producer), find.acks(act.acks)
     if producer.idempotent and value != -1:
         raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
@@ -158,7 +156,7 @@ def _change_acks(cluster: Cluster, act: acts.Acks) -> find.Doing:
     return doing
 
 
-def _consume(cluster: Cluster, act: acts.Consume) -> find.Doing:
+def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.Doing:
     _check_client(cluster, act.consumer, act.topic, Consumer, "consumer")
     if act.reset not in ("earliest", "latest"):
         raise ActRefused(f"reset is earliest or latest, not {act.reset}")
@@ -181,7 +179,7 @@ def _consume(cluster: Cluster, act: acts.Consume) -> find.Doing:
     return doing
 
 
-def _stop_consume(cluster: Cluster, act: acts.StopConsume) -> find.Doing:
+def _stop_consume(cluster: ClusterNodes, act: acts.StopConsume) -> find.Doing:
     consumer = cluster.consumer(act.consumer)
     if consumer is None or consumer.stopped:
         raise ActRefused(f"there is no consumer {act.consumer}")

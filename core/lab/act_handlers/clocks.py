@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import events
 from core.kafka.broker.broker import Broker
@@ -12,14 +12,12 @@ from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
 from core.lab.act_fields import MOST_DRIFT
 from core.lab.act_handlers import find
+from core.lab.nodes import ClusterNodes
 from core.sim.clock import Clock
 from core.sim.errors import ActRefused
 
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
-
-def _set_clock(cluster: Cluster, act: acts.SetClock) -> find.Doing:
+def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.Doing:
     if abs(act.drift_ppm) > MOST_DRIFT:
         raise ActRefused(f"a clock gains or loses at most {MOST_DRIFT // 10_000} %")
     if act.node == ZOOKEEPER or (cluster.quorum is not None and act.node == CONTROLLER):

@@ -12,10 +12,10 @@ from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import ControllerNode
-    from core.lab.cluster import Cluster
+    from core.lab.nodes import ClusterNodes
 
 
-def _controller(cluster: Cluster, name: str) -> ControllerNode:
+def _controller(cluster: ClusterNodes, name: str) -> ControllerNode:
     if cluster.quorum is not None and name == CONTROLLER:
         name = find.node(cluster, name)
     found = cluster.controllers.get(name)
@@ -27,14 +27,14 @@ def _controller(cluster: Cluster, name: str) -> ControllerNode:
     return found
 
 
-def _running_controller(cluster: Cluster, name: str) -> ControllerNode:
+def _running_controller(cluster: ClusterNodes, name: str) -> ControllerNode:
     found = _controller(cluster, name)
     if not found.running:
         raise ActRefused(f"controller {name} is not running; start it first")
     return found
 
 
-def _kill_controller(cluster: Cluster, act: acts.KillController) -> find.Doing:
+def _kill_controller(cluster: ClusterNodes, act: acts.KillController) -> find.Doing:
     controller = _running_controller(cluster, act.node)
 
     def doing() -> None:
@@ -44,14 +44,14 @@ def _kill_controller(cluster: Cluster, act: acts.KillController) -> find.Doing:
     return doing
 
 
-def _start_controller(cluster: Cluster, act: acts.StartController) -> find.Doing:
+def _start_controller(cluster: ClusterNodes, act: acts.StartController) -> find.Doing:
     controller = _controller(cluster, act.node)
     if controller.running or controller.starting:
         raise ActRefused(f"controller {act.node} is running; kill it first")
     return lambda: controller.start(cluster.spec.startup)
 
 
-def _pause_controller(cluster: Cluster, act: acts.PauseController) -> find.Doing:
+def _pause_controller(cluster: ClusterNodes, act: acts.PauseController) -> find.Doing:
     controller = _running_controller(cluster, act.node)
     if controller.address in cluster.paused:
         raise ActRefused(f"controller {act.node} is paused already; resume it")
@@ -64,7 +64,7 @@ def _pause_controller(cluster: Cluster, act: acts.PauseController) -> find.Doing
     return doing
 
 
-def _resume_controller(cluster: Cluster, act: acts.ResumeController) -> find.Doing:
+def _resume_controller(cluster: ClusterNodes, act: acts.ResumeController) -> find.Doing:
     controller = _controller(cluster, act.node)
     if controller.address not in cluster.paused:
         raise ActRefused(f"controller {act.node} is not paused")

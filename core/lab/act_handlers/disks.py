@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import events
 from core.kafka.broker.appends import delete_records
@@ -12,11 +12,9 @@ from core.kafka.broker.disk import LogDir
 from core.lab import acts
 from core.lab.act_fields import MOST_DISK_DELAY
 from core.lab.act_handlers import find
+from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
 from core.sim.units import format_duration
-
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
 
 def _dir(broker: Broker, number: int) -> LogDir:
@@ -26,7 +24,7 @@ def _dir(broker: Broker, number: int) -> LogDir:
     return broker.disk.dirs[number - 1]
 
 
-def _fail_dir(cluster: Cluster, act: acts.FailDir) -> find.Doing:
+def _fail_dir(cluster: ClusterNodes, act: acts.FailDir) -> find.Doing:
     broker = find.running(cluster, act.broker)
     if not _dir(broker, act.dir).online:
         raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed already")
@@ -35,7 +33,7 @@ def _fail_dir(cluster: Cluster, act: acts.FailDir) -> find.Doing:
     return lambda: broker.directories.fail(act.dir)
 
 
-def _repair_dir(cluster: Cluster, act: acts.RepairDir) -> find.Doing:
+def _repair_dir(cluster: ClusterNodes, act: acts.RepairDir) -> find.Doing:
     broker = find.broker(cluster, act.broker)
     directory = _dir(broker, act.dir)
     if directory.online:
@@ -48,7 +46,7 @@ def _repair_dir(cluster: Cluster, act: acts.RepairDir) -> find.Doing:
     return doing
 
 
-def _move_replica(cluster: Cluster, act: acts.MoveReplica) -> find.Doing:
+def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.Doing:
     broker = find.running(cluster, act.broker)
     if not _dir(broker, act.dir).online:
         raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed")
@@ -61,14 +59,14 @@ def _move_replica(cluster: Cluster, act: acts.MoveReplica) -> find.Doing:
     return lambda: broker.directories.move(act.partition, act.dir)
 
 
-def _slow_disk(cluster: Cluster, act: acts.SlowDisk) -> find.Doing:
+def _slow_disk(cluster: ClusterNodes, act: acts.SlowDisk) -> find.Doing:
     broker = find.broker(cluster, act.broker)
     if not 0 <= act.delay <= MOST_DISK_DELAY:
         raise ActRefused(f"a write takes 0 to {format_duration(MOST_DISK_DELAY)}")
     return lambda: broker.directories.slow_down(act.delay)
 
 
-def _delete_records(cluster: Cluster, act: acts.DeleteRecords) -> find.Doing:
+def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Doing:
     registration = cluster.controller.replication.partitions.get(act.partition)
     if registration is None:
         raise ActRefused(f"there is no partition {act.partition}")

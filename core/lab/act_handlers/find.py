@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, TopicPartition
 from core.lab.acts import Act
+from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
-
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
 """Kafka's acks as people write them."""
@@ -24,7 +22,7 @@ Deeds = dict[type[Act], Callable[[Any, Any], Doing]]
 """For each act the function that checks it against a cluster and gives its doing."""
 
 
-def broker(cluster: Cluster, number: int) -> Broker:
+def broker(cluster: ClusterNodes, number: int) -> Broker:
     """The broker of that id."""
     found = cluster.brokers.get(number)
     if found is None:
@@ -32,7 +30,7 @@ def broker(cluster: Cluster, number: int) -> Broker:
     return found
 
 
-def running(cluster: Cluster, number: int) -> Broker:
+def running(cluster: ClusterNodes, number: int) -> Broker:
     """The broker of that id, if it has a process."""
     found = broker(cluster, number)
     if found.state is BrokerState.STOPPED:
@@ -40,7 +38,7 @@ def running(cluster: Cluster, number: int) -> Broker:
     return found
 
 
-def node(cluster: Cluster, name: str) -> str:
+def node(cluster: ClusterNodes, name: str) -> str:
     """A node's name; in a quorum `controller` is whoever is the active one now."""
     if name == CONTROLLER and cluster.quorum is not None:
         need_controller(cluster)
@@ -56,7 +54,7 @@ def node(cluster: Cluster, name: str) -> str:
     return name
 
 
-def pair(cluster: Cluster, between: tuple[str, str]) -> tuple[str, str]:
+def pair(cluster: ClusterNodes, between: tuple[str, str]) -> tuple[str, str]:
     """The names of the two nodes that a link joins."""
     a, b = (node(cluster, name) for name in between)
     if a == b:
@@ -64,7 +62,7 @@ def pair(cluster: Cluster, between: tuple[str, str]) -> tuple[str, str]:
     return a, b
 
 
-def topic(cluster: Cluster, name: str) -> str:
+def topic(cluster: ClusterNodes, name: str) -> str:
     """The topic of that name."""
     topics = cluster.controller.replication.topics
     if name not in topics:
@@ -88,7 +86,7 @@ def check_keep(of: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None
             raise ActRefused(f"{tp} cannot keep up to offset {offset}; offsets begin with 0")
 
 
-def need_controller(cluster: Cluster) -> None:
+def need_controller(cluster: ClusterNodes) -> None:
     """Refuse what only an active controller can do when there is none."""
     if cluster.quorum is not None and cluster.quorum.active() is None:
         raise ActRefused("there is no active controller: no majority of the controllers has elected one")

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import events
 from core.lab import acts
 from core.lab.act_handlers import find
+from core.lab.nodes import ClusterNodes
 from core.lab.spec import MAX_LOSS_PPM
 from core.sim.errors import ActRefused
 
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
-
-def _cut(cluster: Cluster, act: acts.Cut) -> find.Doing:
+def _cut(cluster: ClusterNodes, act: acts.Cut) -> find.Doing:
     a, b = find.pair(cluster, act.between)
     return lambda: _cut_all(cluster, [(a, b)] if act.one_way else [(a, b), (b, a)])
 
 
-def _cut_all(cluster: Cluster, directions: list[tuple[str, str]]) -> None:
+def _cut_all(cluster: ClusterNodes, directions: list[tuple[str, str]]) -> None:
     for direction in directions:
         if cluster.network.cut(direction):
             cluster.journal.emit(events.LinkCut.kind, *direction)
 
 
-def _isolate(cluster: Cluster, act: acts.Isolate) -> find.Doing:
+def _isolate(cluster: ClusterNodes, act: acts.Isolate) -> find.Doing:
     node = find.node(cluster, act.node)
     others = [other for other in cluster.nodes if other != node]
     return lambda: _cut_all(cluster, [d for other in others for d in ((node, other), (other, node))])
 
 
-def _heal(cluster: Cluster, act: acts.Heal) -> find.Doing:
+def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.Doing:
     network = cluster.network
     if act.between is not None:
         a, b = find.pair(cluster, act.between)
@@ -51,7 +49,7 @@ def _heal(cluster: Cluster, act: acts.Heal) -> find.Doing:
     return doing
 
 
-def _link(cluster: Cluster, act: acts.Link) -> find.Doing:
+def _link(cluster: ClusterNodes, act: acts.Link) -> find.Doing:
     a, b = find.pair(cluster, act.between)
     proxied = act.duplicate_ppm is not None or act.reorder_ppm is not None
     if proxied and a not in cluster.clients and b not in cluster.clients:
@@ -79,7 +77,7 @@ def _link(cluster: Cluster, act: acts.Link) -> find.Doing:
     return doing
 
 
-def _hold(cluster: Cluster, act: acts.Hold) -> find.Doing:
+def _hold(cluster: ClusterNodes, act: acts.Hold) -> find.Doing:
     direction = find.pair(cluster, act.between)
     link = cluster.network.links.get(direction)
     if link is not None and link.held:
@@ -92,7 +90,7 @@ def _hold(cluster: Cluster, act: acts.Hold) -> find.Doing:
     return doing
 
 
-def _release(cluster: Cluster, act: acts.Release) -> find.Doing:
+def _release(cluster: ClusterNodes, act: acts.Release) -> find.Doing:
     direction = find.pair(cluster, act.between)
     link = cluster.network.links.get(direction)
     if link is None or not link.held:

@@ -20,15 +20,13 @@ import types
 from collections.abc import Callable, Iterable
 from itertools import compress
 from operator import is_not
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from core.lab.history import kinds
 from core.lab.history.kinds import CONSTANT, Kind, State, kind_of
 from core.lab.history.moving import Row, groups_of, is_plain, listen, passing_of, places_of, roots_of, suffices
+from core.lab.nodes import ClusterNodes
 from core.sim.journal import Journal, Sink, nobody
-
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,7 +49,7 @@ class Base:
         "_state_of", "again", "each_time", "groups", "known", "objects", "places", "roots", "rows", "states", "suffices", "tuples", "walk"
     )  # fmt: skip
 
-    def __init__(self, cluster: Cluster, former: Base | None) -> None:
+    def __init__(self, cluster: ClusterNodes, former: Base | None) -> None:
         self.roots = roots_of(cluster)
         self.groups, self.places = groups_of(cluster)
         self.each_time = len(self.groups) - len(self.places)
@@ -123,7 +121,7 @@ class Keyframe:
         """What it shares with the keyframes after the same whole one."""
         return self._base
 
-    def is_of(self, cluster: Cluster) -> bool:
+    def is_of(self, cluster: ClusterNodes) -> bool:
         """Whether it was taken of this very cluster."""
         return self._base.objects[0] is cluster
 
@@ -208,13 +206,13 @@ def _kind(each: Any) -> Kind:
     return kind
 
 
-def shares(cluster: Cluster) -> bool:
+def shares(cluster: ClusterNodes) -> bool:
     """Whether a keyframe of a cluster would now share with the last one all but what has moved, and so be quickly taken."""
     return is_plain(cluster)
 
 
 @_collector_rests
-def take(cluster: Cluster) -> Keyframe:
+def take(cluster: ClusterNodes) -> Keyframe:
     """The state of a cluster between two of its steps.
 
     Raises:
@@ -258,7 +256,7 @@ def take(cluster: Cluster) -> Keyframe:
 
 
 @_collector_rests
-def restore(keyframe: Keyframe, sink: Sink | None = None) -> Cluster:
+def restore(keyframe: Keyframe, sink: Sink | None = None) -> ClusterNodes:
     """A cluster that stands where the keyframe was taken; its events go to `sink`."""
     base = keyframe._base
     objects, states = keyframe.objects(), base.states + keyframe._states
@@ -292,13 +290,13 @@ def restore(keyframe: Keyframe, sink: Sink | None = None) -> Cluster:
         kind.fill(new, state, renewed, find)
     for group, row in zip(base.groups, keyframe._rows, strict=True):
         group.fill(row, renewed, find)
-    cluster: Cluster = news[0]
+    cluster: ClusterNodes = news[0]
     _stand(cluster, keyframe, sink)
     return cluster
 
 
 @_collector_rests
-def go_back(cluster: Cluster, keyframe: Keyframe, sink: Sink | None = None) -> None:
+def go_back(cluster: ClusterNodes, keyframe: Keyframe, sink: Sink | None = None) -> None:
     """Let the cluster that a keyframe was taken of stand there again; its events go to `sink`.
 
     Raises:
@@ -329,7 +327,7 @@ def go_back(cluster: Cluster, keyframe: Keyframe, sink: Sink | None = None) -> N
     _stand(cluster, keyframe, sink)
 
 
-def _stand(cluster: Cluster, keyframe: Keyframe, sink: Sink | None) -> None:
+def _stand(cluster: ClusterNodes, keyframe: Keyframe, sink: Sink | None) -> None:
     journal = cluster.journal
     journal.now, journal.seq, journal.cause = keyframe.now, keyframe.seq, keyframe.cause
     journal.sink = nobody if sink is None else sink

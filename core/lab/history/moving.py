@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
     from core.kafka.broker.disk import Disk
     from core.kafka.controller.zookeeper.control import ZooKeeperControl
-    from core.lab.cluster import Cluster
+    from core.lab.nodes import ClusterNodes
 
 PLAIN: Final[set[type]] = {
     FetchRequest, FetchResponse, ProduceRequest, ProduceResponse, ConsumerFetchRequest, ConsumerFetchResponse,
@@ -293,20 +293,20 @@ class Group:
         self.reader.fill([find(id(each)) for each in self.objects], row, renewed, find)
 
 
-def is_plain(cluster: Cluster) -> bool:
+def is_plain(cluster: ClusterNodes) -> bool:
     """Whether nothing but plain replication has happened since the last keyframe, and rows are enough for that here."""
     journal = cluster.journal
     return not journal.stirred and journal.keyframed.suffices
 
 
-def suffices(cluster: Cluster) -> bool:
+def suffices(cluster: ClusterNodes) -> bool:
     """Whether rows are enough for plain replication in a cluster, until somebody stirs it."""
     if cluster.quorum is not None:
         return False
     return all(broker.leader_quota is None and broker.follower_quota is None for broker in cluster.brokers.values())
 
 
-def groups_of(cluster: Cluster) -> tuple[list[Group], Places]:
+def groups_of(cluster: ClusterNodes) -> tuple[list[Group], Places]:
     """What plain replication moves in a cluster, as long as nobody stirs it: first what is read each time, then what is told of."""
     agenda, account = cluster.agenda, cluster.account
     members: list[list[tuple[Any, str]]] = [
@@ -424,7 +424,7 @@ def _of_disk(disk: Disk) -> list[tuple[Any, str]]:
     ]  # fmt: skip
 
 
-def roots_of(cluster: Cluster) -> list[Any]:
+def roots_of(cluster: ClusterNodes) -> list[Any]:
     """Objects that are taken whole each time, with all that is reached through them only: they change as they like."""
     network = cluster.network
     roots: list[Any] = []
@@ -437,7 +437,7 @@ def roots_of(cluster: Cluster) -> list[Any]:
     return roots
 
 
-def passing_of(cluster: Cluster) -> list[Any]:
+def passing_of(cluster: ClusterNodes) -> list[Any]:
     """Objects that change too, but come and go: whatever rows still refer to is taken."""
     passing: list[Any] = []
     for client in cluster.clients.values():

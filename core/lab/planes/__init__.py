@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from core.kafka.controller.controller import Controller
     from core.kafka.controller.zookeeper.control import ZooKeeperControl
-    from core.lab.cluster import Cluster
+    from core.lab.nodes import ClusterNodes
 
 
 class Plane(Protocol):
     """What each of these modules can do."""
 
-    def make_controller(self, cluster: Cluster, /) -> Controller | ZooKeeperControl:
+    def make_controller(self, cluster: ClusterNodes, /) -> Controller | ZooKeeperControl:
         """The controller of a cluster that is being built."""
 
-    def build(self, cluster: Cluster, /) -> None:
+    def build(self, cluster: ClusterNodes, /) -> None:
         """Make the nodes of a steady cluster at time 0: brokers registered, topics placed, leaders made.
 
         Raises:
@@ -25,7 +25,7 @@ class Plane(Protocol):
         """
 
 
-def plane_of(cluster: Cluster) -> Plane:
+def plane_of(cluster: ClusterNodes) -> Plane:
     """The control plane that a cluster's release and spec ask for."""
     if cluster.zookeeper:
         from core.lab.planes import zookeeper

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.disk import Disk
 from core.kafka.controller.controller import Controller
 from core.kafka.ids import CONTROLLER
+from core.lab.nodes import ClusterNodes
 from core.lab.staging import place_logs
-
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
 C = TypeVar("C", bound=Controller)
 
 
-def make_controller(cluster: Cluster) -> Controller:
+def make_controller(cluster: ClusterNodes) -> Controller:
     """The one controller."""
     return controller_of(cluster, Controller)
 
 
-def controller_of(cluster: Cluster, kind: type[C]) -> C:
+def controller_of(cluster: ClusterNodes, kind: type[C]) -> C:
     """A controller of that kind for a cluster."""
     return kind(
         cluster.settings, cluster.metadata, cluster.network, cluster.journal, cluster.account, cluster.spec.racks(),
@@ -30,7 +28,7 @@ def controller_of(cluster: Cluster, kind: type[C]) -> C:
     )  # fmt: skip
 
 
-def build(cluster: Cluster) -> None:
+def build(cluster: ClusterNodes) -> None:
     """Make its nodes."""
     controller = cluster.controller
     assert isinstance(controller, Controller)
@@ -44,7 +42,7 @@ def build(cluster: Cluster) -> None:
     boot(cluster, controller, epochs)
 
 
-def make_brokers(cluster: Cluster, controller: Controller) -> dict[int, int]:
+def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int]:
     """Register the brokers, place the topics, and make the processes; returns the brokers' epochs."""
     spec, racks = cluster.spec, cluster.spec.racks()
     epochs = {
@@ -64,7 +62,7 @@ def make_brokers(cluster: Cluster, controller: Controller) -> dict[int, int]:
     return epochs
 
 
-def boot(cluster: Cluster, controller: Controller, epochs: dict[int, int]) -> None:
+def boot(cluster: ClusterNodes, controller: Controller, epochs: dict[int, int]) -> None:
     """Let the processes run that are to run."""
     place_logs(cluster)
     phases = random.Random(f"{cluster.seed}:heartbeats")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.kafka.broker.broker import Broker
 from core.kafka.controller.quorum import ControllerNode, Quorum, QuorumController
+from core.lab.nodes import ClusterNodes
 from core.lab.planes import kraft
 
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
 
-
-def make_controller(cluster: Cluster) -> QuorumController:
+def make_controller(cluster: ClusterNodes) -> QuorumController:
     """The state that the quorum's committed log makes."""
     return kraft.controller_of(cluster, QuorumController)
 
 
-def build(cluster: Cluster) -> None:
+def build(cluster: ClusterNodes) -> None:
     """Make its nodes."""
     controller = cluster.controller
     assert isinstance(controller, QuorumController)
@@ -26,7 +22,7 @@ def build(cluster: Cluster) -> None:
     kraft.boot(cluster, controller, epochs)
 
 
-def _make_voters(cluster: Cluster, controller: QuorumController) -> None:
+def _make_voters(cluster: ClusterNodes, controller: QuorumController) -> None:
     """Make the controllers and their voters; a combined one lives in its broker's process."""
     controller.detach()
     controller.administration = cluster.administration

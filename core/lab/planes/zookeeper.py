@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
 from core.kafka.controller.zookeeper.control import ZooKeeperControl
 from core.kafka.settings import SETTINGS
 from core.kafka.zookeeper.protocol import SessionRequest, SessionResponse
 from core.lab.history.moving import PLAIN
+from core.lab.nodes import ClusterNodes
 from core.lab.staging import place_logs
-
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
-
 
 PLAIN.update((SessionRequest, SessionResponse))
 
 
-def make_controller(cluster: Cluster) -> ZooKeeperControl:
+def make_controller(cluster: ClusterNodes) -> ZooKeeperControl:
     """ZooKeeper with what stands in it; the controller is one of the brokers."""
     return ZooKeeperControl(
         cluster.settings,
@@ -31,7 +26,7 @@ def make_controller(cluster: Cluster) -> ZooKeeperControl:
     )
 
 
-def build(cluster: Cluster) -> None:
+def build(cluster: ClusterNodes) -> None:
     """Make its nodes."""
     spec, control, racks = cluster.spec, cluster.controller, cluster.spec.racks()
     assert isinstance(control, ZooKeeperControl)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka.broker.disk import Disk
 from core.kafka.broker.partition import Partition
@@ -11,6 +11,7 @@ from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
+from core.lab.nodes import ClusterNodes
 from core.lab.views import observe
 from core.lab.views.detail import (
     ExposedRecords,
@@ -26,14 +27,11 @@ from core.lab.views.detail import (
 )
 from core.sim.messages import Timer
 
-if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
-
 MOST_WAITING: Final = 200
 """Waiting writes that are told of one by one."""
 
 
-def partition_detail(cluster: Cluster, tp: TopicPartition) -> PartitionDetail:
+def partition_detail(cluster: ClusterNodes, tp: TopicPartition) -> PartitionDetail:
     """One partition in full.
 
     Raises:
@@ -84,7 +82,7 @@ def _replica(disk: Disk, broker: int, tp: TopicPartition, counts: ReplicaLog | N
     )
 
 
-def _leader_state(cluster: Cluster, leading: Partition) -> LeaderState:
+def _leader_state(cluster: ClusterNodes, leading: Partition) -> LeaderState:
     broker, now = leading.broker, cluster.now
     followers = tuple(_follower(leading, leading.remotes[each], now) for each in leading.replicas if each in leading.remotes)
     waiting = []
@@ -130,7 +128,7 @@ def _follower(leading: Partition, replica: Replica, now: int) -> FollowerState:
     )
 
 
-def _next_check(cluster: Cluster, address: str, incarnation: int) -> int:
+def _next_check(cluster: ClusterNodes, address: str, incarnation: int) -> int:
     """Time until a broker's isr-expiration task is due; -1 if it is not planned."""
     due = [
         entry.time
@@ -143,7 +141,7 @@ def _next_check(cluster: Cluster, address: str, incarnation: int) -> int:
     return min(due) - cluster.now if due else -1
 
 
-def _eligible(cluster: Cluster, tp: TopicPartition, registration: PartitionRegistration) -> tuple[tuple[int, str], ...]:
+def _eligible(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> tuple[tuple[int, str], ...]:
     """Who could lead if the present leader went now, in the order of `PartitionChangeBuilder#electLeader`: ISR, then ELR, then anybody alive."""
     replication = cluster.controller.replication
     unclean = replication.election_mode(tp) is ElectionMode.UNCLEAN
@@ -155,7 +153,7 @@ def _eligible(cluster: Cluster, tp: TopicPartition, registration: PartitionRegis
     return tuple((broker, word) for broker, word in found if broker != registration.leader or registration.leader == NO_LEADER)
 
 
-def harm(cluster: Cluster) -> Harm:
+def harm(cluster: ClusterNodes) -> Harm:
     """The durability account of all partitions: losses by partition, producer and the event that doomed them."""
     grouped: dict[tuple[TopicPartition, str, int, bool, bool, int], list[tuple[int, int]]] = {}
     for loss in cluster.account.losses():

@@ -31,11 +31,11 @@ from core.sim.spelled_out import SpelledOut
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import Quorum
-    from core.lab.cluster import Cluster
+    from core.lab.nodes import ClusterNodes
     from core.sim.network import Network
 
 
-def broker_view(cluster: Cluster, broker: Broker) -> BrokerView:
+def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
     """One broker."""
     controller = cluster.controller
     registration = controller.brokers.get(broker.id)
@@ -59,7 +59,7 @@ def broker_view(cluster: Cluster, broker: Broker) -> BrokerView:
 
 
 def _replica_view(
-    cluster: Cluster, broker: Broker, tp: TopicPartition, registration: PartitionRegistration, leading: Partition | None
+    cluster: ClusterNodes, broker: Broker, tp: TopicPartition, registration: PartitionRegistration, leading: Partition | None
 ) -> ReplicaView:
     disk = broker.disk
     log = disk.logs.get(tp) or disk.offline.get(tp)
@@ -95,7 +95,7 @@ def _replica_view(
     )
 
 
-def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
+def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
     """One partition with all its replicas."""
     replication, brokers = cluster.controller.replication, cluster.brokers
     registration = replication.partitions[tp]
@@ -134,7 +134,7 @@ def partition_view(cluster: Cluster, tp: TopicPartition) -> PartitionView:
     )
 
 
-def lags(cluster: Cluster) -> dict[int, float]:
+def lags(cluster: ClusterNodes) -> dict[int, float]:
     """Records that the furthest replica of each running broker lacks below its leader's high watermark."""
     brokers = cluster.brokers
     found = {broker.id: 0.0 for broker in brokers.values() if broker.state is not BrokerState.STOPPED}
@@ -153,7 +153,7 @@ def lags(cluster: Cluster) -> dict[int, float]:
     return found
 
 
-def diverged(cluster: Cluster, tp: TopicPartition, registration: PartitionRegistration) -> int:
+def diverged(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> int:
     """Offsets below both high watermarks at which a live follower that fetches holds another record than its leader."""
     leads = cluster.brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
@@ -187,7 +187,7 @@ class Seen(SpelledOut):
     state: int
 
 
-def _everything(cluster: Cluster) -> Seen:
+def _everything(cluster: ClusterNodes) -> Seen:
     account = cluster.account
     partitions = tuple(partition_view(cluster, tp) for tp in cluster.controller.replication.partitions)
     return Seen(
@@ -200,7 +200,7 @@ def _everything(cluster: Cluster) -> Seen:
     )
 
 
-def cluster_view(cluster: Cluster, seen: Seen | None = None) -> ClusterView:
+def cluster_view(cluster: ClusterNodes, seen: Seen | None = None) -> ClusterView:
     """Everything; with `seen` whoever asks has looked at the partitions and topics already."""
     account, network = cluster.account, cluster.network
     if seen is None:
@@ -298,7 +298,7 @@ def _changed_links(network: Network) -> tuple[LinkView, ...]:
     )
 
 
-def _unclean_check_us(cluster: Cluster) -> int:
+def _unclean_check_us(cluster: ClusterNodes) -> int:
     """How long until the active KRaft controller's periodic task looks for leaders outside the ISR; -1 when that is not planned."""
     controller = cluster.controller
     due = controller.scheduled.get(UNCLEAN, -1) if isinstance(controller, Controller) else -1
@@ -308,7 +308,7 @@ def _unclean_check_us(cluster: Cluster) -> int:
     return max(0, due - cluster.now) if due >= 0 else -1
 
 
-def _controller_epoch(cluster: Cluster) -> int:
+def _controller_epoch(cluster: ClusterNodes) -> int:
     """The newest controller epoch; 0 where there is only ever one controller."""
     quorum = cluster.quorum
     if quorum is None:
@@ -317,12 +317,12 @@ def _controller_epoch(cluster: Cluster) -> int:
     return max(voter.epoch for voter in quorum.voters.values()) if active is None else active.epoch
 
 
-def topic_views(cluster: Cluster) -> tuple[TopicView, ...]:
+def topic_views(cluster: ClusterNodes) -> tuple[TopicView, ...]:
     """The headlines of all topics."""
     return tuple(_topic_view(cluster, name) for name in cluster.controller.replication.topics)
 
 
-def _topic_view(cluster: Cluster, name: str) -> TopicView:
+def _topic_view(cluster: ClusterNodes, name: str) -> TopicView:
     """A topic's headline; `Configs` also shows a cluster-wide min.insync.replicas that differs from the default, as brokers report it."""
     replication = cluster.controller.replication
     topic = replication.topics[name]

@@ -11,7 +11,7 @@ from core.kafka.ids import TopicPartition, broker_address
 
 if TYPE_CHECKING:
     from core.kafka.broker.partition import Partition
-    from core.lab.cluster import Cluster
+    from core.lab.nodes import ClusterNodes
 
 
 class Health(NamedTuple):
@@ -23,7 +23,7 @@ class Health(NamedTuple):
     uncommitted_us: int
 
 
-def health_of(cluster: Cluster, tp: TopicPartition, registration: PartitionRegistration) -> Health:
+def health_of(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> Health:
     """How a partition is at this moment."""
     leader = registration.leader
     leads = cluster.brokers.get(leader)
@@ -42,19 +42,19 @@ def health_of(cluster: Cluster, tp: TopicPartition, registration: PartitionRegis
     return Health(status, min_isr, stuck, waits)
 
 
-def uncommitted_us(cluster: Cluster, leading: Partition) -> int:
+def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
     """How long a leader's high watermark has stood still below its log end, µs; 0 when everything is committed."""
     log = leading.log
     return cluster.now - leading.uncommitted_since if log.high_watermark < log.leo else 0
 
 
-def _runs(cluster: Cluster, broker: int) -> bool:
+def _runs(cluster: ClusterNodes, broker: int) -> bool:
     """Whether a broker's process runs and does not stand still."""
     node = cluster.brokers.get(broker)
     return node is not None and node.state is not BrokerState.STOPPED and node.address not in cluster.paused
 
 
-def _is_cut_from_client(cluster: Cluster, broker: int, topic: str) -> bool:
+def _is_cut_from_client(cluster: ClusterNodes, broker: int, topic: str) -> bool:
     """Whether a client of the topic cannot talk to a broker."""
     links = cluster.network.links
     if not links:
@@ -63,12 +63,12 @@ def _is_cut_from_client(cluster: Cluster, broker: int, topic: str) -> bool:
     return any(client.topic == topic and _is_cut(cluster, client.name, address) for client in cluster.clients.values())
 
 
-def _can_fetch(cluster: Cluster, follower: int, leader: int) -> bool:
+def _can_fetch(cluster: ClusterNodes, follower: int, leader: int) -> bool:
     """Whether a follower's process runs and its link with the leader is not cut."""
     return _runs(cluster, follower) and not _is_cut(cluster, broker_address(follower), broker_address(leader))
 
 
-def _is_cut(cluster: Cluster, one: str, other: str) -> bool:
+def _is_cut(cluster: ClusterNodes, one: str, other: str) -> bool:
     """Whether a link is cut, in one direction or both."""
     links = cluster.network.links
     there, back = links.get((one, other)), links.get((other, one))
