@@ -1,5 +1,11 @@
-"""What state a partition is in, as its clients experience it. Screens, readings and sweeps ask `status_of`; reports follow its words.
+"""Facts about a partition that follow from its metadata: offline, under-replicated, at or under min ISR, stalled; and the worst of them.
 
+Whoever shows, counts or reports such a fact asks here. Kafka itself has two definitions of three of them. A broker counts what it
+leads, with the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`): metrics, readings of
+conditions, reports and `status_of` go by those. `kafka-topics --describe` goes by its rows and the setting as it is written, and a
+leaderless partition counts (`described_*`): the command of the same name, the filters of the grid and the counts beside it go by those.
+
+What state a partition is in, as its clients experience it, is `status_of`. Screens, readings and sweeps ask it; reports follow its words.
 The controller learns late that a broker is gone: until then its metadata name a dead leader, or an ISR with a dead member. A
 status therefore follows from those metadata *and* from what is true of the processes and links behind them. While an ISR member
 does not fetch, nothing is committed: the leader takes writes with acks=1 and lets those with acks=all wait. That partition is
@@ -9,8 +15,8 @@ does not fetch, nothing is committed: the leader takes writes with acks=1 and le
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Container, Sequence
+from typing import Final, Protocol
 
 from core.kafka.ids import NO_LEADER
 from core.sim.units import SECOND
@@ -20,6 +26,26 @@ STALL_BOUND: Final = SECOND
 
 A follower without trouble fetches at least every replica.fetch.wait.max.ms, 500 ms by default: this is twice that.
 """
+
+
+class Led(Protocol):
+    """A partition as somebody knows it: its leader, NO_LEADER if there is none, and its ISR."""
+
+    @property
+    def leader(self) -> int: ...
+
+    @property
+    def isr(self) -> Sequence[int]: ...
+
+
+class Assigned(Led, Protocol):
+    """One of which the assigned replicas are known, too, with those that a running reassignment adds."""
+
+    @property
+    def replicas(self) -> Sequence[int]: ...
+
+    @property
+    def adding(self) -> Sequence[int]: ...
 
 
 class PartitionStatus(enum.IntEnum):
@@ -60,6 +86,72 @@ def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capp
     return min(min_insync_replicas, replication_factor) if capped else min_insync_replicas
 
 
+def replication_factor(partition: Assigned) -> int:
+    """How many replicas a partition is to have: those just being added do not count.
+
+    Kafka: `OngoingReassignmentState#replicationFactor`, `PartitionDescription#getReplicationFactor`.
+    """
+    return len(partition.replicas) - len(partition.adding)
+
+
+# --- as brokers and controllers count ------------------------------------------------------------------------------
+
+
+def is_offline(partition: Led) -> bool:
+    """Whether nobody leads it: it counts in OfflinePartitionsCount (`ControllerMetricsChanges#handlePartitionChange`)."""
+    return partition.leader == NO_LEADER
+
+
+def is_under_replicated(partition: Assigned) -> bool:
+    """Whether its leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); without a leader nobody does."""
+    return not is_offline(partition) and len(partition.isr) < replication_factor(partition)
+
+
+def is_under_min_isr(partition: Led, min_isr: int) -> bool:
+    """Whether its leader refuses acks=all, and counts it in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`).
+
+    `min_isr` is the effective min.insync.replicas (`effective_min_isr`), here and in `is_at_min_isr`.
+    """
+    return not is_offline(partition) and len(partition.isr) < min_isr
+
+
+def is_at_min_isr(partition: Led, min_isr: int) -> bool:
+    """Whether its leader counts it in AtMinIsrPartitionCount, even if all replicas are in sync (`Partition#isAtMinIsr`)."""
+    return not is_offline(partition) and len(partition.isr) == min_isr
+
+
+# --- as `kafka-topics --describe` filters --------------------------------------------------------------------------
+
+
+def described_unavailable(partition: Led, live_brokers: Container[int] | None) -> bool:
+    """`--unavailable-partitions`: no leader, or one that is no live broker (`PartitionDescription#hasUnavailablePartitions`).
+
+    `live_brokers`: those that the cluster's metadata name; None: not known.
+    """
+    return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
+
+
+def described_under_replicated(partition: Assigned, observing: int = 0) -> bool:
+    """`--under-replicated-partitions`: led or not (`PartitionDescription#isUnderReplicated`).
+
+    `observing`: replicas that by design are outside the ISR (Confluent Server).
+    """
+    return replication_factor(partition) - observing - len(partition.isr) > 0
+
+
+def described_under_min_isr(partition: Led, min_insync_replicas: int) -> bool:
+    """`--under-min-isr-partitions`: no leader, or an ISR smaller than the setting, which is not capped (`PartitionDescription#isUnderMinIsr`)."""
+    return is_offline(partition) or len(partition.isr) < min_insync_replicas
+
+
+def described_at_min_isr(partition: Led, min_insync_replicas: int) -> bool:
+    """`--at-min-isr-partitions`: led or not, and by the setting, which is not capped (`PartitionDescription#isAtMinIsrPartitions`)."""
+    return len(partition.isr) == min_insync_replicas
+
+
+# --- as clients experience it --------------------------------------------------------------------------------------
+
+
 def is_stalled(stuck: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> bool:
     """Whether writes with acks=all wait although the leader serves and the ISR is large enough.
 
@@ -73,9 +165,7 @@ def is_stalled(stuck: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> b
 
 
 def status_of(
-    leader: int,
-    isr: Sequence[int],
-    replicas: int,
+    partition: Assigned,
     min_isr: int,
     *,
     leader_serves: bool,
@@ -86,22 +176,32 @@ def status_of(
     """A partition's status.
 
     Args:
-        leader: that the controller names.
-        isr: the controller's.
-        replicas: how many it is assigned to, without those that a reassignment adds.
+        partition: as the controller knows it.
         min_isr: the effective min.insync.replicas (`effective_min_isr`).
         leader_serves: whether the leader's process runs, leads the partition, and no client of the topic is cut off from it.
         stuck, uncommitted_us, disk_us: see `is_stalled`.
     """
-    if leader == NO_LEADER:
+    if is_offline(partition):
         return PartitionStatus.OFFLINE
     if not leader_serves:
         return PartitionStatus.LEADER_UNAVAILABLE
-    in_sync = len(isr)
-    if in_sync < min_isr:
+    if is_under_min_isr(partition, min_isr):
         return PartitionStatus.UNDER_MIN_ISR
     if is_stalled(stuck, uncommitted_us, disk_us):
         return PartitionStatus.STALLED
-    if in_sync >= replicas:
+    if not is_under_replicated(partition):
         return PartitionStatus.HEALTHY
-    return PartitionStatus.AT_MIN_ISR if in_sync == min_isr else PartitionStatus.UNDER_REPLICATED
+    return PartitionStatus.AT_MIN_ISR if is_at_min_isr(partition, min_isr) else PartitionStatus.UNDER_REPLICATED
+
+
+# --- what a change of a setting would do now -----------------------------------------------------------------------
+
+
+def refused_with(partition: Assigned, min_insync_replicas: int, *, capped: bool) -> bool:
+    """Whether writes with acks=all would be refused now if min.insync.replicas were that."""
+    return is_under_min_isr(partition, effective_min_isr(min_insync_replicas, len(partition.replicas), capped=capped))
+
+
+def spare_replicas(min_insync_replicas: int, replicas: int, *, capped: bool) -> int:
+    """How many of so many replicas may be out of the ISR until writes with acks=all are refused; negative: they always are."""
+    return replicas - effective_min_isr(min_insync_replicas, replicas, capped=capped)

@@ -18,6 +18,7 @@ import attrs
 
 from core.kafka import events
 from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.intervals import Intervals
 from core.kafka.log.replica_log import ReplicaLog
@@ -368,13 +369,13 @@ class Account:
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """The controller committed a partition's state."""
         account, now = self.of(tp), self.journal.now
-        under = registration.leader != NO_LEADER and len(registration.isr) < len(registration.replicas) - len(registration.adding)
+        under = is_under_replicated(registration)
         if under and account.under_since < 0:
             account.under_since = now
         elif not under and account.under_since >= 0:
             account.under_total += now - account.under_since
             account.under_since = -1
-        offline = registration.leader == NO_LEADER
+        offline = is_offline(registration)
         if offline and account.offline_since < 0:
             account.offline_since = now
         elif not offline and account.offline_since >= 0:

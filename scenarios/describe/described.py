@@ -10,7 +10,7 @@ import enum
 
 import attrs
 
-from core.kafka.ids import NO_LEADER
+from core.kafka.health import is_offline, replication_factor
 from scenarios.errors import InputError
 
 
@@ -61,12 +61,12 @@ class DescribedPartition:
     @property
     def has_leader(self) -> bool:
         """Whether somebody leads it."""
-        return self.leader != NO_LEADER
+        return not is_offline(self)
 
     @property
     def replication_factor(self) -> int:
-        """Replicas without those being added (`PartitionDescription#getReplicationFactor`)."""
-        return len(self.replicas) - len(self.adding)
+        """Replicas without those being added (`core.kafka.health`)."""
+        return replication_factor(self)
 
 
 @attrs.frozen

@@ -1,13 +1,14 @@
 """Prints topics as `kafka-topics --describe` of a release prints them, byte for byte, with its filters.
 
 Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription` and
-`TopicCommand.DescribeOptions`. A filter suppresses the headlines; several filters are OR-ed.
+`TopicCommand.DescribeOptions`. A filter suppresses the headlines; several filters are OR-ed. What each lets through: `core.kafka.health`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.kafka import health
 from core.kafka.release import Release
 from core.kafka.settings import setting_named
 from core.lab.views.view import ClusterView, PartitionView
@@ -33,7 +34,7 @@ def render_describe(
         release: its `describe_*` columns choose the format.
         under_replicated: as `--under-replicated-partitions`.
         unavailable: as `--unavailable-partitions`.
-        under_min_isr: as `--under-min-isr-partitions`; a leaderless partition counts.
+        under_min_isr: as `--under-min-isr-partitions`.
         at_min_isr: as `--at-min-isr-partitions`.
         topics_with_overrides: as `--topics-with-overrides`: headlines of topics with settings of their own; no filter goes with it.
         live_brokers: brokers the tool sees; a leader that is none of them is unavailable. `None`: not known.
@@ -54,13 +55,13 @@ def render_describe(
             if not topics_with_overrides:
                 lines.extend(partition_row(row, release) for row in each.rows)
             continue
-        min_isr = _raw_min_isr(each, release) if under_min_isr or at_min_isr else 0
+        min_isr = described_min_isr(each.config, release) if under_min_isr or at_min_isr else 0
         for row in each.rows:
             if (
-                (under_replicated and is_under_replicated(row))
-                or (unavailable and is_unavailable(row, live_brokers))
-                or (under_min_isr and is_under_min_isr(row, min_isr))
-                or (at_min_isr and len(row.isr) == min_isr)
+                (under_replicated and health.described_under_replicated(row, sum(broker not in row.isr for broker in row.observers)))
+                or (unavailable and health.described_unavailable(row, live_brokers))
+                or (under_min_isr and health.described_under_min_isr(row, min_isr))
+                or (at_min_isr and health.described_at_min_isr(row, min_isr))
             ):
                 lines.append(partition_row(row, release))
     return "".join(line + "\n" for line in lines)
@@ -94,28 +95,6 @@ def partition_row(row: DescribedPartition, release: Release) -> str:
     if row.marked_for_deletion:
         text += "\tMarkedForDeletion: true"
     return text
-
-
-def is_under_replicated(row: DescribedPartition) -> bool:
-    """Fewer replicas in sync than assigned, not counting replicas being added (`PartitionDescription#isUnderReplicated`).
-
-    Observers outside the ISR are where they belong, and do not count either.
-    """
-    observing = sum(broker not in row.isr for broker in row.observers)
-    return row.replication_factor - observing - len(row.isr) > 0
-
-
-def is_unavailable(row: DescribedPartition, live_brokers: frozenset[int] | None) -> bool:
-    """No leader, or one that is not alive (`PartitionDescription#hasUnavailablePartitions`)."""
-    return not row.has_leader or (live_brokers is not None and row.leader not in live_brokers)
-
-
-def is_under_min_isr(row: DescribedPartition, min_isr: int) -> bool:
-    """No leader, or fewer in sync than the *raw* min.insync.replicas, not capped by the replication factor.
-
-    Kafka source: `PartitionDescription#isUnderMinIsr`.
-    """
-    return not row.has_leader or len(row.isr) < min_isr
 
 
 def from_view(view: ClusterView) -> tuple[DescribedTopic, ...]:
@@ -154,9 +133,14 @@ def _row_of(partition: PartitionView) -> DescribedPartition:
     )
 
 
-def _raw_min_isr(topic: DescribedTopic, release: Release) -> int:
+def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:
+    """min.insync.replicas as the filters take it from a topic's settings: as it is written, not capped by the replication factor.
+
+    Raises:
+        ValueError: it is no number.
+    """
     setting = setting_named("min.insync.replicas")
-    for name, value in topic.config:
+    for name, value in config:
         if name == setting.name:
             return int(setting.parse(value))
     return int(setting.default_in(release))

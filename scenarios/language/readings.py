@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.health import STALL_BOUND, PartitionStatus
+from core.kafka.health import STALL_BOUND, PartitionStatus, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.lab.views.view import ClusterView, PartitionView, ReplicaView
 from core.sim.units import format_duration
@@ -202,24 +202,6 @@ def _stalled(moment: Moment, tp: TopicPartition | None = None) -> Any:
     return None if view is None else int(view.status is PartitionStatus.STALLED)
 
 
-def under_replicated(view: PartitionView) -> bool:
-    """Whether it counts in UnderReplicatedPartitions: it is led, and replicas just being added do not count.
-
-    Kafka: `Partition#isUnderReplicated`.
-    """
-    return not view.offline and len(view.isr) < len(view.replicas) - len(view.adding)
-
-
-def under_min_isr(view: PartitionView) -> bool:
-    """Whether it counts in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`)."""
-    return not view.offline and len(view.isr) < view.min_isr
-
-
-def at_min_isr(view: PartitionView) -> bool:
-    """Whether it counts in AtMinIsrPartitionCount (`Partition#isAtMinIsr`)."""
-    return not view.offline and len(view.isr) == view.min_isr
-
-
 _STATES: Final = tuple(str(state) for state in BrokerState)
 
 _ALL: Final = (
@@ -284,10 +266,16 @@ _ALL: Final = (
         "stalled", ("partition?",), NUMBER,
         "partitions whose acks=all writes wait though leader and ISR look well (of one partition: 1 or 0)", _stalled, ages=True,
     ),
-    Reading("urp", (), NUMBER, "under-replicated partitions", _count(under_replicated)),
-    Reading("offline", (), NUMBER, "partitions without leader", _count(lambda view: view.offline)),
-    Reading("under-min-isr", (), NUMBER, "partitions whose ISR is smaller than min.insync.replicas", _count(under_min_isr)),
-    Reading("at-min-isr", (), NUMBER, "partitions whose ISR is just min.insync.replicas", _count(at_min_isr)),
+    Reading("urp", (), NUMBER, "under-replicated partitions (UnderReplicatedPartitions)", _count(is_under_replicated)),
+    Reading("offline", (), NUMBER, "partitions without leader (OfflinePartitionsCount)", _count(is_offline)),
+    Reading(
+        "under-min-isr", (), NUMBER, "led partitions whose ISR is smaller than the effective min.insync.replicas (UnderMinIsrPartitionCount)",
+        _count(lambda view: is_under_min_isr(view, view.min_isr)),
+    ),
+    Reading(
+        "at-min-isr", (), NUMBER, "led partitions whose ISR is just the effective min.insync.replicas (AtMinIsrPartitionCount)",
+        _count(lambda view: is_at_min_isr(view, view.min_isr)),
+    ),
     Reading("controller-epoch", (), NUMBER, "the active controller's epoch, with a quorum of controllers", lambda moment: moment.view().controller_epoch),
     Reading(
         "active-controllers", (), NUMBER, "controllers that take themselves for the active one (ActiveControllerCount)",

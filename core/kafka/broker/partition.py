@@ -16,7 +16,7 @@ from core.kafka.broker.fetch_session import SessionPartition
 from core.kafka.broker.isr_change import EXPAND, SHRINK, submit
 from core.kafka.broker.isr_order import expanded, shrunk
 from core.kafka.broker.replica import Replica
-from core.kafka.health import effective_min_isr
+from core.kafka.health import effective_min_isr, is_under_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
@@ -154,7 +154,7 @@ class Partition:
 
     def judge_min_isr(self) -> None:
         """Note whether the committed ISR is too small (`Partition#isUnderMinIsr`); called whenever one of the two, or the role, changes."""
-        self.under_min_isr = self.is_leader and len(self.isr) < self.effective_min_isr()
+        self.under_min_isr = self.is_leader and is_under_min_isr(self, self.effective_min_isr())
         self.judge_steady()
 
     def judge_steady(self) -> None:

@@ -17,7 +17,7 @@ from core.kafka import errors
 from core.kafka.broker.fetcher_manager import fetcher_id
 from core.kafka.clients.client_config import DEFAULT
 from core.kafka.events import EventTuple, HighWatermarkAdvanced, decode
-from core.kafka.health import effective_min_isr
+from core.kafka.health import effective_min_isr, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.log.producer_state import EXPIRATION
 from core.kafka.release import Release
@@ -391,20 +391,23 @@ class MetricsObserver:
         return found
 
     def min_isr(self, tp: TopicPartition) -> int:
-        """The effective min.insync.replicas of a partition."""
-        value = self._settings.integer("min.insync.replicas", topic=tp.topic)
-        return effective_min_isr(value, len(self._partitions[tp].replicas), capped=self._release.capped_min_isr)
+        """The effective min.insync.replicas of a partition, as its leader has it."""
+        partition = self._partitions[tp]
+        value = self._settings.integer("min.insync.replicas", broker=partition.leader, topic=tp.topic)
+        return effective_min_isr(value, len(partition.replicas), capped=self._release.capped_min_isr)
 
     def _gauges(self, broker: int, now: int) -> Iterator[tuple[str, float]]:
         manager = "kafka.server:type=ReplicaManager,name="
         led = [(tp, partition) for tp, partition in self._partitions.items() if partition.leader == broker]
-        under = {tp: len(p.replicas) - len(p.adding) - len(p.isr) > 0 for tp, p in led}
+        under = {tp: is_under_replicated(p) for tp, p in led}
+        under_min = {tp: is_under_min_isr(p, self.min_isr(tp)) for tp, p in led}
+        at_min = {tp: is_at_min_isr(p, self.min_isr(tp)) for tp, p in led}
         yield manager + "LeaderCount", len(led)
         yield manager + "PartitionCount", sum(broker in partition.replicas for partition in self._partitions.values())
         yield manager + "OfflineReplicaCount", self._offline.get(broker, 0)
         yield manager + "UnderReplicatedPartitions", sum(under.values())
-        yield manager + "UnderMinIsrPartitionCount", sum(len(p.isr) < self.min_isr(tp) for tp, p in led)
-        yield manager + "AtMinIsrPartitionCount", sum(len(p.isr) == self.min_isr(tp) for tp, p in led)
+        yield manager + "UnderMinIsrPartitionCount", sum(under_min.values())
+        yield manager + "AtMinIsrPartitionCount", sum(at_min.values())
         yield manager + "ReassigningPartitions", sum(bool(p.adding or p.removing) for _, p in led)
         yield manager + "PartitionsWithLateTransactionsCount", 0
         yield manager + "ProducerIdCount", self._producer_ids(broker, now)
@@ -426,8 +429,8 @@ class MetricsObserver:
         for tp, partition in led:
             cluster = f"topic={tp.topic},partition={tp.partition}"
             yield f"kafka.cluster:type=Partition,name=UnderReplicated,{cluster}", under[tp]
-            yield f"kafka.cluster:type=Partition,name=UnderMinIsr,{cluster}", len(partition.isr) < self.min_isr(tp)
-            yield f"kafka.cluster:type=Partition,name=AtMinIsr,{cluster}", len(partition.isr) == self.min_isr(tp)
+            yield f"kafka.cluster:type=Partition,name=UnderMinIsr,{cluster}", under_min[tp]
+            yield f"kafka.cluster:type=Partition,name=AtMinIsr,{cluster}", at_min[tp]
             yield f"kafka.cluster:type=Partition,name=InSyncReplicasCount,{cluster}", len(partition.isr)
             yield f"kafka.cluster:type=Partition,name=ReplicasCount,{cluster}", len(partition.replicas)
             yield f"kafka.cluster:type=Partition,name=LastStableOffsetLag,{cluster}", 0
@@ -469,7 +472,7 @@ class MetricsObserver:
         yield controller + "FencedBrokerCount", sum(self._fenced.values())
         yield controller + "GlobalTopicCount", len({tp.topic for tp in self._partitions})
         yield controller + "GlobalPartitionCount", len(self._partitions)
-        yield controller + "OfflinePartitionsCount", sum(partition.leader == NO_LEADER for partition in partitions)
+        yield controller + "OfflinePartitionsCount", sum(map(is_offline, partitions))
         yield (
             controller + "PreferredReplicaImbalanceCount",
             sum(bool(partition.replicas) and partition.leader != partition.replicas[0] for partition in partitions),

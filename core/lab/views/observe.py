@@ -13,6 +13,7 @@ from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
 from core.kafka.controller.controller import UNCLEAN, Controller
 from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.settings import render_value
 from core.lab.views.partition_health import health_of
@@ -332,4 +333,4 @@ def _topic_view(cluster: ClusterNodes, name: str) -> TopicView:
         value = cluster.settings.get("min.insync.replicas")
         if value != 1:
             config["min.insync.replicas"] = render_value(value)
-    return TopicView(name, topic.topic_id, len(topic.partitions), len(first.replicas) - len(first.adding), tuple(config.items()))
+    return TopicView(name, topic.topic_id, len(topic.partitions), replication_factor(first), tuple(config.items()))

@@ -36,9 +36,8 @@ def health_of(cluster: ClusterNodes, tp: TopicPartition, registration: Partition
     serves = leading is not None and leading.is_leader and _runs(cluster, leader) and not _is_cut_from_client(cluster, leader, tp.topic)
     stuck = tuple([member for member in registration.isr if member != leader and not _can_fetch(cluster, member, leader)]) if serves else ()
     waits = uncommitted_us(cluster, leading) if serves and leading is not None else 0
-    replicas = len(registration.replicas) - len(registration.adding)
     disk = leads.directories.write_wait() if serves and leads is not None else 0
-    status = status_of(leader, registration.isr, replicas, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=waits, disk_us=disk)
+    status = status_of(registration, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=waits, disk_us=disk)
     return Health(status, min_isr, stuck, waits)
 
 

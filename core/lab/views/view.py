@@ -10,8 +10,8 @@ from __future__ import annotations
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.health import PartitionStatus
-from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.health import PartitionStatus, is_offline
+from core.kafka.ids import TopicPartition
 from core.sim.spelled_out import SpelledOut
 
 __all__ = [
@@ -122,7 +122,7 @@ class PartitionView(SpelledOut):
     @property
     def offline(self) -> bool:
         """Whether nobody leads it."""
-        return self.leader == NO_LEADER
+        return is_offline(self)
 
     def copy_on(self, broker: int) -> ReplicaView:
         """The replica on that broker.

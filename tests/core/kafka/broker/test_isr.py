@@ -340,7 +340,7 @@ def test_isr_17_a_partition_dropped_from_a_busy_session_gets_late() -> None:
 )
 def test_isr_22_under_replicated(isr: tuple[int, ...], adding: tuple[int, ...], status: PartitionStatus) -> None:
     registration = PartitionRegistration((1, 2, 3), isr, 1, 5, 1, adding=adding)
-    assert status_of(1, isr, 3 - len(adding), 1, leader_serves=True) is status
+    assert status_of(registration, 1, leader_serves=True) is status
     account = Account(Journal())
     account.partition_changed(TP, registration)
     account.journal.now = 7
