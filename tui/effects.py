@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import is_at_min_isr
+from core.lab.views.setting_changes import only_on_the_dead, with_unclean_election
 from core.lab.views.view import PartitionView
 from tui.questions import UNCLEAN
 from tui.situation import Situation
@@ -18,7 +20,7 @@ def _without(situation: Situation, broker: int) -> tuple[list[PartitionView], in
     led = [p for p in view.partitions if p.leader == broker]
     alive = {b.id for b in view.brokers if b.state is BrokerState.RUNNING and not b.fenced and b.id != broker}
     alone = sum(not any(b in alive for b in p.isr) for p in led)
-    under = sum(broker in p.isr and len(p.isr) - 1 < p.min_isr <= len(p.isr) for p in view.partitions)
+    under = sum(broker in p.isr and is_at_min_isr(p, p.min_isr) for p in view.partitions)
     return led, alone, under
 
 
@@ -116,16 +118,15 @@ def unclean(situation: Situation) -> str:
     where = f"topic {topic}" if own else "the whole cluster"
     if situation.setting(UNCLEAN, topic):
         return f"Off for {where}: only the ISR (and ELR) may lead."
-    waiting = sum(p.offline and any(c.alive for c in p.copies) for p in situation.view.partitions)
-    return f"On for {where}: {_partitions(waiting)} would get a leader from outside the ISR; what it lacks is lost."
+    changed = [p for p in situation.view.partitions if (p.tp.topic == topic if own else not situation.overridden(UNCLEAN, p.tp.topic))]
+    return f"On for {where}: {_partitions(with_unclean_election(changed).elected)} would get a leader from outside the ISR; what it lacks is lost."
 
 
 def elect_unclean(situation: Situation) -> str:
     """What an unclean election of the selected partition would lose."""
     p = situation.partition
     assert p is not None
-    longest, best = max(c.leo for c in p.copies), max((c.leo for c in p.copies if c.alive), default=0)
-    return f"{p.tp} gets a leader from those alive; up to {longest - best:,} records that only dead replicas hold are lost."
+    return f"{p.tp} gets a leader from those alive; up to {only_on_the_dead(p):,} records that only dead replicas hold are lost."
 
 
 def elect_preferred(situation: Situation) -> str:

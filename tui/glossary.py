@@ -7,6 +7,7 @@ from typing import Final
 import attrs
 from textual.strip import Strip
 
+from core.kafka.health import PartitionStatus
 from core.kafka.release import Release
 from core.sim.spelled_out import SpelledOut
 from tui.palette import Palette
@@ -46,16 +47,16 @@ SYMBOLS: Final = (
 )  # fmt: skip
 """Symbols of brokers and replicas. Those of partitions stand with their states, those of the timeline with its marks."""
 
-STATES: Final = (
-    ("offline", "No broker leads it: nobody can read or write."),
-    ("unserved", "The controller names a leader that does not serve, because it is dead or paused, cut off from the clients, or has not taken over yet."),
-    ("under min", "The ISR is smaller than min.insync.replicas: writes with acks=all are refused."),
-    ("stalled", "The leader serves, but a member of the ISR does not fetch: nothing is committed, and writes with acks=all wait."),
-    ("at min", "Replicas are missing; with one fewer in the ISR, writes with acks=all are refused."),
-    ("under-repl", "Under-replicated: the ISR lacks replicas. Reads and writes go on."),
-    ("healthy", "All replicas are in the ISR, and the leader serves."),
-)  # fmt: skip
-"""The states of a partition, the worst first, as clients experience them."""
+STATES: Final = {
+    PartitionStatus.OFFLINE: "No broker leads it: nobody can read or write.",
+    PartitionStatus.LEADER_UNAVAILABLE: "The controller names a leader that does not serve, because it is dead or paused, cut off from the clients, or has not taken over yet.",
+    PartitionStatus.UNDER_MIN_ISR: "The ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
+    PartitionStatus.STALLED: "The leader serves, but a member of the ISR does not fetch: nothing is committed, and writes with acks=all wait.",
+    PartitionStatus.AT_MIN_ISR: "Replicas are missing; with one fewer in the ISR, writes with acks=all are refused.",
+    PartitionStatus.UNDER_REPLICATED: "Under-replicated: the ISR lacks replicas. Reads and writes go on.",
+    PartitionStatus.HEALTHY: "All replicas are in the ISR, and the leader serves.",
+}  # fmt: skip
+"""What clients experience in each state of a partition."""
 
 
 def words(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
@@ -195,9 +196,9 @@ def _controller(zookeeper: bool) -> str:
 
 
 def states_of_partitions() -> tuple[Term, ...]:
-    """A partition's states with their symbols."""
-    looks = {word: (glyph, role) for glyph, word, role in states.STATUS_LOOKS.values()}
-    terms = [Term(f"{looks[word][0]} {word}", "", text, looks[word][1]) for word, text in STATES]
+    """A partition's states with their symbols, the worst first."""
+    looks = ((states.STATUS_LOOKS[status], STATES[status]) for status in PartitionStatus)
+    terms = [Term(f"{glyph} {word}", "", text, role) for (glyph, word, role), text in looks]
     return (*terms, Term("≠ diverged", "", "Replicas hold different records at the same offsets.", "bad"))
 
 

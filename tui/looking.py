@@ -17,7 +17,7 @@ from tui.glossary import paint_glossary
 from tui.layout import SizeClass, size_class
 from tui.palette import ABOUT, PALETTES
 from tui.panels.brokers import is_up
-from tui.panels.grid import FILTERS, in_order
+from tui.panels.grid import FILTERS, filtered, in_order
 from tui.panels.inspector import paint_broker, paint_event_detail, paint_partition
 from tui.panels.scenario import paint_scenario
 from tui.rows import blank, rule
@@ -139,7 +139,7 @@ class Looking(MainScreen):
         first = next((p.tp for p in in_order(self.view, self._worst_first, self._which, self._words)), None)
         if first is not None and self._which:
             self.choose(partition=first)
-        count = sum(FILTERS[self._which](p) for p in self.view.partitions) if self._which else len(self.view.partitions)
+        count = len(filtered(self.view, self._which) if self._which else self.view.partitions)
         said = f"partitions: {self._which or 'all'}, {count}" if count or not self._which else f"no partition is {self._which}"
         self.say(said + (f" (kafka-topics --{self._which}-partitions)" if self._which else ""))
 

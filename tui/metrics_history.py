@@ -14,6 +14,7 @@ from typing import Final
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.lab.metrics import CONTROLLER
 from core.lab.views.view import ClusterView
 from core.sim.spelled_out import SpelledOut
@@ -101,18 +102,15 @@ def _count(view: ClusterView) -> _Census:
     failed = any(b.failed_dirs for b in view.brokers)
     lead, under_replicated, under_min, at_min, reassigning = (led[name] for name in _LED)
     for p in view.partitions:
-        leader, assigned, isr = p.leader, p.replicas, len(p.isr)
-        if leader < 0:
-            offline += 1
+        leader, assigned = p.leader, p.replicas
+        offline += is_offline(p)
         if assigned and leader != assigned[0]:
             imbalanced += 1
         if leader in replicas:
             lead[leader] += 1
-            if isr < len(assigned):
-                under_replicated[leader] += isr < len(assigned) - len(p.adding)
-                at_min[leader] += isr == p.min_isr
-            if isr < p.min_isr:
-                under_min[leader] += 1
+            under_replicated[leader] += is_under_replicated(p)
+            under_min[leader] += is_under_min_isr(p, p.min_isr)
+            at_min[leader] += is_at_min_isr(p, p.min_isr)
             if p.adding or p.removing:
                 reassigning[leader] += 1
         if failed:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.health import spare_replicas
 from core.kafka.ids import CONTROLLER, broker_address
 from core.lab import acts
 from core.lab.acts import Act
 from core.lab.views.view import PartitionView
+from scenarios.releases import release_named
 from tui.situation import Line, Option, Question, Situation
 from tui.writing_numbers import count_of
 
@@ -65,20 +67,23 @@ def min_isr(situation: Situation) -> Question:
     topic = partition.tp.topic
     now = int(situation.setting(MIN_ISR, topic))
     most = max(len(p.replicas) for p in situation.view.partitions if p.tp.topic == topic)
+    capped = release_named(situation.view.release).capped_min_isr
     options = tuple(
         Option(
             str(number) if number < 10 else "", f"{MIN_ISR} = {number}", (acts.Set(MIN_ISR, str(number), topic=topic),),
-            _meaning(number, most), "is so now" if number == now else None,
+            _meaning(number, most, capped=capped), "is so now" if number == now else None,
         )
         for number in range(1, most + 2)
     )  # fmt: skip
     return Question(f"{MIN_ISR} of {topic}", f"Now {now}, with {most} replicas.", options)
 
 
-def _meaning(number: int, replicas: int) -> str:
+def _meaning(number: int, replicas: int, *, capped: bool) -> str:
+    spare = spare_replicas(number, replicas, capped=capped)
+    if spare < 0:
+        return "more than there are replicas: all refused"
     if number > replicas:
-        return "more than there are replicas"
-    spare = replicas - number
+        return f"counts as {replicas}: no broker may fail"
     return "no broker may fail" if spare == 0 else "one broker may fail" if spare == 1 else f"{spare} brokers may fail"
 
 

@@ -104,7 +104,7 @@ def is_offline(partition: Led) -> bool:
 
 def is_under_replicated(partition: Assigned) -> bool:
     """Whether its leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); without a leader nobody does."""
-    return not is_offline(partition) and len(partition.isr) < replication_factor(partition)
+    return len(partition.isr) < replication_factor(partition) and not is_offline(partition)
 
 
 def is_under_min_isr(partition: Led, min_isr: int) -> bool:
@@ -112,12 +112,12 @@ def is_under_min_isr(partition: Led, min_isr: int) -> bool:
 
     `min_isr` is the effective min.insync.replicas (`effective_min_isr`), here and in `is_at_min_isr`.
     """
-    return not is_offline(partition) and len(partition.isr) < min_isr
+    return len(partition.isr) < min_isr and not is_offline(partition)
 
 
 def is_at_min_isr(partition: Led, min_isr: int) -> bool:
     """Whether its leader counts it in AtMinIsrPartitionCount, even if all replicas are in sync (`Partition#isAtMinIsr`)."""
-    return not is_offline(partition) and len(partition.isr) == min_isr
+    return len(partition.isr) == min_isr and not is_offline(partition)
 
 
 # --- as `kafka-topics --describe` filters --------------------------------------------------------------------------
@@ -192,14 +192,6 @@ def status_of(
     if not is_under_replicated(partition):
         return PartitionStatus.HEALTHY
     return PartitionStatus.AT_MIN_ISR if is_at_min_isr(partition, min_isr) else PartitionStatus.UNDER_REPLICATED
-
-
-# --- what a change of a setting would do now -----------------------------------------------------------------------
-
-
-def refused_with(partition: Assigned, min_insync_replicas: int, *, capped: bool) -> bool:
-    """Whether writes with acks=all would be refused now if min.insync.replicas were that."""
-    return is_under_min_isr(partition, effective_min_isr(min_insync_replicas, len(partition.replicas), capped=capped))
 
 
 def spare_replicas(min_insync_replicas: int, replicas: int, *, capped: bool) -> int:

@@ -7,7 +7,7 @@ import attrs
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, ReplicaView
+from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, ReplicaView, TopicView
 from tests.tui.fake_cluster import FakeCluster
 
 SPEC = ClusterSpec(
@@ -39,5 +39,7 @@ def partition(*copies: ReplicaView, **changes: object) -> PartitionView:
 
 
 def view_of(*partitions: PartitionView) -> ClusterView:
-    """Three healthy brokers with these partitions."""
-    return attrs.evolve(cluster().view(), partitions=partitions)
+    """Three healthy brokers with these partitions, whose topics have their min.insync.replicas."""
+    least = {p.tp.topic: p.min_isr for p in partitions}
+    topics = tuple(TopicView(name, "", 1, 3, (("min.insync.replicas", str(min_isr)),)) for name, min_isr in least.items())
+    return attrs.evolve(cluster().view(), partitions=partitions, topics=topics)

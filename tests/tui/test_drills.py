@@ -21,7 +21,10 @@ from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import done, playing, said, screen_text
 from tui import drills, effects, questions
 from tui.actions import ACTIONS, BY_ID
-from tui.panels.grid import FILTERS, in_order
+from tui.metrics_history import METRICS
+from tui.palette import COLOUR
+from tui.panels.account import paint_account
+from tui.panels.grid import FILTERS, filtered, in_order
 from tui.situation import Situation
 from tui.target import Stage, set_stage
 
@@ -270,6 +273,19 @@ def test_the_filters_are_those_of_kafka_topics() -> None:
     assert found == {
         "unavailable": ["c"], "under-min-isr": ["b", "c"], "at-min-isr": ["a"], "under-replicated": ["a", "b", "c"],
     }  # fmt: skip
+
+
+def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_the_broker_makes_of_it() -> None:
+    """RF 1 with min ISR 2 since 3.7: the broker caps it and takes writes, at min; the tool lists it as under min. Both count with it."""
+    alone = partition(replica(1, 5, 5), min_isr=1)
+    view = view_of(attrs.evolve(alone, min_isr=2))
+    view = attrs.evolve(view, partitions=(alone,))
+    assert {which for which in FILTERS if filtered(view, which)} == {"under-min-isr"}
+    assert "under min ISR 1" in "\n".join(strip.text for strip in paint_account(view, COLOUR, (120, 3), headline=False))
+    values = {metric.short: metric.folded(metric.of(view)) for metric in METRICS if metric.of is not None}
+    assert (values["AtMinIsrPartitionCount"], values["UnderMinIsrPartitionCount"], values["UnderReplicatedPartitions"]) == (1, 0, 0)
+    leads_on_paper = attrs.evolve(view, brokers=tuple(attrs.evolve(each, fenced=each.id == 1) for each in view.brokers))
+    assert filtered(leads_on_paper, "unavailable") == [alone]
 
 
 async def test_the_filter_by_its_key() -> None:

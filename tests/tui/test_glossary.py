@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES, Release
 from tests.tui.test_app import playing, screen_text
@@ -42,7 +43,7 @@ def test_every_symbol_of_a_replica_a_broker_and_the_legend_is_explained() -> Non
         assert glyph in explained
     for char in set("".join(LEGENDS)):
         assert char in explained or char.isascii(), char
-    assert {word for word, _ in STATES} == {word for _, word, _ in states.STATUS_LOOKS.values()}
+    assert set(STATES) == set(states.STATUS_LOOKS) == set(PartitionStatus)
 
 
 def test_what_is_said_is_true_under_the_release() -> None:

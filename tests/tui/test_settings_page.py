@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from textual.widgets import Input
 
+from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.settings import MAX_LONG, SETTINGS, Settings
 from core.sim.units import SECOND
+from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import done, playing, said, screen_text
+from tests.tui.test_drills import fresh, situation
 from tui.palette import COLOUR
+from tui.questions import min_isr
 from tui.screens.settings import Place, consequences, edit_question, gather, in_words, paint_settings, sentence_of
 from tui.target import set_stage
 
@@ -80,15 +85,51 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
     stage.session.do(acts.Kill(2))
     stage.session.course.advance_to(20 * SECOND)
     view = stage.session.view()
-    known = {each.setting.name: each for each in gather(cluster.settings, Place("orders", 1, stage.release))}
-    told = consequences(known["min.insync.replicas"], view, cluster.settings)
+    place = Place("orders", 1, stage.release)
+    known = {each.setting.name: each for each in gather(cluster.settings, place)}
+    told = consequences(known["min.insync.replicas"], place, view, cluster.settings)
     assert told == [
         "1: none refused now",
         "2: none refused now, 9 would lose writes with the next replica",
         "3: acks=all refused by 9 of 9 partitions now",
     ]
-    assert "after 30 to 45 s; leaders look every 15 s" in consequences(known["replica.lag.time.max.ms"], view, cluster.settings)[0]
-    assert "endangers" in consequences(known["unclean.leader.election.enable"], view, cluster.settings)[0]
+    assert "after 30 to 45 s; leaders look every 15 s" in consequences(known["replica.lag.time.max.ms"], place, view, cluster.settings)[0]
+    assert "endangers" in consequences(known["unclean.leader.election.enable"], place, view, cluster.settings)[0]
+
+
+@pytest.mark.parametrize(
+    ("release", "topic", "told"),
+    [
+        ("4.1", "own", ["1: none refused now, 1 would lose writes with the next replica"]),
+        (
+            "4.1",
+            "other",
+            ["1: none refused now, 1 would lose writes with the next replica", "2: acks=all refused by 1 of 1 partitions now"],
+        ),
+    ],
+)
+def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told: list[str]) -> None:
+    """A topic with a value of its own stays as it is when the cluster's changes, and is the only one whose own is changed here."""
+    own = partition(replica(1, 5, 5), tp=TopicPartition("own", 0), min_isr=1)
+    other = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False), tp=TopicPartition("other", 0), min_isr=1)
+    settings = settings_of(release)
+    settings.set("min.insync.replicas", 1, topic="own")
+    place = Place(topic, 1, Release.named(release))
+    known = {each.setting.name: each for each in gather(settings, place)}
+    assert consequences(known["min.insync.replicas"], place, view_of(own, other), settings) == told
+    unclean = attrs.evolve(other, leader=-1, copies=(replica(1, 9, 9, alive=False), replica(2, 5, 5)))
+    said = consequences(known["unclean.leader.election.enable"], place, view_of(own, unclean), settings)
+    assert said == ["true would elect a leader for 1 offline partitions; the replicas alive lack up to 4 records."]
+
+
+@pytest.mark.parametrize(
+    ("release", "words"), [("4.1", "counts as 2: no broker may fail"), ("3.6", "more than there are replicas: all refused")]
+)
+def test_more_than_there_are_replicas(release: str, words: str) -> None:
+    two = partition(replica(1, 5, 5), replica(2, 5, 5))
+    view = attrs.evolve(view_of(two), release=release)
+    asked = min_isr(attrs.evolve(situation(fresh()), view=view, partition=two))
+    assert [option.note for option in asked.options] == ["one broker may fail", "no broker may fail", words]
 
 
 def test_a_read_only_setting_is_forced_and_says_so() -> None:

@@ -15,6 +15,7 @@ from core.sim.spelled_out import SpelledOut
 from core.sim.units import format_duration
 from tui.lasting import lasting
 from tui.palette import Palette
+from tui.panels.grid import filtered
 from tui.panels.lines import Lines
 from tui.rows import Row, blank, rule, short_number
 
@@ -70,13 +71,11 @@ def account_items(view: ClusterView, paint: Palette) -> list[Item]:
 
 
 def _tally(view: ClusterView) -> tuple[int, int, int, int, int]:
-    """How many partitions are offline, led by nobody who serves, stalled for acks=all, under min ISR, under-replicated."""
+    """How many partitions are offline, led by nobody who serves, stalled for acks=all; under min ISR and under-replicated as kafka-topics says."""
     offline = sum(1 for p in view.partitions if p.status is PartitionStatus.OFFLINE)
     unserved = sum(1 for p in view.partitions if p.status is PartitionStatus.LEADER_UNAVAILABLE)
     stalled = sum(1 for p in view.partitions if p.status is PartitionStatus.STALLED)
-    under_min = sum(1 for p in view.partitions if p.offline or len(p.isr) < p.min_isr)
-    under_replicated = sum(1 for p in view.partitions if len(p.isr) < len(p.replicas))
-    return offline, unserved, stalled, under_min, under_replicated
+    return offline, unserved, stalled, len(filtered(view, "under-min-isr")), len(filtered(view, "under-replicated"))
 
 
 def client_items(view: ClusterView, paint: Palette) -> list[Item]:

@@ -6,7 +6,7 @@ broker's id. A row is painted again only when something visible in it has change
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final, overload
 
 import attrs
@@ -15,9 +15,12 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from core.kafka.health import described_at_min_isr, described_unavailable, described_under_min_isr, described_under_replicated
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView, ReplicaView
 from core.sim.spelled_out import SpelledOut
+from scenarios.describe.render import described_min_isr
+from scenarios.releases import release_named
 from tui.palette import Palette
 from tui.panels.bars import Window, bar
 from tui.panels.lines import RIGHT, Lines
@@ -187,18 +190,27 @@ class InOrder(Sequence[PartitionView]):
         return self._views[self._places[at]]
 
 
-FILTERS: Final[Mapping[str, Callable[[PartitionView], bool]]] = {
-    "unavailable": lambda p: p.offline or not any(copy.alive for copy in p.copies if copy.broker == p.leader),
-    "under-min-isr": lambda p: len(p.isr) < p.min_isr,
-    "at-min-isr": lambda p: len(p.isr) == p.min_isr,
-    "under-replicated": lambda p: len(p.isr) < len(p.replicas) - len(p.adding),
+FILTERS: Final[Mapping[str, Callable[[PartitionView, Container[int], int], bool]]] = {
+    "unavailable": lambda p, live, min_isr: described_unavailable(p, live),
+    "under-min-isr": lambda p, live, min_isr: described_under_min_isr(p, min_isr),
+    "at-min-isr": lambda p, live, min_isr: described_at_min_isr(p, min_isr),
+    "under-replicated": lambda p, live, min_isr: described_under_replicated(p),
 }
-"""The four filters of `kafka-topics --describe`, by their names there, the worst first."""
+"""The four filters of `kafka-topics --describe`, by their names there, the worst first; each of the partition, the live brokers, the raw min ISR."""
+
+
+def filtered(view: ClusterView, which: str) -> list[PartitionView]:
+    """The partitions that a filter of `kafka-topics --describe` would print."""
+    passes, release = FILTERS[which], release_named(view.release)
+    live = {broker.id for broker in view.brokers if not broker.fenced}
+    min_isr = {topic.name: described_min_isr(topic.config, release) for topic in view.topics}
+    default = described_min_isr((), release)
+    return [p for p in view.partitions if passes(p, live, min_isr.get(p.tp.topic, default))]
 
 
 def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str = "") -> list[PartitionView]:
     """The partitions as they are listed: by name, or the worst first as operators sort them; `which` is a filter, `words` all that they have."""
-    partitions = [p for p in view.partitions if FILTERS[which](p)] if which else list(view.partitions)
+    partitions = filtered(view, which) if which else list(view.partitions)
     if words:
         matches = matcher(words)
         partitions = [p for p in partitions if matches(partition_words(p))]
@@ -352,8 +364,7 @@ class GridPainter:
             row.add(fit(f"L{p.leader_epoch} P{p.partition_epoch}", columns.epochs), paint.muted)
         if columns.isr:
             members = "[" + ",".join(map(str, p.isr)) + "]"
-            short = len(p.isr) < len(p.replicas)
-            row.add(members, style if short else paint.text).add(f"/{p.min_isr}", paint.muted)
+            row.add(members, style if described_under_replicated(p) else paint.text).add(f"/{p.min_isr}", paint.muted)
         if len(self._beginnings) > 1_024:
             self._beginnings.clear()
         self._beginnings[p.tp] = (key, row.part)

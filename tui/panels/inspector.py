@@ -9,6 +9,7 @@ from textual.strip import Strip
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS, EventTuple
+from core.kafka.health import is_under_min_isr
 from core.kafka.ids import broker_address
 from core.lab.views.view import BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
 from core.sim.units import SECOND, format_clock, format_duration
@@ -77,7 +78,7 @@ def held_back(p: PartitionView, view: ClusterView) -> str:
         return all_committed(p, view)
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
-    if len(p.isr) < p.min_isr and release_named(view.release).strict_min_isr:
+    if is_under_min_isr(p, p.min_isr) and release_named(view.release).strict_min_isr:
         return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}: HW held at {leader.hw}, {records}."
     if p.held_by in ((p.leader,), ()):
         return f"HW {leader.hw}: {records} for the followers' next fetch."

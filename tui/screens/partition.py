@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import described_under_replicated, is_under_min_isr
 from core.lab.views.detail import FollowerState, PartitionDetail
 from core.lab.views.view import ClusterView, PartitionStatus, ReplicaView
 from core.sim.units import format_clock, format_duration
@@ -247,8 +248,8 @@ def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
         [("replicas ", paint.muted), (ids(p.replicas), paint.text)],
         [
             ("ISR ", paint.muted),
-            (ids(p.isr), paint.text if len(p.isr) >= len(p.replicas) else paint.warn),
-            (f" min {p.min_isr}", paint.bad if len(p.isr) < p.min_isr else paint.muted),
+            (ids(p.isr), paint.warn if described_under_replicated(p) else paint.text),
+            (f" min {p.min_isr}", paint.bad if is_under_min_isr(p, p.min_isr) else paint.muted),
         ],
     ]
     if leads is not None and (leads.pending or leads.maximal_isr != leads.isr):

@@ -10,7 +10,8 @@ from textual.strip import Strip
 from core.kafka.release import Release
 from core.kafka.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
 from core.lab import acts
-from core.lab.views.view import ClusterView
+from core.lab.views.setting_changes import with_min_isr, with_unclean_election
+from core.lab.views.view import ClusterView, PartitionView
 from tui.palette import Palette
 from tui.refusals import READ_ONLY
 from tui.rows import Row, blank, rule, wrap
@@ -106,25 +107,30 @@ def in_words(name: str, value: Value) -> str:
     return ""
 
 
-def consequences(known: Known, view: ClusterView, settings: Settings) -> list[str]:
+def changed_with(known: Known, place: Place, view: ClusterView, settings: Settings) -> list[PartitionView]:
+    """The partitions for which another value would hold: those of a topic with a value of its own, else those of all topics without one."""
+    name = known.setting.name
+    if known.origin == "topic":
+        return [p for p in view.partitions if p.tp.topic == place.topic]
+    return [p for p in view.partitions if settings.origin(name, topic=p.tp.topic) != "topic"]
+
+
+def consequences(known: Known, place: Place, view: ClusterView, settings: Settings) -> list[str]:
     """What the setting means for this cluster now, in numbers, and what a change would do."""
     name = known.setting.name
-    if name in ("min.insync.replicas",):
+    if name == "min.insync.replicas":
         found = []
-        sizes = [(len(p.isr), len(p.replicas)) for p in view.partitions if not p.offline]
-        most = max((replicas for _, replicas in sizes), default=0)
-        for value in range(1, most + 1):
-            refused = sum(isr < value for isr, _ in sizes)
-            last = sum(isr == value for isr, _ in sizes)
-            words = f"{value}: acks=all refused by {refused} of {len(sizes)} partitions now" if refused else f"{value}: none refused now"
+        changed = changed_with(known, place, view, settings)
+        for value in range(1, max((len(p.replicas) for p in changed if not p.offline), default=0) + 1):
+            led, refused, last = with_min_isr(changed, value, capped=place.release.capped_min_isr)
+            words = f"{value}: acks=all refused by {refused} of {led} partitions now" if refused else f"{value}: none refused now"
             found.append(words + (f", {last} would lose writes with the next replica" if last and not refused else ""))
         return found
     if name == "unclean.leader.election.enable":
-        waiting = [p for p in view.partitions if p.offline and any(copy.alive for copy in p.copies)]
-        if not waiting:
+        elected, lacks = with_unclean_election(changed_with(known, place, view, settings))
+        if not elected:
             return ["No partition waits for a leader: turning it on elects nobody now, and endangers what replicas outside an ISR lack."]
-        lacks = sum(max(copy.leo for copy in p.copies) - max(copy.leo for copy in p.copies if copy.alive) for p in waiting)
-        return [f"true would elect a leader for {len(waiting)} offline partitions; the replicas alive lack up to {lacks:,} records."]
+        return [f"true would elect a leader for {elected} offline partitions; the replicas alive lack up to {lacks:,} records."]
     if name == "replica.lag.time.max.ms":
         lag = settings.us(name) / 1_000_000
         return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders look every {lag / 2:g} s."]
@@ -201,7 +207,7 @@ def _about(known: Known, place: Place, view: ClusterView, settings: Settings, pa
     lines = [(setting.meaning, paint.text)]
     if known.words:
         lines.append((f"{known.value} is {known.words}", paint.text))
-    lines += [(each, paint.strong) for each in consequences(known, view, settings)]
+    lines += [(each, paint.strong) for each in consequences(known, place, view, settings)]
     span = f" from {said(setting.least)} to {said(setting.most)}" if setting.type in ("int", "long") else ""
     older = "".join(f", up to {upto} {said(value)}" for upto, value in setting.older_defaults)
     scope = f"a {setting.scope}" + ("" if setting.scope_error(broker=False, topic=False) else ", or the whole cluster")
