@@ -17,7 +17,6 @@ from core.kafka.health import (
     is_offline,
     is_under_min_isr,
     is_under_replicated,
-    refused_with,
     spare_replicas,
     status_of,
 )
@@ -131,13 +130,9 @@ def test_observers_are_where_they_belong() -> None:
 
 
 @pytest.mark.parametrize(
-    ("isr", "value", "capped", "refused", "spare"),
-    [((1, 2, 3), 3, True, False, 0), ((1, 2), 3, True, True, 0), ((1, 2, 3), 4, True, False, 0), ((1, 2, 3), 4, False, True, -1), ((1,), 1, True, False, 2)],
-)  # fmt: skip
-def test_what_a_change_of_min_isr_would_do(isr: tuple[int, ...], value: int, capped: bool, refused: bool, spare: int) -> None:
-    p = PartitionRegistration((1, 2, 3), isr, 1, 1, 1)
-    assert refused_with(p, value, capped=capped) is refused
-    assert not refused_with(PartitionRegistration((1, 2, 3), isr, NO_LEADER, 1, 1), value, capped=capped), "nobody is there to refuse"
+    ("value", "capped", "spare"), [(1, True, 2), (3, True, 0), (4, True, 0), (4, False, -1)], ids=["one", "all", "capped", "too-many"]
+)
+def test_how_many_replicas_may_be_out_of_the_isr(value: int, capped: bool, spare: int) -> None:
     assert spare_replicas(value, 3, capped=capped) == spare
 
 
