@@ -19,6 +19,8 @@ from collections.abc import Container, Sequence
 from typing import Final, Protocol
 
 from core.kafka.ids import NO_LEADER
+from core.kafka.release import Release
+from core.kafka.settings import setting_named
 from core.sim.units import SECOND
 
 STALL_BOUND: Final = SECOND
@@ -137,6 +139,19 @@ def described_under_replicated(partition: Assigned, observing: int = 0) -> bool:
     `observing`: replicas that by design are outside the ISR (Confluent Server).
     """
     return replication_factor(partition) - observing - len(partition.isr) > 0
+
+
+def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:
+    """min.insync.replicas as these filters take it from the settings of a topic's headline: as it is written, not capped (`TopicCommand#describeTopic`).
+
+    Raises:
+        ValueError: it is no number.
+    """
+    setting = setting_named("min.insync.replicas")
+    for name, value in config:
+        if name == setting.name:
+            return int(setting.parse(value))
+    return int(setting.default_in(release))
 
 
 def described_under_min_isr(partition: Led, min_insync_replicas: int) -> bool:

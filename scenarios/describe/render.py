@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from core.kafka import health
 from core.kafka.release import Release
-from core.kafka.settings import setting_named
 from core.lab.views.view import ClusterView, PartitionView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.visible import visible
@@ -55,7 +54,7 @@ def render_describe(
             if not topics_with_overrides:
                 lines.extend(partition_row(row, release) for row in each.rows)
             continue
-        min_isr = described_min_isr(each.config, release) if under_min_isr or at_min_isr else 0
+        min_isr = health.described_min_isr(each.config, release) if under_min_isr or at_min_isr else 0
         for row in each.rows:
             if (
                 (under_replicated and health.described_under_replicated(row, sum(broker not in row.isr for broker in row.observers)))
@@ -131,19 +130,6 @@ def _row_of(partition: PartitionView) -> DescribedPartition:
         adding=partition.adding,
         removing=partition.removing,
     )
-
-
-def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:
-    """min.insync.replicas as the filters take it from a topic's settings: as it is written, not capped by the replication factor.
-
-    Raises:
-        ValueError: it is no number.
-    """
-    setting = setting_named("min.insync.replicas")
-    for name, value in config:
-        if name == setting.name:
-            return int(setting.parse(value))
-    return int(setting.default_in(release))
 
 
 def _ids(brokers: tuple[int, ...]) -> str:

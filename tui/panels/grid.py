@@ -15,11 +15,16 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.kafka.health import described_at_min_isr, described_unavailable, described_under_min_isr, described_under_replicated
+from core.kafka.health import (
+    described_at_min_isr,
+    described_min_isr,
+    described_unavailable,
+    described_under_min_isr,
+    described_under_replicated,
+)
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView, ReplicaView
 from core.sim.spelled_out import SpelledOut
-from scenarios.describe.render import described_min_isr
 from scenarios.releases import release_named
 from tui.palette import Palette
 from tui.panels.bars import Window, bar
