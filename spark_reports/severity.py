@@ -9,11 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from core.kafka.health import PartitionStatus
+
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+STATE_WORDS: Final[Mapping[PartitionStatus, str]] = {
+    PartitionStatus.OFFLINE: "offline",
+    PartitionStatus.UNDER_MIN_ISR: "under min",
+    PartitionStatus.STALLED: "stalled",
+    PartitionStatus.AT_MIN_ISR: "at min",
+    PartitionStatus.UNDER_REPLICATED: "under-replicated",
+    PartitionStatus.HEALTHY: "in sync",
+}
+"""What a column `state` says; that a leader does not serve is a reason for windows in which nobody could read or write."""
+
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {
-    "state": ("in sync", "under-replicated", "at min", "under min", "stalled", "offline"),
+    "state": tuple(STATE_WORDS[status] for status in sorted(STATE_WORDS, reverse=True)),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
 """Texts from the least to the worst, by column; a text that is not among them counts less than all that are."""

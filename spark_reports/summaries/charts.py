@@ -7,14 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.partition_states import (
-    STATE_COLUMNS,
-    STATE_KINDS,
-    at_min,
-    offline,
-    under_min,
-    under_replicated,
-)
+from spark_reports.summaries.partition_states import STATE_COLUMNS, STATE_KINDS, worst
 from spark_reports.summaries.summary import Inputs, Summary, table
 
 POINTS: Final = 120
@@ -22,12 +15,9 @@ POINTS: Final = 120
 
 
 def _timeline(inputs: Inputs) -> DataFrame:
-    state = (
-        F.when(offline(), "offline").when(under_min(), "under min").when(at_min(), "at min").when(under_replicated(), "under-replicated")
-    )
     return (
         inputs.states.where(F.col("until") > F.col("t"))
-        .withColumns({"state": state.otherwise("in sync"), "isr": F.array_join("isr", ",")})
+        .withColumns({"state": worst(), "isr": F.array_join("isr", ",")})
         .withColumnsRenamed({"t": "from_us", "until": "to_us"})
         .withColumn("lasts_us", F.expr("to_us - from_us"))
     )

@@ -10,16 +10,15 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.summaries.partition_states import PARTITION, at_min, offline, under_min, under_replicated
+from spark_reports.severity import STATE_WORDS
+from spark_reports.summaries.partition_states import HOLDS, PARTITION
 from spark_reports.summaries.stalls import STALL_COLUMNS, STALL_KINDS
 from spark_reports.summaries.summary import Inputs, Summary, table
 from spark_reports.summaries.windows import sessionised
 
-_STATES: Final = {"under-replicated": under_replicated, "at min": at_min, "under min": under_min, "offline": offline}
-
 
 def _compute(inputs: Inputs) -> DataFrame:
-    marks = F.array_compact(F.array(*(F.when(holds(), F.lit(name)) for name, holds in _STATES.items())))
+    marks = F.array_compact(F.array(*(F.when(holds(), F.lit(STATE_WORDS[status])) for status, holds in HOLDS.items())))
     topic = F.struct(F.lit("topic").alias("by"), F.col("topic").alias("name"))
     brokers = F.transform("replicas", lambda broker: F.struct(F.lit("broker").alias("by"), F.concat(F.lit("b"), broker).alias("name")))
     states = inputs.states.where(F.col("until") > F.col("t")).select(*PARTITION, "t", "until", "replicas", marks.alias("marks"))

@@ -13,6 +13,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from core.kafka.health import PartitionStatus
+from spark_reports.severity import STATE_WORDS
+
 STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
 """Event kinds that `partition_states` looks at."""
 
@@ -29,23 +32,43 @@ MIN_ISR: Final = "min.insync.replicas"
 
 
 def offline() -> Column:
-    """Nobody leads."""
+    """Nobody leads (`core.kafka.health.is_offline`)."""
     return F.col("leader") < 0
 
 
 def under_replicated() -> Column:
-    """Led, and fewer in-sync replicas than replicas, those being added not counted."""
+    """Led, and fewer in-sync replicas than replicas, those being added not counted (`core.kafka.health.is_under_replicated`)."""
     return ~offline() & (F.size("isr") < F.size("replicas") - F.size("adding"))
 
 
 def under_min() -> Column:
-    """Led, and fewer in-sync replicas than the effective min.insync.replicas."""
+    """Led, and fewer in-sync replicas than the effective min.insync.replicas (`core.kafka.health.is_under_min_isr`)."""
     return ~offline() & (F.size("isr") < F.col("min_isr"))
 
 
 def at_min() -> Column:
-    """Under-replicated, with just as many in-sync replicas as the effective min.insync.replicas."""
+    """Under-replicated, with just as many in-sync replicas as the effective min.insync.replicas (`PartitionStatus.AT_MIN_ISR`)."""
     return under_replicated() & (F.size("isr") == F.col("min_isr"))
+
+
+HOLDS: Final = {
+    PartitionStatus.OFFLINE: offline,
+    PartitionStatus.UNDER_MIN_ISR: under_min,
+    PartitionStatus.AT_MIN_ISR: at_min,
+    PartitionStatus.UNDER_REPLICATED: under_replicated,
+}
+"""The states that follow from the metadata alone."""
+
+
+def worst() -> Column:
+    """The worst of those states, in words, as `core.kafka.health.status_of` has it."""
+    found = (F.when(HOLDS[status](), STATE_WORDS[status]) for status in sorted(HOLDS))
+    return F.coalesce(*found, F.lit(STATE_WORDS[PartitionStatus.HEALTHY]))
+
+
+def effective_min_isr(asked: Column) -> Column:
+    """What min.insync.replicas comes to under the session's release (`core.kafka.health.effective_min_isr`)."""
+    return F.when(F.col("capped_min_isr"), F.least(asked, F.size("replicas"))).otherwise(asked)
 
 
 def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
@@ -80,7 +103,7 @@ def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
             *("session", "topic", "partition", "seq", "t"),
             F.coalesce(F.lead("t").over(history), F.greatest("end_us", "t")).alias("until"),
             *("leader", "replicas", "isr", "adding"),
-            F.when(F.col("capped_min_isr"), F.least(asked, F.size("replicas"))).otherwise(asked).alias("min_isr"),
+            effective_min_isr(asked).alias("min_isr"),
         )
     )
 

@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.ids import NO_LEADER, broker_address
+from core.kafka.health import is_offline, is_under_replicated
+from core.kafka.ids import broker_address
 from core.lab.acts import Act, Consume, Heal
 from core.lab.cluster import Cluster
 from core.sim.errors import ActRefused
@@ -118,6 +119,6 @@ def _do(cluster: Cluster, act: Act, done: list[tuple[int, Act]]) -> None:
 def _whole(cluster: Cluster) -> bool:
     """Whether every broker runs and every partition has its leader and a full ISR."""
     return all(broker.state is BrokerState.RUNNING for broker in cluster.brokers.values()) and all(
-        registration.leader != NO_LEADER and len(registration.isr) == len(registration.replicas)
+        not is_offline(registration) and not is_under_replicated(registration)
         for registration in cluster.controller.replication.partitions.values()
     )

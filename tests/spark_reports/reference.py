@@ -1,4 +1,5 @@
-"""The summaries once more, in plain Python: one loop over a log's lines a question, nothing shared with `spark_reports`.
+"""The summaries once more, in plain Python: one loop over a log's lines a question, nothing shared with `spark_reports`; what
+state a partition is in is `core.kafka.health`'s word.
 
 Each function takes the events of one session as the objects on the log's lines, and gives its rows as a mapping from the
 columns that tell rows apart to the other columns.
@@ -12,8 +13,17 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+from core.kafka import health
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.health import PartitionStatus
+
 Line = dict[str, Any]
 Rows = dict[tuple[Any, ...], dict[str, int]]
+
+STATES = {
+    PartitionStatus.OFFLINE: "offline", PartitionStatus.UNDER_MIN_ISR: "under min", PartitionStatus.AT_MIN_ISR: "at min",
+    PartitionStatus.UNDER_REPLICATED: "under-replicated", PartitionStatus.HEALTHY: "in sync",
+}  # fmt: skip
 
 
 def read(path: Path) -> tuple[list[Line], int]:
@@ -220,7 +230,7 @@ def states(events: list[Line], end: int) -> list[Line]:
         if where in current:
             done.append(current[where] | {"until": event["t"]})
         current[where] = {"where": where, "from": event["t"]} | {name: change[name] for name in ("leader", "replicas", "isr", "adding")}
-        current[where]["min"] = min(asked, len(change["replicas"]))
+        current[where]["min"] = health.effective_min_isr(asked, len(change["replicas"]), capped=True)
 
     for event in events:
         if event["kind"] == "partition-changed":
@@ -242,10 +252,13 @@ def states(events: list[Line], end: int) -> list[Line]:
                     put(where, event, state)
     done.extend(state | {"until": end} for state in current.values())
     for state in done:
-        state["offline"] = state["leader"] == -1
-        state["under_min"] = not state["offline"] and len(state["isr"]) < state["min"]
-        state["under_replicated"] = not state["offline"] and len(state["isr"]) + len(state["adding"]) < len(state["replicas"])
-        state["at_min"] = state["under_replicated"] and len(state["isr"]) == state["min"]
+        known = PartitionRegistration(state["replicas"], state["isr"], state["leader"], 0, 0, adding=state["adding"])
+        status = health.status_of(known, state["min"], leader_serves=True)
+        state["offline"] = health.is_offline(known)
+        state["under_min"] = health.is_under_min_isr(known, state["min"])
+        state["under_replicated"] = health.is_under_replicated(known)
+        state["at_min"] = status is PartitionStatus.AT_MIN_ISR
+        state["status"] = status
     return sorted(done, key=lambda state: state["where"])
 
 
@@ -586,14 +599,12 @@ def timeline(events: list[Line], end: int) -> Rows:
     for state in states(events, end):
         if state["until"] == state["from"]:
             continue
-        names = {"offline": "offline", "under_min": "under min", "at_min": "at min", "under_replicated": "under-replicated"}
-        how = next((word for name, word in names.items() if state[name]), "in sync")
         rows[*state["where"], state["from"]] = {
             "leader": state["leader"],
             "isr": ",".join(map(str, state["isr"])),
             "to_us": state["until"],
             "lasts_us": state["until"] - state["from"],
-            "state": how,
+            "state": STATES[state["status"]],
             "min_isr": state["min"],
         }
     return rows
