@@ -222,3 +222,50 @@ def test_percentiles_count_what_was_never_answered() -> None:
         "longest-wait(app) == 46s",
     ):
         assert parse_condition(text, NAMES).holds(still), text
+
+
+@pytest.mark.parametrize(
+    ("leader", "isr", "min_isr", "words"),
+    [
+        (1, (1, 2), 2, "at-min-isr urp"),
+        (1, (1, 2, 3), 3, "at-min-isr"),
+        (1, (1, 2, 3), 2, ""),
+        (1, (1,), 2, "under-min-isr urp"),
+        (-1, (1, 2), 2, "offline"),
+        (-1, (1,), 2, "offline"),
+        (-1, (1, 2, 3), 3, "offline"),
+    ],
+)
+def test_partitions_are_counted_as_their_leaders_count_them(leader: int, isr: tuple[int, ...], min_isr: int, words: str) -> None:
+    """At min ISR even with all replicas in sync; and where nobody leads, there is no leader that could count it."""
+    still = Still()
+    one = partition(ORDERS, leader, isr, (replica(1, "leader", 20, 12),), min_isr)
+    whole = partition(LONELY, 2, (1, 2, 3), (replica(2, "leader", 5, 5),))
+    still.whole = attrs.evolve(still.whole, partitions=(one, whole))
+    for name in ("offline", "urp", "under-min-isr", "at-min-isr"):
+        assert parse_condition(f"{name} == {int(name in words.split())}", NAMES).holds(still), name
+
+
+@pytest.mark.parametrize(
+    ("count", "p50", "p99", "largest"),
+    [(0, None, None, None), (1, 1, 1, 1), (2, 1, 2, 2), (3, 2, 3, 3), (4, 2, 4, 4), (100, 50, 99, 100), (101, 51, 100, 101), (200, 100, 198, 200), (201, 101, 199, 201)],
+)  # fmt: skip
+def test_percentiles_are_those_of_the_nearest_rank(count: int, p50: int | None, p99: int | None, largest: int | None) -> None:
+    """The smallest value that at least so many percent do not exceed; batches of another producer do not count, in whatever order they came."""
+    still = Still()
+    (app,) = still.whole.producers
+    still.whole = attrs.evolve(still.whole, producers=(attrs.evolve(app, waits_us=()),))
+    ours = [(n, n, 0, "produce-acked", "app", "orders", 0, n, n + 1, 1, -1, n * 1_000, 1) for n in range(count, 0, -1)]
+    others = [(n, n, 0, "produce-acked", "other", "orders", 0, n, n + 1, 1, -1, 9 * SECOND, 1) for n in range(300, 310)]
+    still.recorded["produce-acked"] = [*others, *ours]
+    still.recorded["produce-given-up"] = [(320, 320, 0, "produce-given-up", "other", "orders", 0, 1, -1, "REQUEST_TIMED_OUT", 9 * SECOND)]
+    for name, expected in (("p50-latency", p50), ("p99-latency", p99), ("max-latency", largest)):
+        assert READINGS[name].read(still, "app") == (None if expected is None else expected * 1_000), name
+
+
+@pytest.mark.parametrize(("waits", "counts"), [(STALL_BOUND, False), (STALL_BOUND + 1, True)])
+def test_a_wait_counts_once_it_is_longer_than_the_bound(waits: int, counts: bool) -> None:
+    still = Still()
+    (app,) = still.whole.producers
+    still.whole = attrs.evolve(still.whole, producers=(attrs.evolve(app, waits_us=(waits,)),))
+    assert READINGS["max-latency"].read(still, "app") == (waits if counts else 100_000)

@@ -9,16 +9,21 @@ import random
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.lab.acts import Kill
+from core.sim.units import format_duration
 from scenarios import catalogue, results
+from scenarios.conditions import Condition
 from scenarios.errors import ScriptError
+from scenarios.language.readings import Moment
 from scenarios.language.script import read_script, releases_of
 from scenarios.runner import Run, State, run_scenario
 
@@ -177,3 +182,124 @@ def test_releases_of_a_scenario() -> None:
     scenario = catalogue.load("e1-data-loss")
     assert [release.name for release in releases_of(scenario, ())] == ["0.10.2", "4.3"]
     assert releases_of(scenario, (Release.named("2.0"),)) == (Release.named("2.0"),)
+
+
+# --- until ---------------------------------------------------------------------------------------------------------
+
+FENCED = """
+cluster:
+  brokers: 3
+  topics: {{orders: {{replicas: [[1, 2, 3]]}}}}
+timeline:
+  - at: 3s
+    kill: 3
+  - until: fenced(3)
+    within: {within}us
+  - wait: 1s
+    note: after it
+"""
+
+KILLED = 3_000_000
+
+
+def fenced_after() -> int:
+    """µs from the kill until the controller fences the broker."""
+    result = run_scenario(read_script(FENCED.format(within=60_000_000), "s.yaml"), CURRENT)
+    assert result.held
+    return result.checks[0].time - KILLED
+
+
+@pytest.mark.parametrize(("early", "state"), [(-1, State.HELD), (0, State.HELD), (1, State.FAILED)], ids=["before", "at", "after"])
+def test_what_happens_at_the_deadline_is_in_time(early: int, state: State) -> None:
+    """The deadline counts from the end of the step before; the event that makes the condition true may come at the deadline itself."""
+    took = fenced_after()
+    run = Run(read_script(FENCED.format(within=took - early), "s.yaml"), CURRENT)
+    run.run()
+    (check,) = run.expectations
+    at = KILLED + took - max(early, 0)
+    assert (check.state, check.time) == (state, at)
+    if state is State.FAILED:
+        assert (check.expected, check.got) == (f"fenced(3) within {format_duration(took - early)}", "fenced(3) is false")
+    assert run.notes == [(at + 1_000_000, "after it")], "either way the timeline goes on from there"
+
+
+def test_a_deadline_is_no_sooner_than_it_is_said_in_pieces_too() -> None:
+    took = fenced_after()
+    for within, end in ((took, State.HELD), (took - 1, State.FAILED)):
+        run = Run(read_script(FENCED.format(within=within), "s.yaml"), CURRENT)
+        (check,) = run.expectations
+        for time in (KILLED - 1, KILLED, KILLED + within - 1):
+            run.advance_to(time)
+            assert (check.state, run.cluster.now) == (State.PENDING, time)
+        assert run.next_due() == KILLED + within
+        run.advance_to(KILLED + within)
+        assert (check.state, check.time) == (end, KILLED + within)
+
+
+def asked(run: Run, step: int) -> list[tuple[int, int]]:
+    """Let the run finish; (time, events so far) whenever the condition of a step was asked."""
+    found: list[tuple[int, int]] = []
+    condition = run.steps[step].until
+    assert condition is not None
+
+    @attrs.frozen(repr=False)
+    class Asked(Condition):
+        def holds(self, moment: Moment) -> bool:
+            found.append((run.cluster.now, run.cluster.journal.seq))
+            return condition.holds(moment)
+
+        def got(self, moment: Moment) -> str:
+            return condition.got(moment)
+
+        def parts(self) -> Iterator[Condition]:
+            return condition.parts()
+
+    steps = list(run.steps)
+    steps[step] = attrs.evolve(steps[step], until=Asked(condition.text))
+    run._until[id(steps[step])] = run._until[id(run.steps[step])]
+    run._checks[id(steps[step])] = run._checks[id(run.steps[step])]
+    run.steps = tuple(steps)
+    run.run()
+    return found
+
+
+def test_a_condition_is_asked_again_after_events_only() -> None:
+    times = asked(run := Run(read_script(FENCED.format(within=60_000_000), "s.yaml"), CURRENT), 1)
+    assert run.held
+    seqs = [seq for _, seq in times]
+    assert times[0][0] == KILLED, "at once"
+    assert len(seqs) > 1
+    assert len(set(seqs)) == len(seqs), "nothing had happened since"
+    assert times[-1][0] == run.expectations[0].time, "as soon as it holds"
+
+
+def test_the_next_condition_is_asked_though_nothing_has_happened_since() -> None:
+    script = FENCED.format(within=60_000_000).replace("  - wait: 1s\n", "  - until: not fenced(1)\n    within: 10s\n  - wait: 1s\n")
+    run = Run(read_script(script, "s.yaml"), CURRENT)
+    run.run()
+    first, second = run.expectations
+    assert (first.state, second.state) == (State.HELD, State.HELD)
+    assert second.time == first.time
+
+
+def test_a_condition_that_ages_is_asked_without_events() -> None:
+    """A wait becomes long by time alone: it is seen at the next moment at which anything moves, whether that is an event or not."""
+    script = """
+cluster:
+  brokers: 3
+  topics: {orders: {replicas: [[1, 2, 3]]}}
+timeline:
+  - at: 1s
+    cut: [b1, b2]
+  - produce: {topic: orders, records: 1, producer: app, acks: all}
+  - until: longest-wait(app) >= 1500ms
+    within: 10s
+"""
+    events: list[tuple[Any, ...]] = []
+    run = Run(read_script(script, "s.yaml"), CURRENT, None, events.append)
+    times = asked(run, 2)
+    assert run.held
+    check = run.expectations[0]
+    assert 2_500_000 <= check.time < 3_100_000
+    assert len({seq for _, seq in times}) < len(times), "asked anew although nothing was recorded"
+    assert all(time < 2_500_000 for time, _ in times[:-1])
