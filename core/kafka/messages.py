@@ -378,12 +378,6 @@ class PeriodicWrite(NamedTuple):
     task: str
 
 
-class Administration(NamedTuple):
-    """What an administrator asked for: an act of `core.lab.acts`."""
-
-    act: object
-
-
 class QuorumEntry(NamedTuple):
     """One entry of a voter's log: a write, the controller epoch it was appended in, and the seq of the event behind it."""
 

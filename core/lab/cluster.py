@@ -86,10 +86,6 @@ class Cluster(ClusterNodes):
         self.journal.stirred = True
         return deeds.carry_out(self, act)
 
-    def administration(self, act: Act) -> None:
-        """Do it now."""
-        deeds.administration.carry_out(self, act)
-
     def snapshot(self) -> Keyframe:
         """The whole state between two steps, as a value (`core.lab.history.keyframe`)."""
         return keyframe.take(self)

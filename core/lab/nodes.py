@@ -5,21 +5,22 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Final
 
+from core.kafka.admin_requests import AdminRequest
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.quiet import QuietRounds
 from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
+from core.kafka.controller.administration import administer
 from core.kafka.controller.controller import Controller
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.features import finalized
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import PROXIED, Administration
+from core.kafka.messages import PROXIED
 from core.kafka.release import Release
 from core.kafka.settings import Settings, setting_named
 from core.lab.account import Account
-from core.lab.acts import Act
 from core.lab.exposure import Exposure
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.sim.agenda import Agenda
@@ -124,17 +125,13 @@ class ClusterNodes(Simulation):
             return "" if active is None else active.name
         return self.controller.active
 
-    def administer(self, act: Act) -> None:
-        """Do what an administrator asked of the active controller; in a quorum, when it is committed."""
+    def administer(self, request: AdminRequest) -> None:
+        """Have the active controller do what an administrator asks; in a quorum, when it is committed."""
         active = None if self.quorum is None else self.quorum.active()
         if active is None:
-            self.administration(act)
+            administer(self.controller, request)
         else:
-            active.append(Administration(act))
-
-    def administration(self, act: Act) -> None:
-        """Do it now."""
-        raise NotImplementedError
+            active.append(request)
 
     def add_client(self, client: Client) -> None:
         """Take a client into the network."""

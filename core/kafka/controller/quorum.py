@@ -7,19 +7,21 @@ committed log makes; brokers read it through the metadata log up to where their 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.kafka import events
+from core.kafka.admin_requests import AdminRequest
+from core.kafka.controller.administration import administer
 from core.kafka.controller.controller import Controller
 from core.kafka.controller.voter import Role, Voter
 from core.kafka.ids import broker_at
-from core.kafka.messages import Administration, BrokerWrite, FenceStaleBroker, LeaderChange, PeriodicWrite, QuorumEntry
+from core.kafka.messages import BrokerWrite, FenceStaleBroker, LeaderChange, PeriodicWrite, QuorumEntry
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from core.kafka.controller.metadata_log import MetadataLog
 
@@ -31,8 +33,6 @@ class QuorumController(Controller):
     """
 
     _speaker: Voter | None = None
-    administration: Callable[[Any], None]
-    """Carries out what an administrator asked for; set by the cluster."""
 
     def detach(self) -> None:
         """Be no node on the network: the voters are."""
@@ -69,8 +69,8 @@ class QuorumController(Controller):
                 self.fence(write.broker, by_session=True)
         elif isinstance(write, PeriodicWrite):
             self._periodic(write.task, voter)
-        elif isinstance(write, Administration):
-            self.administration(write.act)
+        elif isinstance(write, AdminRequest):
+            administer(self, write)
         self._speaker = None
 
     def _periodic(self, task: str, voter: Voter) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from core.kafka import events
+from core.kafka.admin_requests import AlterConfig, AlterPartitionReassignment, CreatePartitions, CreateTopic, ElectLeaders, UnregisterBroker
 from core.kafka.controller.controller import Controller
-from core.kafka.controller.create_partitions import create_partitions
 from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.controller.reassignment import refusal_of_dead_target
 from core.kafka.errors import KafkaError
@@ -47,29 +44,15 @@ def _set(cluster: ClusterNodes, act: acts.Set) -> find.Doing:
     if misplaced:
         raise ActRefused(misplaced)
     find.need_controller(cluster)
-    return lambda: cluster.administer(act)
-
-
-def _do_set(cluster: ClusterNodes, act: acts.Set) -> None:
-    cluster.controller.set_config(act.name, act.value, topic=act.topic, broker=act.broker)
+    return lambda: cluster.administer(AlterConfig(act.name, act.value, act.topic, act.broker))
 
 
 def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.Doing:
     _refuse_too_many(cluster, len(act.replicas) or act.partitions, len(act.replicas[0]) if act.replicas else act.replication_factor)
     find.need_controller(cluster)
-    return lambda: cluster.administer(act)
-
-
-def _do_create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> None:
-    spec = TopicSpec(
-        act.topic, act.partitions, act.replication_factor, tuple(PartitionSpec(replicas) for replicas in act.replicas), act.config
-    )
-    try:
-        cluster.controller.replication.create_topic(spec)
-    except KafkaError as refusal:
-        cluster.journal.emit(events.TopicRefused.kind, act.topic, refusal.code, refusal.message)
-    except ValueError as wrong:
-        cluster.journal.emit(events.TopicRefused.kind, act.topic, "INVALID_CONFIG", str(wrong))
+    assignment = tuple(PartitionSpec(replicas) for replicas in act.replicas)
+    spec = TopicSpec(act.topic, act.partitions, act.replication_factor, assignment, act.config)
+    return lambda: cluster.administer(CreateTopic(spec))
 
 
 def _refuse_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> None:
@@ -87,14 +70,7 @@ def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> fin
         factor = len(cluster.controller.replication.partitions[topic.partitions[0]].replicas)
         _refuse_too_many(cluster, max(act.partitions - len(topic.partitions), 0), factor)
     find.need_controller(cluster)
-    return lambda: cluster.administer(act)
-
-
-def _do_create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> None:
-    try:
-        create_partitions(cluster.controller.replication, act.topic, act.partitions, act.replicas)
-    except KafkaError as refusal:
-        cluster.journal.emit(events.TopicRefused.kind, act.topic, refusal.code, refusal.message)
+    return lambda: cluster.administer(CreatePartitions(act.topic, act.partitions, act.replicas))
 
 
 def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.Doing:
@@ -104,12 +80,8 @@ def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.Doing:
     if act.partition is not None and act.partition not in replication.partitions:
         raise ActRefused(f"there is no partition {act.partition}")
     find.need_controller(cluster)
-    return lambda: cluster.administer(act)
-
-
-def _do_elect(cluster: ClusterNodes, act: acts.Elect) -> None:
     mode = ElectionMode.PREFERRED if act.election == "preferred" else ElectionMode.UNCLEAN
-    cluster.controller.replication.elect_leaders(act.partition, mode)
+    return lambda: cluster.administer(ElectLeaders(mode, act.partition))
 
 
 def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.Doing:
@@ -124,14 +96,7 @@ def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.Doing:
         controller.check_registered(act.broker)
     except KafkaError as refusal:
         raise ActRefused(str(refusal)) from None
-    return lambda: cluster.administer(act)
-
-
-def _do_unregister(cluster: ClusterNodes, act: acts.Unregister) -> None:
-    controller = cluster.controller
-    assert isinstance(controller, Controller)
-    with contextlib.suppress(KafkaError):  # by the time it is committed somebody else may have done it
-        controller.unregister(act.broker)
+    return lambda: cluster.administer(UnregisterBroker(act.broker))
 
 
 def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.Doing:
@@ -144,33 +109,14 @@ def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.Doing:
     if moving and not cluster.release.alters_reassignments:
         raise ActRefused("There is an existing assignment running.")
     _check_reassignment(cluster, act.partition, act.replicas)
-    return lambda: cluster.administer(act)
-
-
-def _do_reassign(cluster: ClusterNodes, act: acts.Reassign) -> None:
-    if _reassignment_holds(cluster, act.partition, act.replicas):
-        cluster.controller.replication.reassign(act.partition, act.replicas)
+    return lambda: cluster.administer(AlterPartitionReassignment(act.partition, act.replicas))
 
 
 def _cancel_reassignment(cluster: ClusterNodes, act: acts.CancelReassignment) -> find.Doing:
     if not cluster.release.alters_reassignments:
         raise ActRefused("a reassignment that runs cannot be given up before 2.4 (KIP-455)")
     _check_reassignment(cluster, act.partition, None)
-    return lambda: cluster.administer(act)
-
-
-def _do_cancel_reassignment(cluster: ClusterNodes, act: acts.CancelReassignment) -> None:
-    if _reassignment_holds(cluster, act.partition, None):
-        cluster.controller.replication.cancel_reassignment(act.partition)
-
-
-def _reassignment_holds(cluster: ClusterNodes, tp: TopicPartition, replicas: tuple[int, ...] | None) -> bool:
-    """Whether a reassignment is still possible by the time it is committed."""
-    try:
-        cluster.controller.replication.check_reassignment(tp, replicas)
-    except KafkaError:
-        return False
-    return True
+    return lambda: cluster.administer(AlterPartitionReassignment(act.partition, None))
 
 
 def _check_reassignment(cluster: ClusterNodes, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
@@ -179,22 +125,6 @@ def _check_reassignment(cluster: ClusterNodes, tp: TopicPartition, replicas: tup
         cluster.controller.replication.check_reassignment(tp, replicas)
     except KafkaError as refusal:
         raise ActRefused(str(refusal)) from None
-
-
-_DO: Final[dict[type[acts.Act], Callable[[Any, Any], None]]] = {
-    acts.Set: _do_set,
-    acts.CreateTopic: _do_create_topic,
-    acts.CreatePartitions: _do_create_partitions,
-    acts.Elect: _do_elect,
-    acts.Reassign: _do_reassign,
-    acts.CancelReassignment: _do_cancel_reassignment,
-    acts.Unregister: _do_unregister,
-}
-
-
-def carry_out(cluster: ClusterNodes, act: acts.Act) -> None:
-    """Have the controller do what was asked, now or when it is committed; by then it may have become impossible."""
-    _DO[type(act)](cluster, act)
 
 
 DEEDS: Final[find.Deeds] = {

@@ -25,7 +25,6 @@ def build(cluster: ClusterNodes) -> None:
 def _make_voters(cluster: ClusterNodes, controller: QuorumController) -> None:
     """Make the controllers and their voters; a combined one lives in its broker's process."""
     controller.detach()
-    controller.administration = cluster.administration
     for name in cluster.spec.controllers:
         if name not in cluster.nodes:
             cluster.controllers[name] = cluster.nodes[name] = ControllerNode(name, cluster.network, cluster.journal)

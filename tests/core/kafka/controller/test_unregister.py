@@ -93,7 +93,7 @@ def test_a_session_that_runs_out_while_the_registration_is_on_its_way_out() -> N
     cluster.run_until(cluster.now + 20 * SECOND)
     assert cluster.quorum is not None
     written = [type(entry.write).__name__ for entry in cluster.quorum.committed]
-    assert written[written.index("Administration") + 1] == "FenceStaleBroker"
+    assert written[written.index("UnregisterBroker") + 1] == "FenceStaleBroker"
     assert "broker-unregistered" in [event[3] for event in events]
     assert "broker-fenced" not in [event[3] for event in events]
 

@@ -1,0 +1,58 @@
+"""The controller carries out what an administrator asked for: at once, or in a quorum when the request is committed."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from core.kafka import events
+from core.kafka.admin_requests import (
+    AdminRequest,
+    AlterConfig,
+    AlterPartitionReassignment,
+    CreatePartitions,
+    CreateTopic,
+    ElectLeaders,
+    UnregisterBroker,
+)
+from core.kafka.controller.controller import Controller
+from core.kafka.controller.create_partitions import create_partitions
+from core.kafka.errors import KafkaError
+
+if TYPE_CHECKING:
+    from core.kafka.controller.zookeeper.control import ZooKeeperControl
+
+
+def administer(controller: Controller | ZooKeeperControl, request: AdminRequest) -> None:
+    """Carry a request out; one that has become impossible since it was checked changes nothing."""
+    replication = controller.replication
+    match request:
+        case AlterConfig(name, value, topic, broker):
+            controller.set_config(name, value, topic=topic, broker=broker)
+        case CreateTopic(spec):
+            try:
+                replication.create_topic(spec)
+            except KafkaError as refusal:
+                controller.journal.emit(events.TopicRefused.kind, spec.name, refusal.code, refusal.message)
+            except ValueError as wrong:
+                controller.journal.emit(events.TopicRefused.kind, spec.name, "INVALID_CONFIG", str(wrong))
+        case CreatePartitions(name, count, assignment):
+            try:
+                create_partitions(replication, name, count, assignment)
+            except KafkaError as refusal:
+                controller.journal.emit(events.TopicRefused.kind, name, refusal.code, refusal.message)
+        case ElectLeaders(mode, partition):
+            replication.elect_leaders(partition, mode)
+        case AlterPartitionReassignment(partition, replicas):
+            try:
+                replication.check_reassignment(partition, replicas)
+            except KafkaError:
+                return
+            if replicas is None:
+                replication.cancel_reassignment(partition)
+            else:
+                replication.reassign(partition, replicas)
+        case UnregisterBroker(broker):
+            assert isinstance(controller, Controller), "with ZooKeeper nobody can ask for it"
+            with contextlib.suppress(KafkaError):
+                controller.unregister(broker)
