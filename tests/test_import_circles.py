@@ -20,7 +20,6 @@ TIED: Final[dict[str, tuple[str, ...]]] = {
         "core.kafka.broker.broker",
         "core.kafka.broker.consumer_fetch",
         "core.kafka.broker.delayed_produce",
-        "core.kafka.broker.directories",
         "core.kafka.broker.fetch_manager",
         "core.kafka.broker.fetch_session",
         "core.kafka.broker.fetch_state",

@@ -96,7 +96,7 @@ class Broker(BrokerContext):
         self.alter_partition: AlterPartitionManager | ZooKeeperIsrManager = AlterPartitionManager(self)
         self.replicas = ReplicaManager(self)
         self.producer_ids = ProducerIds(self)
-        self.directories = Directories(self)
+        self.directories = Directories(self, self.channel)
         self.fetch_manager = self.replicas.fetch_manager
         self.fetcher_manager = self.replicas.fetcher_manager
         self.partitions = self.replicas.partitions
@@ -336,6 +336,10 @@ class Broker(BrokerContext):
         self.channel.send(
             HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids())
         )
+
+    def take_offline(self, gone: list[TopicPartition]) -> None:
+        """Those replicas are in a directory that has failed."""
+        self.replicas.take_offline(gone)
 
     def tell_of_failed_directory(self, directory: str) -> None:
         """A log directory failed, and others work: the controller must hear of it."""

@@ -165,6 +165,14 @@ class BrokerContext(Node):
         """Tell the controller that this broker lives."""
         raise NotImplementedError
 
+    def broker_epoch_is_current(self) -> bool:
+        """Whether this process is registered."""
+        raise NotImplementedError
+
+    def take_offline(self, gone: list[TopicPartition]) -> None:
+        """Those replicas are in a directory that has failed."""
+        raise NotImplementedError
+
     def tell_of_failed_directory(self, directory: str) -> None:
         """A log directory failed, and others work: the controller must hear of it."""
         raise NotImplementedError

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.broker.disk import FutureReplica
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
@@ -12,7 +14,6 @@ from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, Prod
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
     from core.sim.node import Handler
 
 COPY_CHUNK: Final = 1_048_576
@@ -32,8 +33,9 @@ class Directories:
         busy_until: when the slow disk has done all writes given to it.
     """
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerContext, channel: ControllerChannel) -> None:
         self.broker = broker
+        self._channel = channel
         self.disk = broker.disk
         self.unreported: dict[str, None] = {}
         self.unassigned: dict[TopicPartition, None] = {}
@@ -72,7 +74,7 @@ class Directories:
         if not self.online_ids() or not broker.release.survives_failed_dir:
             broker.stop("halted")
         else:
-            broker.replicas.take_offline(gone)
+            broker.take_offline(gone)
             broker.tell_of_failed_directory(disk.dirs[number - 1].directory_id)
         for tp in gone:
             broker.account.out_of_reach(tp, broker.id, disk.offline[tp])
@@ -109,7 +111,7 @@ class Directories:
             broker = self.broker
             assignments = tuple((tp, self.disk.directory_id(tp)) for tp in self.unassigned if tp in self.disk.logs)
             self.unassigned.clear()
-            broker.channel.send(AssignReplicasToDirsRequest(broker.id, broker.broker_epoch, assignments))
+            self._channel.send(AssignReplicasToDirsRequest(broker.id, broker.broker_epoch, assignments))
 
     # --- moves -----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import ZOOKEEPER
@@ -62,8 +62,8 @@ class ZooKeeperClient:
         self._watcher = watcher
         self.session = 0
         self._xid = 0
-        self.in_flight: tuple[int, Then, tuple[Any, ...]] | None = None
-        self._queue: deque[tuple[tuple[Op, ...], Then, tuple[Any, ...]]] = deque()
+        self.in_flight: tuple[int, Then, tuple[object, ...]] | None = None
+        self._queue: deque[tuple[tuple[Op, ...], Then, tuple[object, ...]]] = deque()
         broker.handlers |= {
             ConnectResponse: self._connected,
             SessionResponse: self._answered,
@@ -97,7 +97,7 @@ class ZooKeeperClient:
         self.in_flight = None
         self._queue.clear()
 
-    def submit(self, ops: tuple[Op, ...], then: Then, *about: Any) -> None:
+    def submit(self, ops: tuple[Op, ...], then: Then, *about: object) -> None:
         """Have operations done, then call `then(results, *about)`; nothing comes if the session expires first."""
         self._queue.append((ops, then, about))
         self._send_next()
@@ -113,7 +113,7 @@ class ZooKeeperClient:
         if not self._broker.by_hand:
             self._broker.timer(self.timeout // PINGS, "zookeeper-ping", self.session)
 
-    def _ping(self, session: Any) -> None:
+    def _ping(self, session: object) -> None:
         if session == self.session:
             self._broker.send(ZOOKEEPER, SessionRequest(self.session, 0, ()))
             self._arm_ping()

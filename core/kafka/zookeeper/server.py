@@ -122,7 +122,8 @@ class ZooKeeper(Node):
                 self.expire(session.number)
         self.reply(sender, ConnectResponse(self.open_session(sender, request.timeout)))
 
-    def _session_check(self, number: Any) -> None:
+    def _session_check(self, number: object) -> None:
+        assert isinstance(number, int)
         session = self.sessions.get(number)
         if session is None:
             return

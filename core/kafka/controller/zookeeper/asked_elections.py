@@ -5,8 +5,6 @@ Kafka: `processReplicaLeaderElection`, `checkAndTriggerAutoLeaderRebalance`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from core.kafka import errors, events
 from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
@@ -51,7 +49,7 @@ class AskedElections(ControllerPart):
     def balance_interval(self) -> int:
         return self.broker.settings.integer("leader.imbalance.check.interval.seconds") * SECOND
 
-    def balance_due(self, term: Any) -> None:
+    def balance_due(self, term: object) -> None:
         if term == self.queue.term and self.queue.active and not self.broker.by_hand:
             self.broker.timer(self.balance_interval(), "auto-leader-rebalance", term)
             if self.broker.settings.flag("auto.leader.rebalance.enable"):

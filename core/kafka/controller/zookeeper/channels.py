@@ -7,7 +7,7 @@ was queued for a broker goes when its znode does, and everything when the contro
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -108,11 +108,12 @@ class ControllerChannels:
         else:
             self._broker.timer(RETRY_BACKOFF, "controller-retry", (to, channel.correlation))
 
-    def _again(self, about: Any) -> None:
+    def _again(self, about: object) -> None:
+        assert isinstance(about, tuple)
         to, correlation = about
         channel = self._under_way(to, correlation)
         if channel is not None:
             self._send_first(to, channel)
 
-    def _timed_out(self, about: Any) -> None:
+    def _timed_out(self, about: object) -> None:
         self._again(about)

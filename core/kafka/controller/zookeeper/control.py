@@ -189,7 +189,7 @@ class ZooKeeperReplication(ReplicationControl):
         self._add_to(paths.REASSIGNMENT, ((tp, None),))
         return True
 
-    def _add_to(self, path: str, entries: tuple[Any, ...]) -> None:
+    def _add_to(self, path: str, entries: tuple[object, ...]) -> None:
         there = self.zookeeper.apply(GetData(path))
         if there.error == OK:
             self.zookeeper.apply(SetData(path, there.data + entries))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from core.kafka.zookeeper.client import ZooKeeperClient
 from core.kafka.zookeeper.protocol import Op, Result
@@ -30,7 +29,7 @@ class ControllerEventManager:
         self._zk = zk
         self.active = False
         self.term = 0
-        self._events: deque[tuple[int, Then, tuple[Any, ...]]] = deque()
+        self._events: deque[tuple[int, Then, tuple[object, ...]]] = deque()
         self._busy = False
         self._running = False
 
@@ -48,11 +47,11 @@ class ControllerEventManager:
         self.term += 1
         self._events.clear()
 
-    def add(self, handler: Then, *about: Any) -> None:
+    def add(self, handler: Then, *about: object) -> None:
         """Queue an event behind the one under way."""
         self._events.append((self._journal.cause, handler, about))
 
-    def put(self, handler: Then, *about: Any) -> None:
+    def put(self, handler: Then, *about: object) -> None:
         """Queue an event, and begin it if nothing is under way."""
         self.add(handler, *about)
         self._run()
@@ -75,10 +74,10 @@ class ControllerEventManager:
         journal.cause = before
         self._running = False
 
-    def ask(self, ops: Iterable[Op], then: Then, *about: Any) -> None:
+    def ask(self, ops: Iterable[Op], then: Then, *about: object) -> None:
         """Ask ZooKeeper; the answer counts only while this is the same controllership."""
         self._zk.submit(tuple(ops), self._told, self.term, then, about)
 
-    def _told(self, results: tuple[Result, ...], term: int, then: Then, about: tuple[Any, ...]) -> None:
+    def _told(self, results: tuple[Result, ...], term: int, then: Then, about: tuple[object, ...]) -> None:
         if term == self.term:
             then(results, *about)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import Any
 
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
@@ -52,12 +51,12 @@ class Moves(ControllerPart):
         count = sum(1 for tp in self.context.assignments if tp.topic == topic)
         return SetData(topic_path(topic), tuple(self.context.assignments[TopicPartition(topic, number)] for number in range(count)))
 
-    def _move_noted(self, _results: tuple[Result, ...], tp: TopicPartition, dropped: tuple[int, ...], rest: tuple[Any, ...]) -> None:
+    def _move_noted(self, _results: tuple[Result, ...], tp: TopicPartition, dropped: tuple[int, ...], rest: tuple[object, ...]) -> None:
         """What a former move was adding, and this one does not want, goes at once, from leadership and ISR too (`#updateCurrentReassignment`)."""
         reason = f"another move of {tp} does without" if self._moves(tp) else f"the move of {tp} is given up"
         self._stop_removed(tp, dropped, reason, self._dropped, (tp, rest))
 
-    def _dropped(self, tp: TopicPartition, rest: tuple[Any, ...]) -> None:
+    def _dropped(self, tp: TopicPartition, rest: tuple[object, ...]) -> None:
         self._step_move(tp, True, self._next_move, rest)
 
     def _moves(self, tp: TopicPartition) -> bool:
@@ -90,11 +89,11 @@ class Moves(ControllerPart):
         else:
             self.queue.done()
 
-    def _step_move(self, tp: TopicPartition, begin: bool, then: Then, *about: Any) -> None:
+    def _step_move(self, tp: TopicPartition, begin: bool, then: Then, *about: object) -> None:
         watch = self.broker.release.leader_writes_isr
         self.queue.ask((GetData(state_path(tp), watch=watch),), self._step_read, tp, begin, then, about)
 
-    def _step_read(self, results: tuple[Result, ...], tp: TopicPartition, begin: bool, then: Then, about: tuple[Any, ...]) -> None:
+    def _step_read(self, results: tuple[Result, ...], tp: TopicPartition, begin: bool, then: Then, about: tuple[object, ...]) -> None:
         """Phase A while the target is not in sync: all its replicas fetch. Phase B then: lead from the target, drop the rest.
 
         Kafka: `#onPartitionReassignment`.
@@ -114,26 +113,28 @@ class Moves(ControllerPart):
         else:
             then(*about)
 
-    def _finish_move(self, tp: TopicPartition, target: tuple[int, ...], out: tuple[int, ...], reason: str, then: Then, *about: Any) -> None:
+    def _finish_move(
+        self, tp: TopicPartition, target: tuple[int, ...], out: tuple[int, ...], reason: str, then: Then, *about: object
+    ) -> None:
         self.context.assignments[tp] = ReplicaAssignment(target)
         self.partitions.change([tp], self.partitions.moved, reason, self._leader_moved, tp, out, reason, then, about)
 
-    def _leader_moved(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[Any, ...]) -> None:
+    def _leader_moved(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[object, ...]) -> None:
         self._stop_removed(tp, out, reason, self._removed_stopped, (tp, then, about))
 
-    def _removed_stopped(self, tp: TopicPartition, then: Then, about: tuple[Any, ...]) -> None:
+    def _removed_stopped(self, tp: TopicPartition, then: Then, about: tuple[object, ...]) -> None:
         self.queue.ask((self._write_topic(tp.topic),), self._move_done, then, about)
 
-    def _stop_removed(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[Any, ...]) -> None:
+    def _stop_removed(self, tp: TopicPartition, out: tuple[int, ...], reason: str, then: Then, about: tuple[object, ...]) -> None:
         """Replicas leave the ISR, then their logs are deleted (`#stopRemovedReplicasOfReassignedPartition`)."""
         self.partitions.take_out(out, [tp], reason, self._delete_removed, tp, out, then, about)
 
-    def _delete_removed(self, tp: TopicPartition, out: tuple[int, ...], then: Then, about: tuple[Any, ...]) -> None:
+    def _delete_removed(self, tp: TopicPartition, out: tuple[int, ...], then: Then, about: tuple[object, ...]) -> None:
         for broker in out:
             self.requests.stop_replicas(broker, (tp,), delete=True)
         then(*about)
 
-    def _move_done(self, _results: tuple[Result, ...], then: Then, about: tuple[Any, ...]) -> None:
+    def _move_done(self, _results: tuple[Result, ...], then: Then, about: tuple[object, ...]) -> None:
         then(*about)
 
 

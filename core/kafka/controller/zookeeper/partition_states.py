@@ -7,7 +7,6 @@ changed the partition, and then the brokers are told.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
 
 import attrs
 
@@ -39,7 +38,7 @@ Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
 class PartitionStateMachine(ControllerPart):
     """The partitions of one controller."""
 
-    def change(self, tps: list[TopicPartition], decide: Decide, reason: str, then: Then, *about: Any) -> None:
+    def change(self, tps: list[TopicPartition], decide: Decide, reason: str, then: Then, *about: object) -> None:
         """Read the partitions' states, decide, write each with the next leader epoch, tell the brokers, go on.
 
         Kafka: `#doElectLeaderForPartitions`.
@@ -47,7 +46,7 @@ class PartitionStateMachine(ControllerPart):
         self._change(tps, decide, reason, None, then, about)
 
     def _change(
-        self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then, about: tuple[Any, ...]
+        self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then, about: tuple[object, ...]
     ) -> None:
         """`change`; with a batch the brokers hear nothing yet: the batch, with what was written, comes before what `then` is about."""
         if tps:
@@ -57,7 +56,7 @@ class PartitionStateMachine(ControllerPart):
 
     def _states_read(
         self, results: tuple[Result, ...], tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then,
-        about: tuple[Any, ...],
+        about: tuple[object, ...],
     ) -> None:  # fmt: skip
         self.context.take_states(results, tps)
         writes = []
@@ -77,7 +76,7 @@ class PartitionStateMachine(ControllerPart):
 
     def _states_written(
         self, results: tuple[Result, ...], writes: list[tuple[TopicPartition, PartitionState, int]], decide: Decide, reason: str,
-        batch: _Batch | None, then: Then, about: tuple[Any, ...],
+        batch: _Batch | None, then: Then, about: tuple[object, ...],
     ) -> None:  # fmt: skip
         if any(result.fenced for result in results):
             self.controller.resign("ZooKeeper holds a newer controller epoch")
@@ -101,7 +100,7 @@ class PartitionStateMachine(ControllerPart):
             batch = (*batch, *changed.items())
         self._change(again, decide, reason, batch, then, about)
 
-    def _changed(self, changed: dict[TopicPartition, int], batch: _Batch | None, then: Then, about: tuple[Any, ...]) -> None:
+    def _changed(self, changed: dict[TopicPartition, int], batch: _Batch | None, then: Then, about: tuple[object, ...]) -> None:
         if batch is None:
             self._tell(changed)
             then(*about)
@@ -157,11 +156,11 @@ class PartitionStateMachine(ControllerPart):
         """Partitions whose leader is not there any more go offline (`KafkaController#onReplicasBecomeOffline`)."""
         self.context.offline_partitions.update((tp, None) for tp in self.context.states if self.context.lacks_leader(tp))
 
-    def bring_online(self, reason: str, then: Then, *about: Any) -> None:
+    def bring_online(self, reason: str, then: Then, *about: object) -> None:
         """Elect where a partition is offline, and begin with new ones (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
         self.change(list(self.context.offline_partitions), self.online, reason, self.begin_new, then, *about)
 
-    def begin_new(self, then: Then, *about: Any) -> None:
+    def begin_new(self, then: Then, *about: object) -> None:
         """New partitions: all live replicas are in sync, the first of them leads (`#initializeLeaderAndIsrForPartitions`)."""
         new = []
         for tp, assignment in self.context.assignments.items():
@@ -177,7 +176,7 @@ class PartitionStateMachine(ControllerPart):
         self.queue.ask([self.fenced(Create(state_path(tp), state)) for tp, state in new], self._begun, new, then, about)
 
     def _begun(
-        self, results: tuple[Result, ...], new: list[tuple[TopicPartition, PartitionState]], then: Then, about: tuple[Any, ...]
+        self, results: tuple[Result, ...], new: list[tuple[TopicPartition, PartitionState]], then: Then, about: tuple[object, ...]
     ) -> None:
         if any(result.fenced for result in results):
             self.controller.resign("ZooKeeper holds a newer controller epoch")
@@ -191,7 +190,7 @@ class PartitionStateMachine(ControllerPart):
         self.requests.update_metadata(causes)
         then(*about)
 
-    def take_out(self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, then: Then, *about: Any) -> None:
+    def take_out(self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, then: Then, *about: object) -> None:
         """Replicas of those brokers leave the ISRs, the last one excepted; what they led has no leader.
 
         One broker after the other (in Kafka by the hash of their ids, which ascends), and each that is in an ISR costs a leader epoch,
@@ -201,7 +200,7 @@ class PartitionStateMachine(ControllerPart):
         self._take_out_next((), tuple(sorted(gone)), known, reason, then, about)
 
     def _take_out_next(
-        self, batch: _Batch, gone: tuple[int, ...], tps: list[TopicPartition], reason: str, then: Then, about: tuple[Any, ...]
+        self, batch: _Batch, gone: tuple[int, ...], tps: list[TopicPartition], reason: str, then: Then, about: tuple[object, ...]
     ) -> None:
         if gone:
             self._change(tps, _Without(gone[0]), reason, batch, self._take_out_next, (gone[1:], tps, reason, then, about))
