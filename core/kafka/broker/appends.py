@@ -63,14 +63,14 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         _promise(partition, sender, request, base, end)
     elif broker.account.repeats:
         broker.account.appended(tp, broker.id, term, base, request, log)
-    if partition.steady_epoch < 0 or (base == log.high_watermark and not (partition.holding or _is_held_back(partition, base))):
-        partition.maybe_increment_leader_hw()
-        journal.cause = seq
+    partition.maybe_increment_leader_hw()
     for entry in partition.sessions.values():
         session = entry.session
         if session.quiet is not None:
             session.quiet.end(at_once=True)
-        session.mark(entry)
+        if not entry.dirty:
+            entry.dirty = True
+            session.dirty.append(entry)
         if session.parked is not None:
             broker.fetch_manager.complete_fetch_if_enough(session)
     journal.cause = arrived
@@ -85,14 +85,6 @@ def _promise(partition: Partition, sender: str, request: ProduceRequest, base: i
         broker.answer_produce(sender, request, errors.NONE, base, term)
         return
     delay_produce(partition, DelayedProduce(end, broker.journal.now + request.timeout, sender, request, base, term))
-
-
-def _is_held_back(partition: Partition, high_watermark: int) -> bool:
-    """Whether a follower of a steady partition is not past the high watermark, so that it cannot rise."""
-    held = False
-    for replica in partition.remotes.values():
-        held = held or replica.leo <= high_watermark
-    return held
 
 
 def _settle_followers(partition: Partition) -> None:

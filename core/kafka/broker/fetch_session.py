@@ -153,6 +153,9 @@ class FetchSession:
             self.broker_epoch = request.broker_epoch
             for entry in partitions.values():
                 entry.unlink()
+        if self.quiet is not None and request.changed:
+            self.quiet.end()
+        dirty = self.dirty
         for asked in request.changed:
             tp = asked[0]
             known = partitions.get(tp)
@@ -162,7 +165,8 @@ class FetchSession:
             else:
                 known.asked = asked
             if not known.dirty:
-                self.mark(known)
+                known.dirty = True
+                dirty.append(known)
         if request.forgotten:
             for tp in request.forgotten:
                 left = partitions.pop(tp, None)

@@ -61,7 +61,6 @@ def update_follower_fetch_state(partition: Partition, entry: SessionPartition, s
     In Kafka's order: its state, the ISR (with the high watermark of before), then the high watermark.
     """
     replica = entry.replica = partition.remotes[session.follower]
-    partition.holding = 0
     asked, log, journal = entry, partition.log, partition.broker.journal
     replica.settle()
     old = replica.leo
@@ -91,7 +90,6 @@ def assume_fetched(partition: Partition, follower: int, end: int) -> None:
     replica = partition.remotes[follower]
     if end > replica.leo:
         replica.leo = end
-        partition.holding = 0
         if partition.maybe_increment_leader_hw():
             partition.broker.account.look(partition.tp)
 

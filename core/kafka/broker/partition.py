@@ -23,12 +23,14 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Term
 from core.kafka.messages import AlterPartitionItem
 from core.kafka.release import HighWatermarkRule
-from core.sim.journal import Column
+from core.sim.journal import Column, nobody
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
     from core.kafka.broker.fetcher import Fetcher
     from core.kafka.durability import PartitionObserver
+
+ADVANCED: Final = events.HighWatermarkAdvanced.kind
 
 NEVER_STEADY: Final = -2
 """The `steady_epoch` of a partition whose fetches go the general way; no fetch names that leader epoch."""
@@ -56,14 +58,11 @@ class Partition:
         adding: the replicas that a reassignment adds, as far as this broker has been told.
         remotes: the leader's view of the followers.
         leader_epoch_start_offset: the LEO when it became leader in this epoch.
-        holding: how many followers are not past the high watermark, of a steady partition; 0 if that must be counted.
         uncommitted_since: of a leader whose log end is above its high watermark: since when that has not moved, µs.
         under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
         has_quiet_followers: a follower may be at the LEO in a session (`Replica.session`).
-        may_be_behind: it was, and since then nobody has looked whether the high watermark can rise.
         sessions: its entries in followers' fetch sessions, by follower.
-        steady_epoch: the leader epoch that this broker leads in, as long as every follower is in the maximal ISR and nothing holds
-            the high watermark but their LEOs, in releases that go by the LEO of the last fetch or by no such time;
+        steady_epoch: the leader epoch that this broker leads in, as long as every follower is in the maximal ISR, in releases that go by the LEO of the last fetch or by no such time;
             otherwise NEVER_STEADY (`core.kafka.broker.steady`).
         delayed: acks=all writes that wait, in order of offset.
         producers: of a leader that idempotent producers write to: their state, made from the log when it is first needed.
@@ -72,9 +71,9 @@ class Partition:
     """
 
     __slots__ = (
-        "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "holding", "isr",
+        "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
-        "maximal_isr", "may_be_behind", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal",
+        "maximal_isr", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal",
         "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
     )  # fmt: skip
 
@@ -105,12 +104,10 @@ class Partition:
         self.min_isr = 1
         self.under_min_isr = False
         self.steady_epoch = NEVER_STEADY
-        self.may_be_behind = False
         self.has_quiet_followers = False
         self.account: PartitionObserver | None = None
         self.term: Term | None = None
         log.last_append = 0
-        self.holding = 0
         self.last_high_watermark: Column = 0
         self.uncommitted_since: Column = 0
         self.refresh_settings()
@@ -123,10 +120,7 @@ class Partition:
     def refresh_settings(self) -> None:
         """Take min.insync.replicas anew."""
         self.min_isr = self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
-        was_under = self.under_min_isr
         self.judge_min_isr()
-        if was_under:  # the high watermark may have to catch up, at the next fetch that moves
-            self.steady_epoch, self.may_be_behind = NEVER_STEADY, True
 
     # --- epochs ----------------------------------------------------------------------------------------------------
 
@@ -166,11 +160,8 @@ class Partition:
             and all(follower in self.maximal_isr for follower in self.remotes)
             and release.request_time_leo
             and (release.caught_up_as_of_last_fetch or release.counts_lag)
-            and not (release.strict_min_isr and self.under_min_isr)
-            and not self.may_be_behind
         )
         self.steady_epoch = self.leader_epoch if steady else NEVER_STEADY
-        self.holding = 0
 
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
@@ -275,31 +266,40 @@ class Partition:
         the high watermark overtaking them. Since 3.7 nothing moves while the ISR is below min.insync.replicas.
         """
         broker, log = self.broker, self.log
-        release = broker.release
-        if release.strict_min_isr and self.under_min_isr:
+        if self.under_min_isr and broker.release.strict_min_isr:
             return False
-        candidate, held_by = self.least_leo()
-        if self.may_be_behind:
-            self.may_be_behind = False
-            self.judge_steady()
-        if candidate <= log.high_watermark:
+        old, candidate, held_by = log.high_watermark, log.leo, broker.id
+        maximal_isr = self.maximal_isr
+        for replica in self.remotes.values():
+            leo = replica.leo
+            if leo < candidate and (replica.broker in maximal_isr or self._counts_outside_isr(replica)):
+                if leo <= old:
+                    return False  # this one holds it
+                candidate, held_by = leo, replica.broker
+        if candidate <= old:
             return False
-        old, log.high_watermark = log.high_watermark, candidate
-        self.holding = 0
-        broker.disk.changed[self.tp] = None
-        journal, tp = broker.journal, self.tp
-        self.uncommitted_since = journal.now
-        before = journal.cause
-        journal.cause = self.last_high_watermark = journal.emit(
-            events.HighWatermarkAdvanced.kind, broker.id, tp.topic, tp.partition, self.leader_epoch, old, candidate, held_by
-        )
+        log.high_watermark = candidate
+        if log.noted != broker.disk.checkpoints:
+            log.noted = broker.disk.checkpoints
+            broker.disk.changed[self.tp] = None
+        journal = broker.journal
+        now: Column = journal.now
+        self.uncommitted_since = now
+        before: Column = journal.cause
+        journal.seq = seq = journal.seq + 1
+        event: Column = seq
+        journal.cause = self.last_high_watermark = event
+        if journal.sink is not nobody:
+            journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, held_by))
         for entry in self.sessions.values():
-            entry.session.mark(entry)
-        self.complete_waiting()
+            if not entry.dirty:
+                entry.session.mark(entry)
+        if self.delayed or self.consumers or broker.fetch_manager.pushes_high_watermark:
+            self._complete_waiting()
         journal.cause = before
         return True
 
-    def complete_waiting(self) -> None:
+    def _complete_waiting(self) -> None:
         """The high watermark rose: whoever waits for it here (`Partition#tryCompleteDelayedRequests`)."""
         if self.broker.fetch_manager.pushes_high_watermark:
             for entry in list(self.sessions.values()):
@@ -318,19 +318,11 @@ class Partition:
             return now - replica.caught_up_time() <= lag_max
         return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
 
-    def least_leo(self) -> tuple[int, int]:
-        """The least LEO of the replicas that count for the high watermark, and whose it is; this leader's own if all have all."""
-        candidate, held_by = self.log.leo, self.broker.id
-        for replica in self.remotes.values():
-            if replica.leo < candidate and (replica.broker in self.maximal_isr or self._counts_outside_isr(replica)):
-                candidate, held_by = replica.leo, replica.broker
-        return candidate, held_by
-
     def holders(self) -> tuple[int, ...]:
         """The replicas that hold the high watermark: all that have the least LEO of those that count; this leader, if all have all."""
-        least, _ = self.least_leo()
-        held_by = tuple([r.broker for r in self.remotes.values() if r.leo == least and self.counts_for_high_watermark(r)])
-        return held_by if least < self.log.leo else (self.broker.id,)
+        counting = [replica for replica in self.remotes.values() if self.counts_for_high_watermark(replica)]
+        least = min([replica.leo for replica in counting], default=self.log.leo)
+        return tuple([replica.broker for replica in counting if replica.leo == least]) if least < self.log.leo else (self.broker.id,)
 
     def counts_for_high_watermark(self, replica: Replica) -> bool:
         """Whether the high watermark waits for this follower now."""

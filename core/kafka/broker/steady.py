@@ -2,8 +2,7 @@
 
 Nearly all of what a cluster does is this: a follower in the ISR asks for what follows its log's end, in the leader's epoch,
 and is handed the end of one run; it appends that, takes the high watermark over, and asks on. Here the leader's side of that
-(`look_at_partitions`: `Partition#fetchRecords`, `Partition#updateFollowerFetchState`, `Partition#maybeIncrementLeaderHW`, for a
-whole fetch session) and the follower's side (`take_partitions`: `ReplicaFetcherThread#processPartitionData`) are written out
+(`look_at_partitions`: `Partition#fetchRecords`, `Partition#updateFollowerFetchState`, for a whole fetch session) and the follower's side (`take_partitions`: `ReplicaFetcherThread#processPartitionData`) are written out
 without calls. Whatever is not plainly the steady case (an error, another epoch, a replica outside the ISR, several runs, a
 limit that is reached, a flush that is due) goes the general way, partition by partition and in the same order:
 `FetchManager.look_at_partition` and `fetched.take_partition`. A test holds both ways against each other.
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from core.kafka.broker.fetcher import Fetcher
 
 FETCHED: Final = events.FollowerFetched.kind
-ADVANCED: Final = events.HighWatermarkAdvanced.kind
 APPENDED: Final = events.FollowerAppended.kind
 LEARNED: Final = events.FollowerHighWatermark.kind
 
@@ -35,8 +33,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     """A follower's fetch, at the partitions with news (`ReplicaManager#fetchMessages`): the parts of its answer, None if it has to wait.
 
     What is steady (`Partition.steady_epoch`): this broker leads in the epoch that the follower names, and every follower is in
-    the maximal ISR and counts, so that only the last one that held the high watermark back can move it. The general way was gone
-    once before (`SessionPartition.replica`) and again when the log start or the follower's broker epoch moved: they stand as they
+    the maximal ISR. The general way was gone once before (`SessionPartition.replica`) and again when the log start or the follower's broker epoch moved: they stand as they
     were told.
     """
     broker = manager.broker
@@ -47,7 +44,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     sink, watched = journal.sink, journal.sink is not nobody
     me: Column = broker.id
     follower: Column = session.follower
-    changed, checkpoints, behind = broker.disk.changed, broker.disk.checkpoints, manager.behind
+    behind = manager.behind
     general = (
         request.max_records != 0
         or broker.leader_quota is not None
@@ -133,38 +130,12 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
         if offset != old:
             replica.leo = offset
             seq += 1
-            fetched: Column = seq
             if watched:
-                sink((fetched, at, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, asked_from))
-            if old <= high_watermark and offset > high_watermark:
-                # Partition#maybeIncrementLeaderHW
-                if partition.holding > 1:
-                    partition.holding -= 1
-                else:
-                    least, held_by, holding = leo, me, 0
-                    for other in partition.remotes.values():
-                        its = other.leo
-                        if its < least:
-                            least, held_by, holding = its, other.broker, 1
-                        elif its == least:
-                            holding += 1
-                    partition.holding = holding
-                    if least > high_watermark:
-                        log.high_watermark = least
-                        if log.noted != checkpoints:
-                            log.noted = checkpoints
-                            changed[tp] = None
-                        partition.last_high_watermark = seq = seq + 1
-                        partition.uncommitted_since = at
-                        if watched:
-                            sink((seq, at, fetched, ADVANCED, me, entry.topic, entry.number, epoch, high_watermark, least, held_by))
-                        for one in partition.sessions.values():
-                            if not one.dirty:
-                                one.session.mark(one)
-                        if partition.delayed or partition.consumers:
-                            journal.seq = journal.cause = seq
-                            partition.complete_waiting()
-                            seq, journal.cause = journal.seq, arrived
+                sink((seq, at, cause or arrived, FETCHED, me, entry.topic, entry.number, follower, old, asked_from))
+            journal.seq = journal.cause = seq
+            if partition.maybe_increment_leader_hw():
+                seq = journal.seq
+            journal.cause = arrived
     journal.seq = seq
     if not answered:
         session.put_back(taken)

@@ -28,7 +28,7 @@ class ReplicaLog:
         epochs: the leader-epoch cache.
         starts, terms: the runs, in offset order, from the first segment's base on: values, like `bases`, that whoever keeps them shares.
         tail: the last run's term; None of an empty log.
-        noted: after which checkpoint (`Disk.checkpoints`) it was last noted, for `steady`, that the high watermark moved.
+        noted: after which checkpoint (`Disk.checkpoints`) it was last noted that the high watermark moved.
         config: when it rolls, flushes, and what it retains; set by `configure`.
         bases: the segments known so far (`roll`); None: one, from the first offset.
         recovery_point: all below is flushed to disk and outlives the machine.

@@ -50,9 +50,9 @@ CONSTANT: Final[frozenset[type]] = frozenset(
 PLAIN: Final[dict[type, frozenset[str]]] = {
     Partition: frozenset(
         {
-            "tp", "topic", "number", "adding", "has_quiet_followers", "holding", "isr", "last_high_watermark", "leader", "leader_epoch",
+            "tp", "topic", "number", "adding", "has_quiet_followers", "isr", "last_high_watermark", "leader", "leader_epoch",
             "leader_epoch_start_offset", "maximal_isr",
-            "may_be_behind", "min_isr", "partition_epoch", "pending", "produce_timer_due", "proposal", "replicas", "steady_epoch",
+            "min_isr", "partition_epoch", "pending", "produce_timer_due", "proposal", "replicas", "steady_epoch",
             "uncommitted_since", "under_min_isr",
         }
     ),

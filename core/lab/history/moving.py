@@ -76,11 +76,9 @@ def _plain(*names: str) -> Fields:
 SPECS: Final[dict[str, Fields]] = {
     "partition": (
         *_plain(
-            "holding",
             "last_high_watermark",
             "uncommitted_since",
             "has_quiet_followers",
-            "may_be_behind",
             "steady_epoch",
             "produce_timer_due",
         ),
