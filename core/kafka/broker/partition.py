@@ -265,19 +265,19 @@ class Partition:
         Who counts: the (maximal) ISR, and by release those outside it that are caught up, so that they can join without
         the high watermark overtaking them. Since 3.7 nothing moves while the ISR is below min.insync.replicas.
         """
-        broker, log = self.broker, self.log
-        if self.under_min_isr and broker.release.strict_min_isr:
-            return False
-        old, candidate, held_by = log.high_watermark, log.leo, broker.id
-        maximal_isr = self.maximal_isr
+        log, maximal_isr = self.log, self.maximal_isr
+        old, candidate, held_by = log.high_watermark, log.leo, NO_LEADER
         for replica in self.remotes.values():
             leo = replica.leo
             if leo < candidate and (replica.broker in maximal_isr or self._counts_outside_isr(replica)):
                 if leo <= old:
                     return False  # this one holds it
                 candidate, held_by = leo, replica.broker
-        if candidate <= old:
+        broker = self.broker
+        if candidate <= old or (self.under_min_isr and broker.release.strict_min_isr):
             return False
+        if held_by == NO_LEADER:
+            held_by = broker.id
         log.high_watermark = candidate
         if log.noted != broker.disk.checkpoints:
             log.noted = broker.disk.checkpoints
