@@ -43,6 +43,7 @@ class ClusterNodes(Simulation):
         spec, seed, elides: what it was built from.
         release: the rules in force: those of the release, with the features that the spec turns on or off.
         by_hand: whether it moves by single steps; `turn` changes that.
+        settles: whether an act by hand comes with all that it leads to; otherwise that is left to happen (`core.sim.choices`).
         zookeeper: whether a ZooKeeper-era controller runs it.
         account, settings: the durability account, the controller's settings.
         exposure: who may be elected and lacks committed records.
@@ -64,6 +65,7 @@ class ClusterNodes(Simulation):
             client_config(kind, spec.clients, release)
         self.seed = seed
         self.by_hand = spec.pace is Pace.BY_HAND
+        self.settles = True
         self.elides = elide
         journal = Journal() if sink is None else Journal(sink=sink)
         agenda = Agenda(len(spec.brokers), ENDLESS)
@@ -109,8 +111,9 @@ class ClusterNodes(Simulation):
         return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
 
     def settle(self) -> None:
-        """By hand: deliver every message that is under way now."""
-        self.run_until(self.journal.now)
+        """By hand: deliver every message that is under way now, unless somebody else chooses what comes next."""
+        if self.settles:
+            self.run_until(self.journal.now)
 
     @property
     def turned_by_hand(self) -> bool:

@@ -56,9 +56,7 @@ class Fingerprints:
             waiting = [(bool(t & 1), write(message)) for t, message, _ in link.waiting if network.is_open(sender, node, t)]
             faults = (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm, link.cut, link.held)
             links.append((sender, node, faults, max(0, link.last_arrival - simulation.now), waiting))
-        draws = (
-            () if network.plain and not any(link.jitter or link.loss_ppm for link in network.links.values()) else network.random.getstate()
-        )
+        draws = () if network.plain and not any(link.jitter or link.loss_ppm for link in network.links.values()) else write(network.random)
         due = sorted(((sorted_by, _in_order(entries)) for sorted_by, entries in _by_connection(simulation).items()), key=_key)
         agenda = [(where, [writer.due(entry) for entry in entries]) for where, entries in due]
         paused = [
@@ -123,14 +121,19 @@ class _Writer:
         return (max(0, entry.time - self._now), self.write(entry.message))
 
     def _label(self, family: str, value: Any) -> Form:
+        """The number that a label goes by here; 0 and less are none, and a dict has labels for its keys."""
+        if isinstance(value, dict):
+            return ("dict", [(self._label(family, key), self.write(value[key])) for key in sorted(value)])
+        if type(value) is not int or value <= 0:
+            return self.write(value)
         known = self._labels.setdefault(family, {})
-        return known.setdefault(value, len(known))
+        return ("label", known.setdefault(value, len(known)))
 
     def _way(self, cls: type) -> Callable[[Any], Form]:
         if issubclass(cls, enum.Enum):
             return lambda each: (cls.__qualname__, each.name)
         if issubclass(cls, Random):
-            return Random.getstate
+            return lambda each: ("random", hash(each.getstate()))  # of integers: the same in every process
         if issubclass(cls, dict):
             return self._mapping
         if issubclass(cls, (set, frozenset)):

@@ -40,6 +40,7 @@ def search(
     acts: Callable[[], Iterable[Choice]] = tuple,
     *,
     also: tuple[object, ...] = (),
+    first: Callable[[Choice], bool] | None = None,
     until: int | None = None,
     limit: int = 100_000,
     table: Table | None = None,
@@ -48,9 +49,10 @@ def search(
 
     Args:
         simulation: where the search begins.
-        bad: says what is bad in the present state, if anything.
+        bad: says what is bad, if anything, in the present state or in how it came about; asked after each choice.
         acts: what is offered in the present state, beside what the simulation does by itself.
         also: objects outside the simulation that `bad` and `acts` depend on; their state counts, and is restored.
+        first: what happens before all else, and so in one order only: it makes the search smaller, and blind for its other orders.
         until: how far time may pass, µs.
         limit: the most states.
         table: what fields mean where they are not plain state.
@@ -59,7 +61,7 @@ def search(
     fingerprints = Fingerprints(simulation, *also, table=table)
     start = snapshots.take()
     seen = {fingerprints.take()}
-    came: list[tuple[int, str]] = [(-1, "")]
+    came: list[tuple[int, tuple[str, ...]]] = [(-1, ())]
     ahead: deque[tuple[int, Snapshot]] = deque([(0, start)])
     taken = 0
     while ahead:
@@ -67,14 +69,20 @@ def search(
         snapshot.restore()
         for choice in enabled(simulation, acts(), until):
             snapshot.restore()
-            take(simulation, choice)
-            taken += 1
+            names: list[str] = []
+            what = ""
+            following: Choice | None = choice
+            while following is not None and not what:
+                take(simulation, following)
+                names.append(following.name)
+                what = bad()
+                following = None if first is None else next(filter(first, enabled(simulation, (), until)), None)
+            taken += len(names)
             fingerprint = fingerprints.take()
-            if fingerprint in seen:
+            if fingerprint in seen and not what:
                 continue
             seen.add(fingerprint)
-            came.append((number, choice.name))
-            what = bad()
+            came.append((number, tuple(names)))
             if what or len(seen) >= limit:
                 return Outcome(what, _path(came), len(seen), taken, False)
             ahead.append((len(came) - 1, snapshots.take()))
@@ -82,10 +90,10 @@ def search(
     return Outcome("", (), len(seen), taken, True)
 
 
-def _path(came: list[tuple[int, str]]) -> tuple[str, ...]:
-    number, name = came[-1]
-    names: list[str] = []
+def _path(came: list[tuple[int, tuple[str, ...]]]) -> tuple[str, ...]:
+    number, names = came[-1]
+    path = names
     while number >= 0:
-        names.append(name)
-        number, name = came[number]
-    return tuple(reversed(names))
+        number, names = came[number]
+        path = names + path
+    return path

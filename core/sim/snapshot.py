@@ -73,6 +73,7 @@ class Walk:
         self.readers: dict[type, Callable[[Any], tuple[State, Any]]] = {}
         self.writers: dict[type, Callable[[Any, State], None]] = {}
         self._immutable: dict[type, Callable[[Any], Any]] = {}
+        self._drawn: dict[int, State] = {}
 
     def from_roots(self, roots: tuple[Any, ...]) -> tuple[list[Any], list[State]]:
         """All objects that can change, and their states."""
@@ -102,6 +103,9 @@ class Walk:
 
     def _learn(self, cls: type) -> None:
         """How a class is read and written."""
+        if issubclass(cls, Random):
+            self.readers[cls], self.writers[cls] = self._read_random, Random.setstate
+            return
         for base, (read, write) in CONTAINERS.items():
             if issubclass(cls, base):
                 self.readers[cls], self.writers[cls] = read, write
@@ -126,6 +130,15 @@ class Walk:
                     return state, state
 
                 self.readers[cls], self.writers[cls] = read_slots, fields.write
+
+    def _read_random(self, each: Random) -> tuple[State, Any]:
+        """A stream has much state, and is seldom drawn from: what it had last time is shared."""
+        state = each.getstate()
+        former = self._drawn.get(id(each))
+        if former == state:
+            return former, ()
+        self._drawn[id(each)] = state
+        return state, ()
 
 
 def _with_dict(read: Callable[[Any], tuple[Any, ...]], write: Callable[[Any, Any], None], wiring: frozenset[str]) -> tuple[Any, Any]:
@@ -187,15 +200,10 @@ def _write_set(each: set[Any], state: State) -> None:
     each.update(state)
 
 
-def _read_random(each: Random) -> tuple[State, Any]:
-    return each.getstate(), ()
-
-
 CONTAINERS: Final[dict[type, tuple[Callable[[Any], tuple[State, Any]], Callable[[Any, State], None]]]] = {
     dict: (_read_mapping, _write_mapping),
     list: (_read_sequence, _write_list),
     deque: (_read_sequence, _write_deque),
     set: (_read_sequence, _write_set),
-    Random: (_read_random, Random.setstate),
 }
-"""How containers and random streams are read and written, whatever their class is derived from them."""
+"""How containers are read and written, whatever their class is derived from them."""

@@ -33,7 +33,7 @@ class Declared(NamedTuple):
         wiring: set once, when the simulation is built: neither a snapshot nor a fingerprint reads them.
         history: sequence numbers, causes and counts: nothing that happens later depends on them.
         times: moments of virtual time, of which only the distance from now matters.
-        labels: numbers that are only compared with others of their family; field to family.
+        labels: numbers above 0 that are only compared with others of their family, or dicts by such numbers; field to family.
     """
 
     wiring: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ Table = Mapping[type, Declared]
 
 KERNEL: Final[Table] = {
     Journal: Declared(wiring=("sink", "keyframed"), history=("seq", "cause")),
-    Node: Declared(wiring=("handlers", "timers", "network", "journal"), labels={"incarnation": "incarnation"}),
+    Node: Declared(wiring=("handlers", "timers", "network", "journal")),
     Network: Declared(wiring=("agenda", "disturbed")),
     Simulation: Declared(wiring=("journal", "agenda", "network")),
     Agenda: Declared(history=("order", "in_order", "at", "since", "moment")),
@@ -64,7 +64,7 @@ class Fields:
     """
 
     def __init__(self, cls: type, table: Table) -> None:
-        meanings = [found for base in cls.__mro__ for each in (KERNEL, table) if (found := each.get(base)) is not None]
+        meanings = [found for base in reversed(cls.__mro__) for each in (KERNEL, table) if (found := each.get(base)) is not None]
         self.wiring = frozenset(name for each in meanings for name in each.wiring)
         self.history = frozenset(name for each in meanings for name in each.history)
         self.times = frozenset(name for each in meanings for name in each.times)

@@ -40,7 +40,7 @@ def _turn(cluster: ClusterNodes, fetcher: Fetcher, max_wait: int, min_bytes: int
         preparing = bool(fetcher.preparing)
         fetcher.send_next(max_wait, min_bytes, max_records)
         cluster.settle()
-        if not preparing or fetcher.broker.state is BrokerState.STOPPED:
+        if not preparing or not cluster.settles or fetcher.broker.state is BrokerState.STOPPED:
             break
 
 

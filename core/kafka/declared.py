@@ -1,0 +1,48 @@
+"""What fields of the protocol's objects mean to fingerprints (`core.sim.fingerprint`), where they are not plain state."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.broker.broker import Broker
+from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.disk import Disk
+from core.kafka.broker.fetch_session import FetchSession
+from core.kafka.broker.fetch_state import PartitionFetchState
+from core.kafka.broker.fetcher import Fetcher
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.replica import Replica
+from core.kafka.clients.client import Client
+from core.kafka.clients.producer import Producer, ProducerBatch
+from core.kafka.controller.replication_control import ReplicationControl
+from core.kafka.controller.zookeeper.channels import ControllerChannels
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.term import Term
+from core.kafka.messages import FetchRequest, FetchResponse
+from core.kafka.zookeeper.client import ZooKeeperClient
+from core.kafka.zookeeper.server import ZooKeeper
+from core.sim.state import Declared, Table
+
+KAFKA: Final[Table] = {
+    object: Declared(history=("account", "cause"), labels={"correlation": "correlation"}),
+    Broker: Declared(history=("_correlation",)),
+    ControllerChannels: Declared(history=("_correlation",)),
+    ControllerChannel: Declared(history=("_fetches",)),
+    Disk: Declared(history=("checkpoints",)),
+    FetchSession: Declared(times=("last_fetch_time", "deadline", "timer_due")),
+    FetchRequest: Declared(labels={"correlation": "fetch"}),
+    FetchResponse: Declared(labels={"correlation": "fetch"}),
+    Fetcher: Declared(history=("sent_cause",), times=("sent_at", "watch_at", "waking_at"), labels={"in_flight": "fetch"}),
+    Partition: Declared(history=("last_high_watermark",), times=("uncommitted_since", "produce_timer_due")),
+    PartitionFetchState: Declared(times=("delayed_until",)),
+    ReplicationControl: Declared(history=("log_ends",)),
+    Replica: Declared(times=("last_fetch_time", "last_caught_up_time")),
+    Client: Declared(history=("_correlation",), labels={"_metadata_correlation": "correlation"}),
+    Producer: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),
+    ProducerBatch: Declared(history=("id",), times=("created", "queued_at", "sent_at")),
+    ReplicaLog: Declared(history=("last_append", "noted"), times=("last_flush",)),
+    Term: Declared(history=("_ends", "_totals")),
+    ZooKeeper: Declared(history=("_zxid", "observer")),
+    ZooKeeperClient: Declared(history=("_xid",)),
+}
+"""By class; `object`: what a name means wherever it stands."""

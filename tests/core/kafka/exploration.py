@@ -1,0 +1,138 @@
+"""A cluster of two brokers and one partition, moved by hand, in which everything within some bounds may happen.
+
+The acts: a new producer sends a record, a follower fetches, a broker's process or machine fails and is back, the controller notices.
+Orders that are tried: of the acts, and of the answers that followers get with everything else; an answer may also never come. All else
+arrives at once, and the controller notices at once whose process ended. Only a follower can be back before that: a leader that
+went on in its epoch with a shorter log is what no release guards against. No time passes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import attrs
+
+from core.kafka import events
+from core.kafka.broker.broker import Broker
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import EpochsResponse, FetchResponse
+from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.declared import LAB
+from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace
+from core.sim.choices import Choice, act
+from core.sim.fingerprint import Fingerprints
+from core.sim.search import Outcome, search
+
+TP: Final = TopicPartition("orders", 0)
+
+ORDERED_FREELY: Final = frozenset({FetchResponse, EpochsResponse})
+"""Messages whose delivery is a choice of its own."""
+
+SPEC: Final = ClusterSpec(
+    (BrokerSpec(1), BrokerSpec(2)),
+    (TopicSpec("orders", assignment=(PartitionSpec((2, 1)),)),),
+    pace=Pace.BY_HAND,
+    control_plane=ControlPlane.KRAFT,
+    settings=(("unclean.leader.election.enable", "false"),),
+)
+
+
+@attrs.define
+class Left:
+    """How often each sort of act may still come."""
+
+    records: int
+    fetches: int
+    failures: int
+
+
+class Exploration:
+    """A cluster, and what may happen to it.
+
+    Attributes:
+        power: machines lose power, just after the checkpoints were written; otherwise processes are restarted or killed.
+    """
+
+    def __init__(self, release: str, left: Left, *, power: bool) -> None:
+        self._told: list[Any] = []
+        self.cluster = Cluster(SPEC, Release.named(release), sink=self._told.append)
+        self.cluster.settles = False
+        self.left = left
+        self.power = power
+
+    def search(self, limit: int = 100_000) -> Outcome:
+        """Look for a record that is lost though acknowledged, or replicas that diverge."""
+        self._told.clear()
+        return search(self.cluster, self.harm, self.acts, also=self.also(), first=arrives_at_once, limit=limit, table=LAB)
+
+    def also(self) -> tuple[object, ...]:
+        """What counts beside the nodes."""
+        return (self.left,) if self.power else (self.left, self.cluster.account.partitions)
+
+    def fingerprints(self) -> Fingerprints:
+        """Of the whole."""
+        return Fingerprints(self.cluster, *self.also(), table=LAB)
+
+    def harm(self) -> str:
+        """What harm the events since the last look tell of."""
+        told = [event[3] for event in self._told if (event[3] == events.RecordsDiverged.kind if self.power else _loses_acknowledged(event))]
+        self._told.clear()
+        return told[0] if told else ""
+
+    def acts(self) -> list[Choice]:
+        """All that may be done now."""
+        left = self.left
+        leader = self.cluster.brokers.get(self.cluster.controller.replication.partitions[TP].leader)
+        found: list[Choice] = []
+        if left.records and leader is not None:
+            produce = acts.Produce("orders", 1, producer=f"p{left.records}")
+            found.append(self._act("produce", produce, "records"))
+        for broker in self.cluster.brokers.values():
+            if broker.state is BrokerState.STOPPED:
+                found.append(self._act(f"start {broker.id}", acts.Start(broker.id)))
+                continue
+            if left.fetches and any(fetcher.states and not fetcher.in_flight for fetcher in broker.fetcher_manager.fetchers.values()):
+                found.append(self._act(f"fetch {broker.id}", acts.Fetch(broker.id), "fetches"))
+            if left.failures:
+                found += self._failures(broker)
+        return found
+
+    def _failures(self, broker: Broker) -> list[Choice]:
+        number = broker.id
+        follows = number != self.cluster.controller.replication.partitions[TP].leader
+        if not self.power:
+            found = [self._act(f"kill {number}", acts.Kill(number), "failures", ends=number)]
+            return [*found, self._act(f"bounce {number}", acts.Bounce(number), "failures")] if follows else found
+        end = broker.disk.logs[TP].leo
+        kept = acts.PowerLoss(number, unflushed="kept")
+        found = [self._act(f"power loss {number}", kept, "failures", checkpoint=number, ends=number)]
+        if end and follows:
+            bounce = acts.Bounce(number, keep=((TP, end - 1),), clean=False)
+            found.append(self._act(f"bounce {number} without its newest record", bounce, "failures", checkpoint=number))
+        return found
+
+    def _act(self, name: str, what: acts.Act, counted: str = "", checkpoint: int = 0, ends: int = 0) -> Choice:
+        return act(name, partial(self._do, what, counted, checkpoint, ends))
+
+    def _do(self, what: acts.Act, counted: str, checkpoint: int, ends: int) -> None:
+        if counted:
+            setattr(self.left, counted, getattr(self.left, counted) - 1)
+        if checkpoint:
+            self.cluster.do(acts.Checkpoint(checkpoint))
+        self.cluster.do(what)
+        if ends:
+            self.cluster.do(acts.Fence(ends))
+
+
+def arrives_at_once(choice: Choice) -> bool:
+    """Whether something is left to no other order than this: it comes first."""
+    return choice.entry is not None and type(choice.entry.message) not in ORDERED_FREELY
+
+
+def _loses_acknowledged(event: Any) -> bool:
+    return event[3] == events.RecordsLost.kind and events.RecordsLost(*event[4:]).lost_acknowledged > 0
