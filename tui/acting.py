@@ -9,6 +9,8 @@ from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL, EventTuple
 from core.kafka.ids import TopicPartition
 from core.lab.acts import Act, CreateTopic, SetPace
+from core.lab.history.rings import LEVEL
+from core.lab.sentences import sentence
 from core.lab.spec import Pace
 from core.sim.errors import ActRefused
 from tui import dialogs
@@ -16,7 +18,6 @@ from tui.actions import BY_ID
 from tui.motion import AS_FAST_AS_IT_CAN
 from tui.panels.header import speed_word
 from tui.refusals import READ_ONLY
-from tui.ring import LEVEL, sentence
 from tui.screen import MainScreen
 from tui.situation import Line, Option, Question
 
@@ -124,12 +125,12 @@ class Acting(MainScreen):
         self.refresh_view()
 
     def _step(self) -> None:
-        self._stepped_from = self.session.course.outlet.seq
+        self._stepped_from = self.session.tape.outlet.seq
         self.session.step()
         self.refresh_view()
 
     def _step_notable(self) -> None:
-        self._stepped_from = self.session.course.outlet.seq
+        self._stepped_from = self.session.tape.outlet.seq
         self.session.step_to_notable()
         self.refresh_view()
 
@@ -138,7 +139,7 @@ class Acting(MainScreen):
         if self._stepped_from < 0 or self.session.seeking is not None:
             return
         ring = self.session.rings.of(DETAIL)
-        course = self.session.course
+        course = self.session.tape
         before = max(self._stepped_from, course.end_before(course.outlet.seq))
         done = [event for event in ring.since(max(ring.first, ring.total - MOST_OF_A_STEP)) if event[0] > before]
         self._stepped_from = -1

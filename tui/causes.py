@@ -13,15 +13,16 @@ import attrs
 
 from core.kafka.events import DETAIL, EventTuple
 from core.kafka.ids import TopicPartition
+from core.lab.history.course import ClusterLike
+from core.lab.history.goal import Goal
+from core.lab.history.rings import Ring
+from core.lab.history.watch import Watch
+from core.lab.sentences import sentence
 from core.lab.views.view import BrokerView, PartitionView
 from core.sim.spelled_out import SpelledOut
 from tui import dialogs
-from tui.course import ClusterLike
-from tui.replay import Goal
-from tui.ring import Ring, sentence
 from tui.screen import MainScreen
 from tui.situation import Option, Question
-from tui.watching import Watch
 
 _BROKER_EVENTS: Final = frozenset(
     {
@@ -232,7 +233,7 @@ class Causes(MainScreen):
                 self.say(f"nothing has changed the {cell.label} yet", refused=True)
             self.refresh_view()
 
-        self.session.back_to_when(f"what changed the {cell.label}", _LastChange(cell), done)
+        self.session.back_to_when(_LastChange(cell), f"what changed the {cell.label}", done)
         self.refresh_view()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.events import KINDS, NORMAL, EventTuple
+from core.lab.history.rings import Ring, Rings
 from core.lab.views.view import PartitionView
 from core.sim.units import format_clock, format_duration
-from tui.ring import Ring, Rings
 
 _CHANGED: Final = "partition-changed"
 _PROPOSED: Final = ("isr-shrink-proposed", "isr-shrink-by-count")

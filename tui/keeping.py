@@ -6,18 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from core.lab.sentences import sentence
 from core.sim.units import format_clock
 from scenarios.errors import InputError
 from scenarios.output_files import same_file, write_whole
 from scenarios.visible import visible_line
 from tui import dialogs
-from tui.rewriting import LOG_NAMES, is_log_name
-from tui.ring import sentence
 from tui.screen import MainScreen
 from tui.situation import Option, Question
 
 SCRIPT_NAMES: Final = (".yaml", ".yml")
 """How the name of a script ends."""
+
+LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
+"""How the name of an event log ends; the second is packed."""
 
 
 class Keeping(MainScreen):
@@ -43,7 +45,7 @@ class Keeping(MainScreen):
 
     def _save_as(self, name: str, then: Callable[[], object]) -> None:
         path = Path(name)
-        save = self._save_log if is_log_name(name) else self._save_script
+        save = self._save_log if name.endswith(LOG_NAMES) else self._save_script
         if not path.exists():
             save(path, then)
             return

@@ -14,8 +14,9 @@ import attrs
 
 from core.kafka.events import DETAIL, KINDS, EventTuple, decode
 from core.kafka.ids import CONTROLLER, TopicPartition, broker_address
+from core.lab.history.rings import Ring, Rings
+from core.lab.sentences import act_in_words
 from core.sim.units import format_duration
-from tui.ring import Ring, Rings, act_in_words
 
 CLIENTS: Final = "clients"
 """The column of producers and consumers."""

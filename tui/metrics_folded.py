@@ -8,10 +8,10 @@ from itertools import takewhile
 from typing import Final
 
 from core.kafka.events import DETAIL, NORMAL, EventTuple
+from core.lab.history.rings import Ring, Rings
 from core.lab.metrics.observer import MetricsObserver
 from core.sim.units import SECOND
 from tui.metrics_history import METRICS, Metric, Series, Values
-from tui.ring import Ring, Rings
 
 _RECENT: Final = 8
 """Samples that are kept by broker, too."""

@@ -64,8 +64,8 @@ def play_to(stage: Stage, until: int, timed: Sequence[tuple[int, Act]]) -> None:
 def _frames(stage: Stage, until: int) -> None:
     """Frame after frame of a quarter of a virtual second."""
     session = stage.session
-    while session.course.cluster.now < until:
-        session.course.advance_to(min(until, session.course.cluster.now + SECOND // 4))
+    while session.tape.cluster.now < until:
+        session.tape.advance_to(min(until, session.tape.cluster.now + SECOND // 4))
         stage.history.observe(session.view(), session.branch.name, session.branch.origin)
 
 
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.steps is None:
             play_to(stage, int(options.seconds * SECOND), timed)
         for _ in range(options.steps or 0):
-            stage.session.course.step()
+            stage.session.tape.step()
     except ActRefused as refusal:
         remark(f"tui.picture: {refusal}")
         return 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from textual.screen import Screen
 
 from core.kafka.ids import TopicPartition
+from core.lab.history.goal import Goal
 from core.lab.views.view import ClusterView, PartitionView
 from tui import dialogs
 from tui.display import Display
@@ -19,7 +20,6 @@ from tui.panels.events import EventLog
 from tui.panels.footer import Note
 from tui.panels.grid import Grid
 from tui.panels.scenario import ScenarioState
-from tui.replay import Goal
 from tui.screens.page import Page, PagePanel
 from tui.session import Session
 from tui.situation import Line, Question, Situation

@@ -13,11 +13,11 @@ from core.kafka.release import CURRENT, Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab.acts import Act, Consume, Load
 from core.lab.cluster import Cluster
+from core.lab.history.course import Course, FreeCourse, Start
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.spelled_out import SpelledOut
 from scenarios.output_files import write_whole
 from scenarios.play_target import PlayTarget
-from tui.course import Course, FreeCourse, Start
 from tui.metrics_history import History
 from tui.panels.scenario import ScenarioState
 from tui.session import Session
@@ -133,8 +133,8 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
     def under(release: Release) -> Start:
         def start(sink: Callable[[EventTuple], None]) -> Course:
             if scenario is not None:
+                from scenarios.course import ScenarioCourse
                 from scenarios.runner import Run
-                from tui.scenario_course import ScenarioCourse
 
                 return ScenarioCourse(Run(scenario, release, chosen.seed, sink))
             return FreeCourse(Cluster(spec, release, chosen.seed, sink))
@@ -159,9 +159,10 @@ def set_stage(target: PlayTarget | None, *, own_process: bool = False) -> Stage:
     def state() -> ScenarioState | None:
         if scenario is None:
             return None
-        from tui.scenario_course import ScenarioCourse, scenario_state
+        from scenarios.course import ScenarioCourse
+        from tui.scenario_state import scenario_state
 
-        course = session.course.course
+        course = session.tape.course
         return scenario_state(course.run) if isinstance(course, ScenarioCourse) else None
 
     title = chosen.title or (DEFAULT_TITLE if free else "")

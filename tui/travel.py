@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from core.lab.history.goal import Goal
+from core.lab.history.position import Played, Position
+from core.lab.history.watch import Watch
 from core.lab.spec import Pace
 from core.lab.views.view import ClusterView
 from core.sim.simulation import MAX_TIME
 from core.sim.units import format_clock, parse_duration
 from tui import dialogs
-from tui.course import Played, Position
 from tui.panels.diff import paint_diff
 from tui.panels.timeline import Timeline
-from tui.replay import Goal, Replay
 from tui.screen import MainScreen
 from tui.situation import Option, Question
-from tui.watching import Watch
 
 MOST_LISTED: Final = 30
 """Bookmarks and branches that a question lists at most, the newest first."""
@@ -37,18 +37,10 @@ class Travel(MainScreen):
 
     def _travel(self, goal: Goal) -> None:
         self._leave_moment()
-        here = self.session.course.position
-        if goal.position is None:
-            forward = not goal.reached(self.session.course)
-        else:
-            forward = goal.position.place >= here.place
-        if forward and not self.session.is_kept_ahead(goal):
-            self.session.go_forward(goal)
-        else:
-            self.session.go_to(goal, then=self._has_arrived)
+        self.session.travel(goal, self._has_arrived)
         self.refresh_view()
 
-    def _has_arrived(self, replay: Replay | None) -> None:
+    def _has_arrived(self) -> None:
         self.events.use(self.session.rings.of(self.events.level), self.events.level)
         self.events.follow()
 
@@ -186,11 +178,11 @@ class Travel(MainScreen):
         branch = next(b for b in self.session.branches if b.name == name)
         self._leave_moment(f"{self.session.branch.name}")
 
-        def arrived(replay: Replay) -> None:
+        def arrived() -> None:
             if position is not None and position.place < branch.end.place:
                 self.session.go_to(Goal("the bookmark", position=position), then=self._has_arrived)
             else:
-                self._has_arrived(replay)
+                self._has_arrived()
 
         self.session.go_to_branch(branch, arrived)
         self.refresh_view()
@@ -235,7 +227,7 @@ class Travel(MainScreen):
 
     def _watch_for(self, text: str) -> Watch:
         """What that says to look for."""
-        from tui.watch_words import parse_watch
+        from scenarios.watch_words import parse_watch
 
         return parse_watch(text, self.view)
 
@@ -259,7 +251,7 @@ class Travel(MainScreen):
 
     def _go_until(self, text: str) -> None:
         self._leave_moment()
-        self.session.look_until(text, self._watch_for(text))
+        self.session.stop_when(self._watch_for(text), text)
         self.refresh_view()
 
     def _back_until(self) -> None:
@@ -270,11 +262,11 @@ class Travel(MainScreen):
 
         def done(found: bool) -> None:
             if found:
-                self._has_arrived(None)
+                self._has_arrived()
             else:
                 self.say(f"before this there was no such moment: {text}", refused=True)
 
-        self.session.back_to_when(text, self._watch_for(text), done)
+        self.session.back_to_when(self._watch_for(text), text, done)
         self.refresh_view()
 
     # --- what differs ----------------------------------------------------------------------------------------------

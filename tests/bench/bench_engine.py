@@ -21,9 +21,9 @@ import workload
 from engines import with_each_engine
 
 from core.lab.cluster import Cluster
+from core.lab.history.rings import KEPT
 from core.sim.journal import Sink
 from scenarios.eventlog import LogWriter, make_header
-from tui.ring import KEPT
 
 PAIRS: Final = 5
 WARM: Final = 10

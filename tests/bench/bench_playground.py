@@ -61,7 +61,7 @@ def build(brokers: int, topics: int, partitions: int) -> Any:
     stage = set_stage(PlayTarget(None, spec, CURRENT, title="bench"), own_process=True)
     for n in range(topics):
         stage.session.do(Load(f"topic{n}", 200, acks="all", producer=f"load{n}"))
-    stage.session.course.advance_to(2 * SECOND)
+    stage.session.tape.advance_to(2 * SECOND)
     return stage
 
 
@@ -90,7 +90,7 @@ class Meter:
     def _frame(self, wall: float) -> None:
         if self._shown_since is not None:
             self.frames.append(time.process_time() - self._shown_since)
-            self.moments.append(self._session.course.outlet.seq)
+            self.moments.append(self._session.tape.outlet.seq)
         self._session_frame(1 / FPS)
         self._shown_since = time.process_time()
 
@@ -181,11 +181,11 @@ async def seek(app: Any) -> dict[str, object]:
     """CPU and wall time of going to random events of a long session, arrival included."""
     session = app.board.session
     session.pause()
-    while session.course.outlet.seq < 100_000:
-        session.course.step()
-        if session.course.steps % 512 == 0:
-            session.keeper.offer(session.course)
-    from tui.replay import Goal
+    while session.tape.outlet.seq < 100_000:
+        session.tape.step()
+        if session.tape.steps % 512 == 0:
+            session.keeper.offer(session.tape)
+    from core.lab.history.goal import Goal
 
     dice, cpu, wall = random.Random("bench:seek"), [], []
     for _ in range(30):
@@ -211,7 +211,7 @@ def memory_without_view(until: int) -> None:
     import tui.app  # noqa: F401
 
     stage = build(*SMALL)
-    stage.session.course.advance_to(until)
+    stage.session.tape.advance_to(until)
     told(rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 

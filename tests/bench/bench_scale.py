@@ -23,12 +23,12 @@ from core.kafka.messages import ProduceRequest
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.lab.history.course import FreeCourse
+from core.lab.history.goal import Goal, Known
+from core.lab.history.keeper import KEEP_EVERY
 from core.lab.history.keyframe import shares
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
-from tui.branches import KEEP_EVERY
-from tui.course import FreeCourse
-from tui.replay import Goal, Known
 from tui.session import Session
 
 BROKERS = 100
@@ -135,7 +135,7 @@ def under_load(partitions: int) -> Session:
     """A session after ten seconds of a batch every 50 ms."""
     session = Session(lambda sink: FreeCourse(Cluster(spec_of(3, partitions), sink=sink)))
     session.do(acts.Load("w", 1_000, producer="bench"))
-    session.course.advance_to(10 * SECOND)
+    session.tape.advance_to(10 * SECOND)
     return session
 
 
@@ -188,12 +188,12 @@ def with_and_without(partitions: int, turns: int = 60) -> None:
     """The same run with keyframes and without, in turn."""
     kept, plain = under_load(partitions), under_load(partitions)
     for session in (kept, plain):
-        session.course.course.keep()  # the first one writes out how rows are read
+        session.tape.course.keep()  # the first one writes out how rows are read
     spent = {kept: 0.0, plain: 0.0}
     with collector_rests():
         for turn in range(turns):
             for session in (kept, plain) if turn % 2 else (plain, kept):
-                tape, offer = session.course, session.keeper.offer
+                tape, offer = session.tape, session.keeper.offer
                 started = time.process_time()
                 for _ in range(8):
                     for _ in range(KEEP_EVERY):
@@ -208,7 +208,7 @@ def with_and_without(partitions: int, turns: int = 60) -> None:
 def going_back(partitions: int, steps: int = 20_000) -> None:
     """To events of a session, wherever they are: the cluster alone, and the session with its events."""
     session = under_load(partitions)
-    tape, keeper = session.course, session.keeper
+    tape, keeper = session.tape, session.keeper
     keeper.offer(tape)
     with collector_rests():
         for _ in range(steps // KEEP_EVERY):

@@ -168,7 +168,7 @@ def _old(draw: random.Random) -> PlayTarget:
     path = Path("old.jsonl")
     if not path.exists():
         stage = set_stage(PlayTarget(None, None, CURRENT, log=path))
-        stage.session.course.advance_to(3_000_000)
+        stage.session.tape.advance_to(3_000_000)
         stage.session.close()
     old = read_session(path)
     return PlayTarget(

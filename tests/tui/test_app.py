@@ -43,7 +43,7 @@ async def playing(
     """A paused playground at a virtual time."""
     stage = set_stage(target)
     if until:
-        stage.session.course.advance_to(until)
+        stage.session.tape.advance_to(until)
     stage.session.pause()
     app = Playground(stage, Display(**{"ascii_only": False, "palette": "dark", **wanted}))  # type: ignore[arg-type]
     async with app.run_test(size=size) as pilot:
@@ -141,7 +141,7 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
         assert "★ b3 leads orders-2 in epoch 1 after b2" in text or "★ b1 leads orders-2 in epoch 1 after b2" in text
         assert "⊘ unserved" in text, "b3 is elected, and has not heard of it yet"
         assert "‖ stalled" in text, "elsewhere the leader waits for the dead follower until it hears of the smaller ISR"
-        board.session.course.advance_to(board.session.cluster.now + SECOND)
+        board.session.tape.advance_to(board.session.cluster.now + SECOND)
         board.refresh_view()
         await pilot.pause()
         assert "▽ at min" in screen_text(app)
@@ -161,9 +161,9 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
 async def test_preferred_and_unclean_election() -> None:
     async with playing() as (_, board, pilot):
         await pilot.press("right", "k")
-        board.session.course.advance_to(15 * SECOND)
+        board.session.tape.advance_to(15 * SECOND)
         await pilot.press("s")
-        board.session.course.advance_to(40 * SECOND)
+        board.session.tape.advance_to(40 * SECOND)
         board.refresh_view()
         await pilot.press("e")
         assert done(board)[-1] == "elect preferred"
@@ -173,18 +173,18 @@ async def test_unclean_election_of_a_partition_that_nobody_leads() -> None:
     async with playing() as (_, board, pilot):
         for second in (15, 30, 45):
             await pilot.press("k", "right")
-            board.session.course.advance_to(second * SECOND)
+            board.session.tape.advance_to(second * SECOND)
         board.refresh_view()
         assert all(p.offline for p in board.view.partitions)
         await pilot.press("U")
         assert "no replica of orders-0 is alive" in board.footer.lines[0].text
         await pilot.press("s")
-        board.session.course.advance_to(55 * SECOND)
+        board.session.tape.advance_to(55 * SECOND)
         board.refresh_view()
         assert board.view.partitions[0].offline, "b1 left the ISR first; it may not lead by itself"
         await pilot.press("U")
         assert done(board)[-1] == "elect unclean partition orders-0"
-        board.session.course.advance_to(60 * SECOND)
+        board.session.tape.advance_to(60 * SECOND)
         board.refresh_view()
         assert board.view.partitions[0].leader == 1
         assert board.view.unclean_elections == 1
@@ -233,7 +233,7 @@ async def test_events_filter_select_cause_and_follow() -> None:
         await pilot.press("f")
         assert board.events.level == DETAIL
         await pilot.press("f")
-        board.session.course.advance_to(3 * SECOND)
+        board.session.tape.advance_to(3 * SECOND)
         board.refresh_view()
         await pilot.press("tab", "up")
         assert board.events.has_focus
@@ -337,7 +337,7 @@ async def test_a_scenario_shows_its_expectations_being_met() -> None:
 async def test_all_panels_stand_at_every_size(size: tuple[int, int]) -> None:
     async with playing(size=size) as (app, board, pilot):
         await pilot.press("right", "k")
-        board.session.course.advance_to(20 * SECOND)
+        board.session.tape.advance_to(20 * SECOND)
         board.refresh_view()
         board._unsay(board._note_number)
         await pilot.pause()

@@ -10,13 +10,13 @@ import pytest
 from core.kafka.events import DETAIL
 from core.kafka.ids import TopicPartition
 from core.lab.acts import Kill, Load, Produce, Start
+from core.lab.history.rings import Ring, Rings
 from core.lab.views.view import ClusterView
 from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tests.tui.test_history import arrive, stage_of
 from tui.causes import cells_of
 from tui.dialogs import Ask
-from tui.ring import Ring, Rings
 from tui.session import Session
 
 TP = TopicPartition("orders", 0)
@@ -38,13 +38,13 @@ def test_the_event_named_is_the_one_that_changed_the_cell(seed: int) -> None:
     def look() -> None:
         view = session.cluster.view()
         for broker, seen in history.items():
-            seen.append((session.course.outlet.seq, readings(view, broker)))
+            seen.append((session.tape.outlet.seq, readings(view, broker)))
 
     look()
     for act in (Kill(2), Start(2), Kill(dice.choice((1, 3))), None):
         for _ in range(dice.randint(200, 900)):
-            session.course.step()
-            if session.course.outlet.seq != history[1][-1][0]:
+            session.tape.step()
+            if session.tape.outlet.seq != history[1][-1][0]:
                 look()
         if act is not None and not any(
             b.id == getattr(act, "broker", 0) and b.state == "stopped" and isinstance(act, Kill) for b in session.view().brokers
@@ -75,9 +75,9 @@ def test_the_event_named_is_the_one_that_changed_the_cell(seed: int) -> None:
 
 def test_what_memory_has_lost_is_not_guessed() -> None:
     session = stage_of().session
-    session.course.advance_to(2 * SECOND)
+    session.tape.advance_to(2 * SECOND)
     session.do(Produce("orders", 5))
-    session.course.advance_to(4 * SECOND)
+    session.tape.advance_to(4 * SECOND)
     view = session.view()
     leader = next(p for p in view.partitions if p.tp == TP).leader
     cells = {cell.key: cell for cell in cells_of(view.partitions[0], next(b for b in view.brokers if b.id == leader))}
@@ -91,7 +91,7 @@ def test_what_memory_has_lost_is_not_guessed() -> None:
 async def test_from_a_cell_to_its_event_and_on_to_causes_by_keys() -> None:
     async with playing(until=3 * SECOND) as (app, board, pilot):
         await pilot.press("right", "k")
-        board.session.course.advance_to(20 * SECOND)
+        board.session.tape.advance_to(20 * SECOND)
         board.refresh_view()
         await pilot.press("backspace")
         assert isinstance(app.screen, Ask)
@@ -119,18 +119,18 @@ async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
         await pilot.press("escape")
         session: Session = board.session
         await pilot.press("k")
-        session.course.advance_to(30 * SECOND)
+        session.tape.advance_to(30 * SECOND)
         forgotten = Rings({0: 40, 1: 40, 2: 2})
         for index in range(session.rings.of(DETAIL).first, session.rings.of(DETAIL).total):
             forgotten.take(session.rings.of(DETAIL).at(index))
-        end = session.course.outlet.seq
+        end = session.tape.outlet.seq
         session.rings = forgotten
         board.refresh_view()
         await pilot.press("down", "less_than_sign", "l")
         arrive(session)
         board.refresh_view()
-        assert session.course.outlet.seq < end
-        found = session.rings.find(session.course.outlet.seq)
+        assert session.tape.outlet.seq < end
+        found = session.rings.find(session.tape.outlet.seq)
         assert found is not None
         kinds = {session.rings.of(DETAIL).at(i)[3] for i in range(session.rings.of(DETAIL).total - 3, session.rings.of(DETAIL).total)}
         assert "leader-elected" in kinds

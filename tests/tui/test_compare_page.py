@@ -7,13 +7,13 @@ import pytest
 
 from core.kafka.release import RELEASES, Release
 from core.lab import acts
+from core.lab.history.second_run import FirstDifference, SecondRun
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from tests.tui.states import partition, replica, view_of
 from tests.tui.test_app import playing, screen_text
 from tui.palette import COLOUR
-from tui.rival import Parted, Rival
 from tui.screens.compare import paint_compare, unseen
 from tui.session import Session
 from tui.target import Stage, set_stage
@@ -24,24 +24,24 @@ def stage_of(name: str, release: str) -> Stage:
     return set_stage(PlayTarget(scenario, scenario.spec, Release.named(release), title=name))
 
 
-def catch_up(rival: Rival, session: Session) -> None:
-    tape = session.course
-    while not rival.work(session.view().now, tape.steps, tape.acts[: tape.done], 1.0):
+def catch_up(other: SecondRun, session: Session) -> None:
+    tape = session.tape
+    while not other.work(session.view().now, tape.steps, tape.acts[: tape.done]):
         pass
 
 
 def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
     stage = stage_of("e1-data-loss", "4.3")
-    rival = Rival("Kafka 0.10.2", stage.under(RELEASES["0.10.2"]))
-    tape = stage.session.course
+    other = SecondRun("Kafka 0.10.2", stage.under(RELEASES["0.10.2"]))
+    tape = stage.session.tape
     while tape.stepwise and tape.step():
-        catch_up(rival, stage.session)
-        assert rival.tape.steps <= tape.steps
-        parted = rival.compare(stage.session.rings, settled=True)
-        assert (parted is None) == (rival.view().exposed == stage.session.view().exposed == 0 == rival.view().lost)
-    catch_up(rival, stage.session)
-    assert (stage.session.view().lost, rival.view().lost) == (0, 1)
-    parted = rival.compare(stage.session.rings)
+        catch_up(other, stage.session)
+        assert other.tape.steps <= tape.steps
+        parted = other.compare(stage.session.rings, settled=True)
+        assert (parted is None) == (other.view().exposed == stage.session.view().exposed == 0 == other.view().lost)
+    catch_up(other, stage.session)
+    assert (stage.session.view().lost, other.view().lost) == (0, 1)
+    parted = other.compare(stage.session.rings)
     assert parted is not None
     assert parted.there is not None
     assert parted.there[3] == "truncated"
@@ -49,53 +49,53 @@ def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
 
 def test_the_same_release_never_parts() -> None:
     stage = set_stage(None)
-    rival = Rival("the same", stage.under(RELEASES["4.3"]))
-    stage.session.course.advance_to(3 * SECOND)
+    other = SecondRun("the same", stage.under(RELEASES["4.3"]))
+    stage.session.tape.advance_to(3 * SECOND)
     stage.session.do(acts.Kill(2))
     for second in (4, 9, 15, 30):
-        stage.session.course.advance_to(second * SECOND)
-        catch_up(rival, stage.session)
-        assert rival.compare(stage.session.rings) is None
-        assert rival.view() == stage.session.view()
+        stage.session.tape.advance_to(second * SECOND)
+        catch_up(other, stage.session)
+        assert other.compare(stage.session.rings) is None
+        assert other.view() == stage.session.view()
     stage.session.do(acts.Start(2))
-    stage.session.course.advance_to(40 * SECOND)
-    catch_up(rival, stage.session)
-    assert rival.view() == stage.session.view()
+    stage.session.tape.advance_to(40 * SECOND)
+    catch_up(other, stage.session)
+    assert other.view() == stage.session.view()
 
 
 def test_it_goes_back_with_the_session() -> None:
     stage = set_stage(None)
     session = stage.session
-    rival = Rival("Kafka 2.8", stage.under(RELEASES["2.8"]))
-    session.course.advance_to(5 * SECOND)
+    other = SecondRun("Kafka 2.8", stage.under(RELEASES["2.8"]))
+    session.tape.advance_to(5 * SECOND)
     session.do(acts.Kill(1))
-    session.course.advance_to(20 * SECOND)
-    catch_up(rival, session)
-    assert rival.now == 20 * SECOND
-    from tui.replay import Goal
+    session.tape.advance_to(20 * SECOND)
+    catch_up(other, session)
+    assert other.now == 20 * SECOND
+    from core.lab.history.goal import Goal
 
     session.go_to(Goal("4 s", time=4 * SECOND))
     while session.moving:
         session.frame(0.05)
-    catch_up(rival, session)
-    assert rival.now == session.view().now == 4 * SECOND
-    assert rival.view().brokers[0].state == "running"
+    catch_up(other, session)
+    assert other.now == session.view().now == 4 * SECOND
+    assert other.view().brokers[0].state == "running"
     session.do(acts.Kill(3))
-    session.course.advance_to(6 * SECOND)
-    catch_up(rival, session)
-    assert [broker.state for broker in rival.view().brokers] == ["running", "running", "stopped"]
+    session.tape.advance_to(6 * SECOND)
+    catch_up(other, session)
+    assert [broker.state for broker in other.view().brokers] == ["running", "running", "stopped"]
 
 
 def test_what_is_impossible_there_is_told() -> None:
     stage = set_stage(None)
-    rival = Rival("Kafka 0.10.2", stage.under(RELEASES["0.10.2"]))
-    stage.session.course.advance_to(SECOND)
+    other = SecondRun("Kafka 0.10.2", stage.under(RELEASES["0.10.2"]))
+    stage.session.tape.advance_to(SECOND)
     stage.session.do(acts.Shutdown(2))
-    stage.session.course.advance_to(30 * SECOND)
-    rival.tape.cluster.run_until(SECOND // 2)
-    rival.tape.cluster.do(acts.Kill(2))
-    catch_up(rival, stage.session)
-    ((played, reason),) = rival.refused
+    stage.session.tape.advance_to(30 * SECOND)
+    other.tape.cluster.run_until(SECOND // 2)
+    other.tape.cluster.do(acts.Kill(2))
+    catch_up(other, stage.session)
+    ((played, reason),) = other.refused
     assert played.act == acts.Shutdown(2)
     assert "not running" in reason
 
@@ -119,17 +119,17 @@ def test_differences_stand_first_and_are_marked() -> None:
 def test_of_two_events_that_read_the_same_it_is_told_what_differs() -> None:
     one = (7, 20 * SECOND, 6, "broker-started", 2, False, 1_500_164)
     two = (*one[:6], 1_500_324)
-    assert unseen(Parted(7, one, two)) == ["They differ in recovery, µs: 1500164 and 1500324."]
+    assert unseen(FirstDifference(7, one, two)) == ["They differ in recovery, µs: 1500164 and 1500324."]
     late = (7, 20 * SECOND + 3, *one[2:])
-    assert unseen(Parted(7, one, late)) == ["They differ in time, µs: 20000000 and 20000003."]
-    assert unseen(Parted(7, one, (*one[:4], 3, *one[5:]))) == unseen(Parted(7, one, None)) == unseen(None) == []
+    assert unseen(FirstDifference(7, one, late)) == ["They differ in time, µs: 20000000 and 20000003."]
+    assert unseen(FirstDifference(7, one, (*one[:4], 3, *one[5:]))) == unseen(FirstDifference(7, one, None)) == unseen(None) == []
 
 
 def test_what_only_one_run_has_had_is_where_they_part() -> None:
     stage = set_stage(None)
     session = stage.session
-    session.course.advance_to(SECOND)
-    main = Rival("main", stage.under(RELEASES["4.3"]), acts=tuple(session.course.acts), end=SECOND)
+    session.tape.advance_to(SECOND)
+    main = SecondRun("main", stage.under(RELEASES["4.3"]), acts=tuple(session.tape.acts), end=SECOND)
     session.do(acts.Kill(2))
     catch_up(main, session)
     assert main.compare(session.rings) is None
@@ -150,14 +150,14 @@ def test_what_only_one_run_has_had_is_where_they_part() -> None:
 async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
     async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
         await pilot.press("k")
-        board.session.course.advance_to(20 * SECOND)
+        board.session.tape.advance_to(20 * SECOND)
         board.refresh_view()
         await pilot.press("g", *"1s", "enter")
         while board.session.moving:
             await pilot.pause(0.02)
         await pilot.press("right", "k")
         assert board.session.branch.name == "branch 2"
-        board.session.course.advance_to(18 * SECOND)
+        board.session.tape.advance_to(18 * SECOND)
         board.refresh_view()
         await pilot.press("8")
         assert "another branch of this session" in " ".join(screen_text(app).split())

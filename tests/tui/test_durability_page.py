@@ -11,6 +11,7 @@ from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.lab.history.rings import Rings
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
@@ -19,7 +20,6 @@ from scenarios.runner import Run
 from tests.tui.states import cluster
 from tests.tui.test_app import playing, screen_text
 from tui.palette import COLOUR
-from tui.ring import Rings
 from tui.screens.durability import entries_of, exposure_events, paint_durability, told_ranges
 
 TP = TopicPartition("orders", 0)
@@ -130,7 +130,7 @@ async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -
     scenario = catalogue.load("e1-data-loss")
     target = PlayTarget(scenario, scenario.spec, Release.named("0.10.2"), title=scenario.name)
     async with playing(target, size=size, until=0) as (app, board, pilot):
-        while board.session.course.step():
+        while board.session.tape.step():
             pass
         board.refresh_view()
         await pilot.press("5")

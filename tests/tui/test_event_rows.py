@@ -8,13 +8,13 @@ from textual.geometry import Size
 
 from core.kafka.events import NOTABLE
 from core.lab import acts
+from core.lab.history.rings import Ring
 from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tests.tui.test_first_minute import hundred
 from tui.palette import COLOUR
 from tui.panels.event_rows import LEAST_FOLDED, Folded, Matching
 from tui.panels.events import EventLog
-from tui.ring import Ring
 from tui.search_words import matcher
 
 
@@ -215,7 +215,7 @@ def test_matching_events_that_the_ring_has_forgotten_are_gone() -> None:
 async def test_words_filter_partitions_brokers_and_events_on_the_overview() -> None:
     async with playing(hundred(), size=(120, 40), until=SECOND) as (app, board, pilot):
         board.session.do(acts.Kill(55))
-        board.session.course.advance_to(13 * SECOND)
+        board.session.tape.advance_to(13 * SECOND)
         board.refresh_view()
         await pilot.press("slash", *"b55", "enter")
         await pilot.pause()
@@ -247,7 +247,7 @@ async def test_words_that_name_a_topic_leave_all_brokers_there() -> None:
 async def test_a_death_on_a_large_cluster_is_one_line_on_the_screen_and_enter_opens_it() -> None:
     async with playing(hundred(), size=(80, 24), until=SECOND) as (app, board, pilot):
         board.session.do(acts.Kill(55))
-        board.session.course.advance_to(13 * SECOND)
+        board.session.tape.advance_to(13 * SECOND)
         board.refresh_view()
         await pilot.pause()
         text = screen_text(app)

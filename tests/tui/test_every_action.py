@@ -59,7 +59,7 @@ def outcome(app: Playground, board: Board) -> dict[str, Any]:
     session = board.session
     ring = session.rings.of(NOTABLE)
     return {
-        "events": session.course.outlet.seq,
+        "events": session.tape.outlet.seq,
         "done": [board.session.tell(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
         "now": session.cluster.now,
         "speed": session.speed,
@@ -89,21 +89,21 @@ async def settle(app: Playground, board: Board, pilot: Pilot[int]) -> None:
 async def prepared(action: str, app: Playground, board: Board, pilot: Pilot[int]) -> dict[str, Any]:
     if action == "elect-preferred":
         await pilot.press("k")
-        board.session.course.advance_to(20 * SECOND)
+        board.session.tape.advance_to(20 * SECOND)
         await pilot.press("s")
-        board.session.course.advance_to(40 * SECOND)
+        board.session.tape.advance_to(40 * SECOND)
         board.refresh_view()
     elif action == "elect-unclean":
         await pilot.press("u")
-        board.session.course.advance_to(3 * SECOND)
+        board.session.tape.advance_to(3 * SECOND)
         board.refresh_view()
         await pilot.press("u")
         for broker in range(3):
             await pilot.press("k", "right")
-            board.session.course.advance_to((20 + 20 * broker) * SECOND)
+            board.session.tape.advance_to((20 + 20 * broker) * SECOND)
             board.refresh_view()
         await pilot.press("s")
-        board.session.course.advance_to(90 * SECOND)
+        board.session.tape.advance_to(90 * SECOND)
         board.refresh_view()
     else:
         for key in BEFORE.get(action, ()):

@@ -165,12 +165,12 @@ async def test_a_single_step_names_what_it_did(size: tuple[int, int]) -> None:
     """The events that most steps are, fetches and appends, stand in no panel as long as it lists notable ones."""
     async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
         for _ in range(12):
-            before = board.session.course.outlet.seq
+            before = board.session.tape.outlet.seq
             await pilot.press("n")
             while board.session.seeking is not None:
                 await pilot.pause(0.02)
             await pilot.pause()
-            seq = board.session.course.outlet.seq
+            seq = board.session.tape.outlet.seq
             told = screen_text(app).splitlines()[-1]
             assert f"#{seq} " in told
             sentences = [board.session.tell(each) for each in range(before + 1, seq + 1)]

@@ -17,11 +17,19 @@ from core.kafka.events import DETAIL, NORMAL, NOTABLE
 from core.kafka.release import CURRENT, Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
+from core.lab.history import keeper
+from core.lab.history.goal import Goal
+from core.lab.history.keeper import Keeper
+from core.lab.history.position import Position
+from core.lab.history.replay import Replay
+from core.lab.history.step_ends import StepEnds
+from core.lab.history.watch import BecomesTrue
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.lab.views.view import ClusterView
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
+from scenarios.course import KeptRun, ScenarioCourse
 from scenarios.eventlog import read_events
 from scenarios.language.script import load_script, read_script
 from scenarios.play_target import PlayTarget
@@ -29,17 +37,11 @@ from scenarios.releases import release_named
 from scenarios.runner import Run
 from tests.core.properties.whole import same
 from tests.tui.fake_cluster import FakeCluster
-from tui import branches
-from tui.branches import Keeper
 from tui.cli import main
-from tui.course import Position
-from tui.ends import Ends
 from tui.panels.scenario import ScenarioState
-from tui.replay import Goal, Replay
-from tui.scenario_course import KeptRun, ScenarioCourse, scenario_state
+from tui.scenario_state import scenario_state
 from tui.session import Session
 from tui.target import Stage, set_stage
-from tui.watching import BecomesTrue
 
 SMALL = ClusterSpec(
     brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
@@ -88,13 +90,13 @@ def live(session: Session, dice: random.Random, moves: int) -> list[tuple[Positi
                 session.do(an_act(dice))
         elif what < 0.7:
             for _ in range(dice.randint(1, 5)):
-                if (session.course.next_due() or 0) < session.cluster.now + 5 * SECOND:
-                    session.course.step()
+                if (session.tape.next_due() or 0) < session.cluster.now + 5 * SECOND:
+                    session.tape.step()
         else:
-            session.course.advance_to(session.cluster.now + dice.choice((1, 700, 40_000, 900_000, 4_000_000)))
+            session.tape.advance_to(session.cluster.now + dice.choice((1, 700, 40_000, 900_000, 4_000_000)))
         session.keeper._due = [0.0, 0.0]
-        session.keeper.offer(session.course)
-        seen.append((session.course.position, session.view(), session.course.outlet.seq))
+        session.keeper.offer(session.tape)
+        seen.append((session.tape.position, session.view(), session.tape.outlet.seq))
     return seen
 
 
@@ -119,7 +121,7 @@ def test_back_to_any_moment_and_forward_again_is_the_same(seed: int) -> None:
     for _ in range(dice.randint(0, 4)):
         session.step_back()
         arrive(session)
-    assert events(session) == whole[: session.course.outlet.seq]
+    assert events(session) == whole[: session.tape.outlet.seq]
     session.go_to_end()
     arrive(session)
     assert session.view() == end
@@ -158,14 +160,14 @@ def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, r
     session.pause()
     before = stage.scenario()
     half = 0
-    while not session.course.finished:
-        session.course.step()
-        if session.course.steps == 7:
-            half, middle, state = session.course.outlet.seq, session.view(), stage.scenario()
+    while not session.tape.finished:
+        session.tape.step()
+        if session.tape.steps == 7:
+            half, middle, state = session.tape.outlet.seq, session.view(), stage.scenario()
     whole = events(session)
     session.go_to(Goal("half", position=Position(7, 0, middle.now)))
     arrive(session)
-    assert (session.view(), stage.scenario(), session.course.outlet.seq) == (middle, state, half)
+    assert (session.view(), stage.scenario(), session.tape.outlet.seq) == (middle, state, half)
     session.go_to(Goal("the start", position=Position(0, 0, 0)))
     arrive(session)
     assert stage.scenario() == before
@@ -216,10 +218,10 @@ def test_a_kept_scenario_goes_on_byte_for_byte(name: str, release: str, seed: in
 @pytest.fixture
 def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keyframes as often as they are offered, a few steps apart."""
-    monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
-    monkeypatch.setattr(branches, "KEEP_SHARE_WHOLE", 1e9)
-    monkeypatch.setattr(branches, "KEEP_SHARE_MOST", 1e9)
-    monkeypatch.setattr(branches, "KEEP_EVERY", 40)
+    monkeypatch.setattr(keeper, "KEEP_SHARE", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_SHARE_WHOLE", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_SHARE_MOST", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_EVERY", 40)
 
 
 def stroll(session: Session, dice: random.Random, *, stops: int, least: int) -> Iterator[None]:
@@ -227,8 +229,8 @@ def stroll(session: Session, dice: random.Random, *, stops: int, least: int) -> 
     session._budget = 60.0
     for _ in range(stops):
         for _ in range(dice.randint(least, 120)):
-            session.course.step()
-        session.keeper.offer(session.course)
+            session.tape.step()
+        session.keeper.offer(session.tape)
         if dice.random() < 0.3:
             with contextlib.suppress(ActRefused, KafkaError):
                 session.do(an_act(dice))
@@ -246,9 +248,9 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> N
     session.pause()
     seen: dict[Position, tuple[ClusterView, ScenarioState | None]] = {}
     for _ in stroll(session, dice, stops=12, least=1):
-        seen[session.course.position] = (session.view(), stage.scenario())
+        seen[session.tape.position] = (session.view(), stage.scenario())
     assert len(session.keeper.kept) > 2
-    whole, end = events(session), session.course.position
+    whole, end = events(session), session.tape.position
     for position in dice.sample(list(seen), 6):
         nearest = Goal("there", position=position).nearest(session.keeper, session.branch.acts, session._known)
         session.go_to(Goal("there", position=position))
@@ -257,7 +259,7 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> N
         assert nearest is None or nearest.position.place <= position.place
         session.go_to_end()
         arrive(session)
-        assert (session.course.position, events(session)) == (end, whole)
+        assert (session.tape.position, events(session)) == (end, whole)
 
 
 @pytest.mark.usefixtures("kept_often")
@@ -270,7 +272,7 @@ def test_events_that_are_known_need_not_be_told_again(seed: int) -> None:
     for _ in stroll(session, dice, stops=12, least=60):
         pass
     known = session._known
-    end = session.course.position
+    end = session.tape.position
     for _ in range(3):
         there = dice.randint(end.seq // 3, end.seq)
         by_time = dice.choice(session.branch.deeds[1:])[1] + dice.randint(0, 9)
@@ -279,8 +281,8 @@ def test_events_that_are_known_need_not_be_told_again(seed: int) -> None:
             quick, told = (Replay(session.start, known.acts, goal, keeper, known) for keeper in (session.keeper, Keeper()))
             assert quick.again
             assert not told.again
-            assert quick.work(60)
-            assert told.work(60)
+            assert quick.work()
+            assert told.work()
             assert quick.tape.position == told.tape.position
             assert quick.tape.outlet.seq == told.tape.outlet.seq
             assert quick.tape.acted == told.tape.acted
@@ -296,7 +298,7 @@ def test_events_that_are_known_need_not_be_told_again(seed: int) -> None:
 
 
 def test_moments_of_one_course_share_where_its_steps_ended() -> None:
-    ends = Ends()
+    ends = StepEnds()
     for seq in (2, 3, 7):
         ends.append(seq)
     back, again = ends.upto(6), ends.upto(6)
@@ -318,21 +320,21 @@ def test_from_moment_to_moment_of_the_past_by_keyframes_ahead(seed: int) -> None
     session.do(acts.Load("orders", 100))
     seen: list[tuple[Position, ClusterView, int]] = []
     for _ in stroll(session, dice, stops=20, least=20):
-        seen.append((session.course.position, session.view(), len(events(session))))
+        seen.append((session.tape.position, session.view(), len(events(session))))
     whole, ahead = events(session), 0
     for position, view, count in dice.choices(seen, k=25):
         goal = Goal("there", position=position)
         ahead += session.is_kept_ahead(goal)
         session.go_to(goal)
         arrive(session)
-        assert session.course.position == position
+        assert session.tape.position == position
         assert session.view() == view
         assert events(session) == whole[:count]
     assert ahead >= 5
     session.go_to(Goal("there", position=seen[10][0]))
     arrive(session)
     session.do(acts.Produce("orders", 5))
-    session.course.advance_to(session.cluster.now + SECOND)
+    session.tape.advance_to(session.cluster.now + SECOND)
     assert not session.is_kept_ahead(Goal("there", position=seen[-1][0])), "that future is another branch's"
     branch = events(session)
     session.go_to(Goal("there", position=seen[3][0]))
@@ -347,9 +349,9 @@ def test_acting_in_the_past_keeps_the_old_future(tmp_path: Path) -> None:
     log = tmp_path / "s.jsonl"
     session = stage_of(log=log).session
     session.do(acts.Load("orders", 100))
-    session.course.advance_to(2 * SECOND)
+    session.tape.advance_to(2 * SECOND)
     session.do(acts.Kill(1))
-    session.course.advance_to(20 * SECOND)
+    session.tape.advance_to(20 * SECOND)
     session.mark_end()
     old, old_view = events(session), session.view()
     session.go_to(Goal("2 s", time=SECOND))
@@ -362,7 +364,7 @@ def test_acting_in_the_past_keeps_the_old_future(tmp_path: Path) -> None:
     session.do(acts.Kill(2))
     assert [b.name for b in session.branches] == ["main", "branch 2"]
     assert not session.in_the_past
-    session.course.advance_to(20 * SECOND)
+    session.tape.advance_to(20 * SECOND)
     new = events(session)
     assert session.view() != old_view
     session.go_to_branch(session.branches[0])
@@ -379,7 +381,7 @@ def test_acting_in_the_past_keeps_the_old_future(tmp_path: Path) -> None:
 def test_a_long_way_back_can_be_given_up() -> None:
     session = stage_of().session
     session.do(acts.Load("orders", 500))
-    session.course.advance_to(20 * SECOND)
+    session.tape.advance_to(20 * SECOND)
     session._budget = 0.001
     before = session.view()
     session.go_to(Goal("10 s", time=10 * SECOND))
@@ -394,62 +396,62 @@ def test_a_long_way_back_can_be_given_up() -> None:
 
 
 def test_kept_clusters_make_going_back_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branches, "KEEP_SHARE", 1e9)
-    monkeypatch.setattr(branches, "KEEP_SHARE_WHOLE", 1e9)  # the test's seconds pass faster than the clock
+    monkeypatch.setattr(keeper, "KEEP_SHARE", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_SHARE_WHOLE", 1e9)  # the test's seconds pass faster than the clock
     session = stage_of().session
     session.do(acts.Load("orders", 200))
     for second in range(1, 30):
-        session.course.advance_to(second * SECOND)
-        session.keeper.offer(session.course)
+        session.tape.advance_to(second * SECOND)
+        session.keeper.offer(session.tape)
     assert len(session.keeper.kept) > 1
     session._budget = 60.0
     session.step_back()
-    assert session.course.steps - max(k.position.steps for k in session.keeper.kept) <= session.keeper._every
+    assert session.tape.steps - max(k.position.steps for k in session.keeper.kept) <= session.keeper._every
 
 
 def test_a_large_cluster_is_kept_where_nobody_sees_it_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branches, "KEEP_REPLICAS", 2)
-    monkeypatch.setattr(branches, "KEEP_SHARE_LARGE", 1e9)
-    monkeypatch.setattr(branches, "KEEP_EVERY", 100)
+    monkeypatch.setattr(keeper, "KEEP_REPLICAS", 2)
+    monkeypatch.setattr(keeper, "KEEP_SHARE_LARGE", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_EVERY", 100)
     session = stage_of().session
     session._budget = 0.0  # every frame goes as few steps as it can, and so on a fast machine, too, there are many
     session.do(acts.Load("orders", 200))
     for second in range(1, 12):
-        session.course.advance_to(second * SECOND)
-        session.keeper.offer(session.course)
+        session.tape.advance_to(second * SECOND)
+        session.keeper.offer(session.tape)
     assert not session.keeper.kept
-    view, position = session.view(), session.course.position
+    view, position = session.view(), session.tape.position
     session.step_back()
     arrive(session)
     steps = [kept.position.steps for kept in session.keeper.kept]
-    assert 2 <= len(steps) <= branches.KEEP_LARGE
+    assert 2 <= len(steps) <= keeper.KEEP_LARGE
     session.go_to_end()
     arrive(session)
-    assert (session.view(), session.course.position) == (view, position)
+    assert (session.view(), session.tape.position) == (view, position)
     session.step_back()
-    assert session._replay is None or session._replay.tape.steps >= min(steps), "the next way back begins at a keyframe"
+    assert session.under_way is None or session.under_way.tape.steps >= min(steps), "the next way back begins at a keyframe"
 
 
 def test_the_first_way_back_in_a_large_cluster_begins_at_a_keyframe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branches, "KEEP_REPLICAS", 2)
-    monkeypatch.setattr(branches, "KEEP_SHARE_SEEN", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_REPLICAS", 2)
+    monkeypatch.setattr(keeper, "KEEP_SHARE_SEEN", 1e9)
     session = stage_of().session
     session._budget = 60.0
     session.do(acts.Load("orders", 200))
-    session.course.advance_to(SECOND)
+    session.tape.advance_to(SECOND)
     session.settle()
     assert len(session.keeper.kept) == 1
     for second in range(2, 12):
-        session.course.advance_to(second * SECOND)
-        session.keeper.offer(session.course)
-    assert 2 <= len(session.keeper.kept) <= branches.KEEP_LARGE
-    seen, whole = session.course.end_before(session.course.outlet.seq), events(session)
-    replay = Replay(session.start, session.course.acts, Goal("there", seq=seen), session.keeper, session._know())
+        session.tape.advance_to(second * SECOND)
+        session.keeper.offer(session.tape)
+    assert 2 <= len(session.keeper.kept) <= keeper.KEEP_LARGE
+    seen, whole = session.tape.end_before(session.tape.outlet.seq), events(session)
+    replay = Replay(session.start, session.tape.acts, Goal("there", seq=seen), session.keeper, session._know())
     assert replay.tape.steps >= session.keeper.kept[-2].position.steps > 0
     session.step_back()
     arrive(session)
     assert events(session) == whole[:seen]
-    monkeypatch.setattr(branches, "KEEP_REPLICAS_AT_ONCE", 2)
+    monkeypatch.setattr(keeper, "KEEP_REPLICAS_AT_ONCE", 2)
     larger = stage_of().session
     larger.settle()
     assert not larger.keeper.kept
@@ -458,27 +460,27 @@ def test_the_first_way_back_in_a_large_cluster_begins_at_a_keyframe(monkeypatch:
 def test_forward_and_back_to_when_a_condition_holds() -> None:
     session = stage_of().session
     session.do(acts.Kill(3))
-    session.look_until("two in sync", BecomesTrue(lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions)))
+    session.stop_when(BecomesTrue(lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions)))
     arrive(session)
-    shrunk = session.course.position
+    shrunk = session.tape.position
     assert any(len(p.isr) == 2 for p in session.view().partitions)
-    session.course.advance_to(60 * SECOND)
+    session.tape.advance_to(60 * SECOND)
     found: list[bool] = []
-    session.back_to_when("two in sync", BecomesTrue(lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions)), found.append)
+    session.back_to_when(BecomesTrue(lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions)), then=found.append)
     arrive(session)
     assert found == [True]
-    assert session.course.position.seq == shrunk.seq
-    session.back_to_when("a loss", BecomesTrue(lambda cluster: cluster.view().lost > 0), found.append)
+    assert session.tape.position.seq == shrunk.seq
+    session.back_to_when(BecomesTrue(lambda cluster: cluster.view().lost > 0), then=found.append)
     arrive(session)
     assert found == [True, False]
 
 
 def test_a_cluster_that_cannot_be_kept_is_repeated_from_the_start() -> None:
-    from tui.course import FreeCourse
+    from core.lab.history.course import FreeCourse
 
     session = Session(lambda sink: FreeCourse(FakeCluster(SMALL, sink=sink)))  # type: ignore[arg-type]
     session.pause()
-    session.course.advance_to(3 * SECOND)
+    session.tape.advance_to(3 * SECOND)
     view = session.view()
     session.do(acts.Kill(1))
     session.step_back()
@@ -490,7 +492,7 @@ def test_a_cluster_that_cannot_be_kept_is_repeated_from_the_start() -> None:
 def test_a_script_of_a_session_says_what_was_done(tmp_path: Path) -> None:
     stage = stage_of()
     stage.session.do(acts.Load("orders", 100))
-    stage.session.course.advance_to(2 * SECOND)
+    stage.session.tape.advance_to(2 * SECOND)
     stage.session.do(acts.Kill(1))
     stage.session.bookmark("the leader dies")
     path = tmp_path / "my session.yaml"

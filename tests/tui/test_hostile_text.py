@@ -62,7 +62,7 @@ async def test_every_screen_paints_it_as_it_is_written(what: object, size: str) 
     seen = ""
     async with playing(what(), size=SIZES[size], until=3 * SECOND) as (app, board, pilot):  # type: ignore[operator]
         board.session.do(Kill(3))
-        board.session.course.advance_to(15 * SECOND)
+        board.session.tape.advance_to(15 * SECOND)
         board.refresh_view()
         for keys in SCREENS.values():
             await pilot.press(*keys)

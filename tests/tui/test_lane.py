@@ -9,12 +9,12 @@ from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.lab.history.rings import Rings
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
 from tui.lanes import CLIENTS, Lane, Step, concerns
 from tui.palette import COLOUR
-from tui.ring import Rings
 from tui.screens.lane import TIME, centres, columns_of, paint_lane
 
 TP = TopicPartition("orders", 0)
@@ -137,4 +137,4 @@ async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int])
         await pilot.press("enter")
         while board.session.moving:
             await pilot.pause(0.02)
-        assert board.session.course.position.seq >= seq
+        assert board.session.tape.position.seq >= seq

@@ -147,7 +147,7 @@ async def test_worst_first_goes_to_the_top() -> None:
         for _ in range(8):
             await pilot.press("down")
         await pilot.press("right", "k")
-        board.session.course.advance_to(2 * SECOND)
+        board.session.tape.advance_to(2 * SECOND)
         board.refresh_view()
         await pilot.press("o")
         order = [partition.tp for partition in board.grid.order]
@@ -167,10 +167,10 @@ async def test_an_empty_filter_says_so() -> None:
 async def test_undo_goes_to_before_the_last_act_however_much_happened_since() -> None:
     async with playing() as (app, board, pilot):
         await pilot.press("k")
-        board.session.course.advance_to(5 * SECOND)
+        board.session.tape.advance_to(5 * SECOND)
         board.refresh_view()
         await pilot.press("right", "z")
-        board.session.course.advance_to(20 * SECOND)
+        board.session.tape.advance_to(20 * SECOND)
         board.refresh_view()
         await pilot.press("left_curly_bracket")
         await settled(board, pilot)
@@ -204,7 +204,7 @@ async def test_going_through_time_leaves_no_message_about_another_moment() -> No
         await pilot.press("right_curly_bracket")
         await settled(board, pilot)
         assert said(app, board).strip() == "► done again: kill b1"
-        board.session.course.advance_to(5 * SECOND)
+        board.session.tape.advance_to(5 * SECOND)
         await pilot.press("right", "z")
         await pilot.press("left_curly_bracket")
         await settled(board, pilot)

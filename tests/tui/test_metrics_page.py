@@ -23,10 +23,10 @@ BY_SHORT = {metric.short: metric for metric in METRICS}
 def test_gauges_are_those_of_the_metrics_made_from_events() -> None:
     """Two ways to the same number: the frozen view, and the events folded as `isrlab metrics` does it."""
     stage = set_stage(None)
-    stage.session.course.advance_to(2 * SECOND)
+    stage.session.tape.advance_to(2 * SECOND)
     stage.session.do(acts.Kill(2))
     for second in (5, 14, 30):
-        stage.session.course.advance_to(second * SECOND)
+        stage.session.tape.advance_to(second * SECOND)
         if second == 14:
             stage.session.do(acts.Start(2))
         view = stage.session.view()
@@ -172,7 +172,7 @@ async def test_a_paused_page_reads_on_until_all_events_are_in(monkeypatch: pytes
 async def test_the_page_by_its_keys(size: tuple[int, int]) -> None:
     async with playing(size=size, until=SECOND) as (app, board, pilot):
         await pilot.press("k", "4")
-        board.session.course.advance_to(20 * SECOND)
+        board.session.tape.advance_to(20 * SECOND)
         board.refresh_view()
         await pilot.pause()
         text = screen_text(app)

@@ -14,6 +14,7 @@ from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL
 from core.kafka.release import CURRENT
 from core.lab.acts import Kill, Load, Start
+from core.lab.history.goal import Goal
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.eventlog import read_events
@@ -24,7 +25,6 @@ from tests.tui.test_app import done, playing, said, screen_text
 from tests.tui.test_history import SMALL, an_act, arrive, events, stage_of
 from tui.cli import main
 from tui.commands.sources import looks_like_log
-from tui.replay import Goal
 from tui.target import Stage, set_stage
 
 
@@ -42,10 +42,10 @@ def a_session(path: Path, seed: int = 7, acts: int = 12) -> None:
     session, dice = stage.session, random.Random(f"{seed}:life")
     session.do(Load("orders", 40, acks="all"))
     for _ in range(acts):
-        session.course.advance_to(session.cluster.now + dice.randint(1, 2 * SECOND))
+        session.tape.advance_to(session.cluster.now + dice.randint(1, 2 * SECOND))
         with contextlib.suppress(ActRefused, KafkaError):
             session.do(an_act(dice))
-    session.course.advance_to(session.cluster.now + SECOND)
+    session.tape.advance_to(session.cluster.now + SECOND)
     session.close()
 
 
@@ -72,7 +72,7 @@ def test_a_scenarios_log_is_opened_as_it_was_and_saves_itself(name: str, release
     stage.session.go_to(Goal("the middle", seq=middle))
     arrive(stage.session)
     assert stage.session.in_the_past
-    assert [event for event in recorded if event[0] <= stage.session.course.outlet.seq] == events(stage.session)
+    assert [event for event in recorded if event[0] <= stage.session.tape.outlet.seq] == events(stage.session)
     stage.session.go_to_end()
     arrive(stage.session)
     assert events(stage.session) == recorded
@@ -102,7 +102,7 @@ def test_acting_in_an_old_session_begins_a_branch_and_keeps_its_future(tmp_path:
     session, recorded = stage.session, read_events(log)[1]
     session.go_to(Goal("4 s", time=4 * SECOND))
     arrive(session)
-    parting = session.course.outlet.seq
+    parting = session.tape.outlet.seq
     session.do(Kill(2))
     assert [branch.name for branch in session.branches] == ["main", "branch 2"]
     session.go_to_branch(session.branches[0])
@@ -202,7 +202,7 @@ def test_a_log_that_is_not_true_is_shown_up_to_there(tmp_path: Path) -> None:
 def test_an_act_that_is_refused_now_is_told(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     stage = stage_of(log=log)
-    stage.session.course.advance_to(SECOND)
+    stage.session.tape.advance_to(SECOND)
     stage.session.do(Kill(1))
     stage.session.do(Start(1))
     stage.session.close()
@@ -232,7 +232,7 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
     old = read_session(log)
     stage = set_stage(PlayTarget(None, old.spec, old.release, old.seed, old=old))
     session = stage.session
-    session._replay.work(0.0)  # type: ignore[union-attr]
+    session.under_way.work(lambda: True)  # type: ignore[union-attr]
     assert 0 < session.progress < 1  # type: ignore[operator]
     session.pause()
     assert session.seeking is None
@@ -283,6 +283,6 @@ def test_a_session_is_recorded_as_the_log_that_its_file_name_asks_for(tmp_path: 
     (target,) = opened_with
     assert (target.log, target.record) == (packed, None)
     stage = set_stage(target)
-    stage.session.course.advance_to(SECOND)
+    stage.session.tape.advance_to(SECOND)
     stage.session.close()
     assert replay(packed).same

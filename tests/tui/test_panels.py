@@ -16,6 +16,8 @@ from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.lab.history.rings import Ring, Rings
+from core.lab.sentences import sentence
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionStatus, PartitionView, ProducerView
 from tests.tui.states import cluster, partition, replica, view_of
@@ -29,7 +31,6 @@ from tui.panels.inspector import held_back, paint_broker, paint_event_detail, pa
 from tui.panels.lines import changed
 from tui.panels.minimal import paint_minimal
 from tui.panels.scenario import Expected, ScenarioState, Verdict, paint_scenario
-from tui.ring import Ring, Rings, sentence
 from tui.rows import Row
 
 CLOCK = Clock(12_345_000, True, 1.0, None, None, "4.1", 7, "three brokers")

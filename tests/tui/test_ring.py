@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.ring import STRETCH, Ring
+from core.lab.history.rings import STRETCH, Ring
 
 LONG: Final = 4 * STRETCH
 

@@ -82,7 +82,7 @@ async def test_another_scenario_is_started_in_the_same_application(size: tuple[i
         await pilot.press("space")
         assert LogReader(log).release.name == "4.1", "the first session's log is finished"
         assert list(LogReader(log))[-1][1] <= SECOND
-        while app.stage.session.course.step():
+        while app.stage.session.tape.step():
             pass
         assert app.stage.session.view().lost == 1
 
@@ -107,7 +107,7 @@ async def test_what_is_selected_and_what_is_expected_stand_beside_each_other(siz
     target = PlayTarget(script, script.spec, release_named("0.10.2"), script.seed, title=script.name)
     async with playing(target, size=size, until=0) as (app, board, pilot):
         for _ in range(9):
-            board.session.course.step()
+            board.session.tape.step()
         board.refresh_view()
         await pilot.pause()
         text = screen_text(app)

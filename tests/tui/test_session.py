@@ -10,18 +10,19 @@ import pytest
 from core.kafka.events import DETAIL, NOTABLE
 from core.kafka.release import CURRENT, Release
 from core.lab import acts
+from core.lab.history.course import FreeCourse
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
+from scenarios.course import ScenarioCourse
 from scenarios.eventlog import read_events
 from scenarios.language.script import releases_of
 from scenarios.play_target import PlayTarget
 from scenarios.runner import Run
 from tests.tui.fake_cluster import FakeCluster
 from tests.tui.states import SPEC
-from tui.course import FreeCourse
 from tui.motion import SPEEDS
-from tui.scenario_course import ScenarioCourse, scenario_state
+from tui.scenario_state import scenario_state
 from tui.session import Session
 from tui.target import set_stage
 
@@ -126,7 +127,7 @@ def test_a_refused_act_changes_nothing() -> None:
 def test_the_log_has_every_event(tmp_path: Path) -> None:
     log = tmp_path / "s.jsonl"
     session = set_stage(PlayTarget(None, None, CURRENT, log=log)).session
-    session.course.advance_to(3 * SECOND)
+    session.tape.advance_to(3 * SECOND)
     session.do(acts.Kill(1))
     session.close()
     problems: list[str] = []
@@ -166,6 +167,6 @@ def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None
     assert sum(session.rings.of(DETAIL).at(i)[3] == "act" for i in range(session.rings.of(DETAIL).total)) == acts_done + 1
     for _ in range(400):
         session.frame(0.05)
-    assert session.course.finished
+    assert session.tape.finished
     assert not session.playing
     assert session.view().lost == 1

@@ -78,12 +78,12 @@ def test_the_default_of_what_somebody_set_is_told_where_there_is_little_room_too
 
 def test_what_a_change_would_do_now_in_numbers() -> None:
     stage = set_stage(None)
-    stage.session.course.advance_to(SECOND)
+    stage.session.tape.advance_to(SECOND)
     cluster = stage.session.cluster
     from core.lab import acts
 
     stage.session.do(acts.Kill(2))
-    stage.session.course.advance_to(20 * SECOND)
+    stage.session.tape.advance_to(20 * SECOND)
     view = stage.session.view()
     place = Place("orders", 1, stage.release)
     known = {each.setting.name: each for each in gather(cluster.settings, place)}
@@ -169,7 +169,7 @@ async def test_an_edit_is_an_act(size: tuple[int, int]) -> None:
         await pilot.pause()
         assert done(board) == ["set min.insync.replicas = 3 for orders"]
         assert "min.insync.replicas = 3" in said(app, board)
-        board.session.course.advance_to(2 * SECOND)
+        board.session.tape.advance_to(2 * SECOND)
         board.refresh_view()
         await pilot.pause()
         assert board.session.cluster.settings.origin("min.insync.replicas", topic="orders") == "topic"

@@ -36,7 +36,7 @@ def target(release: str = "4.1", spec: ClusterSpec = SPEC) -> PlayTarget:
 
 
 def go(board: Board, seconds: float) -> None:
-    board.session.course.advance_to(board.session.cluster.now + int(seconds * SECOND))
+    board.session.tape.advance_to(board.session.cluster.now + int(seconds * SECOND))
     board.refresh_view()
 
 
@@ -84,7 +84,7 @@ async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
     lost = PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name)
     async with playing(lost, size=(200, 60), until=0) as (app, board, pilot):
         for _ in range(30):
-            board.session.course.step()
+            board.session.tape.step()
         board.refresh_view()
         await pilot.pause()
         assert "LOST 1" in words(app)

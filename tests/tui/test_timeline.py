@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.events import KINDS
+from core.lab.history.branch import Mark
 from core.sim.units import SECOND
 from tests.tui.test_app import playing, screen_text
-from tui.branches import Mark
 from tui.palette import COLOUR
 from tui.panels.timeline import KINDS_OF, LOOKS, WORDS, Buckets, axis_of, paint_timeline, span_for
 
@@ -102,7 +102,7 @@ async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) ->
         await pilot.press("enter")
         while board.session.moving:
             await pilot.pause(0.05)
-        assert board.session.course.position.seq >= kill.seq
+        assert board.session.tape.position.seq >= kill.seq
         assert board.view.now == kill.time
         assert board.session.in_the_past
 

@@ -43,10 +43,10 @@ async def write(app: Playground, pilot: Pilot[int], text: str) -> None:
 async def killed(**wanted: object) -> AsyncIterator[tuple[Playground, Board, Pilot[int]]]:
     """Two seconds in, b2 dies; twenty seconds later."""
     async with playing(**wanted) as (app, board, pilot):  # type: ignore[arg-type]
-        board.session.course.advance_to(2 * SECOND)
+        board.session.tape.advance_to(2 * SECOND)
         board.refresh_view()
         await pilot.press("right", "k")
-        board.session.course.advance_to(22 * SECOND)
+        board.session.tape.advance_to(22 * SECOND)
         board.refresh_view()
         yield app, board, pilot
 
@@ -103,7 +103,7 @@ async def test_what_asks_for_a_line_does_so_from_the_palette_too(label: str, tit
 
 async def test_back_to_the_notable_event_before() -> None:
     async with killed() as (_, board, pilot):
-        marks = [mark for mark in board.session.branch.marks if mark.seq < board.session.course.outlet.seq]
+        marks = [mark for mark in board.session.branch.marks if mark.seq < board.session.tape.outlet.seq]
         await pilot.press("left_square_bracket")
         await settled(board, pilot)
         assert board.view.seq >= marks[-1].seq
@@ -166,7 +166,7 @@ async def test_bookmark_jump_and_difference() -> None:
         await write(app, pilot, "all is well")
         marked = board.session.view()
         await pilot.press("right", "k")
-        board.session.course.advance_to(20 * SECOND)
+        board.session.tape.advance_to(20 * SECOND)
         board.refresh_view()
         await pilot.press("D")
         await pilot.pause()
@@ -194,7 +194,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         first = board.view
         assert any(len(p.isr) < 3 for p in first.partitions)
         assert not board.session.playing
-        board.session.course.advance_to(40 * SECOND)
+        board.session.tape.advance_to(40 * SECOND)
         board.refresh_view()
         await pilot.press("W")
         await write(app, pilot, "urp > 0")

@@ -8,20 +8,20 @@ from core.kafka.release import CURRENT
 from core.lab.acts import Kill, Load, Start
 from core.lab.cluster import Cluster
 from core.sim.units import SECOND
+from scenarios.watch_words import parse_watch
 from tests.tui.test_history import SMALL, arrive, stage_of
 from tui.session import Session
-from tui.watch_words import parse_watch
 
 
 def a_life() -> Session:
     """Broker 2 dies at 5 s and comes back at 20 s, under load."""
     session = stage_of().session
     session.do(Load("orders", 20, acks="all"))
-    session.course.advance_to(5 * SECOND)
+    session.tape.advance_to(5 * SECOND)
     session.do(Kill(2))
-    session.course.advance_to(20 * SECOND)
+    session.tape.advance_to(20 * SECOND)
     session.do(Start(2))
-    session.course.advance_to(40 * SECOND)
+    session.tape.advance_to(40 * SECOND)
     return session
 
 
@@ -51,10 +51,10 @@ def test_the_last_moment_found_forward_is_the_one_found_backward(text: str) -> N
     session.mark_end()
     end = session.end
     back: list[bool] = []
-    session.back_to_when(text, parse_watch(text, session.view()), back.append)
+    session.back_to_when(parse_watch(text, session.view()), text, back.append)
     arrive(session)
     assert back == [True]
-    found = session.course.position
+    found = session.tape.position
     assert found.place < end.place
 
     watch = parse_watch(text, session.view())
@@ -76,11 +76,11 @@ def test_the_last_moment_found_forward_is_the_one_found_backward(text: str) -> N
 
 def test_forward_it_stops_at_each_change() -> None:
     session = stage_of().session
-    session.course.advance_to(5 * SECOND)
+    session.tape.advance_to(5 * SECOND)
     session.do(Kill(2))
     stops = []
     for _ in range(3):
-        session.look_until("leader changes", parse_watch("leader changes", session.view()))
+        session.stop_when(parse_watch("leader changes", session.view()))
         arrive(session)
         stops.append((session.cluster.now, {p.tp: p.leader for p in session.view().partitions}))
     assert stops[0][0] > 5 * SECOND

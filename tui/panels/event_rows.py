@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from core.kafka.events import EventTuple
+from core.lab.history.rings import Ring
+from core.lab.sentences import sentence
 from core.sim.units import SECOND
-from tui.ring import Ring, sentence
 from tui.search_words import matcher
 
 LEAST_FOLDED: Final = 4

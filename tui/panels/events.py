@@ -12,11 +12,12 @@ from textual.message import Message
 from textual.strip import Strip
 
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
+from core.lab.history.rings import LEVEL, Ring
+from core.lab.sentences import sentence
 from core.sim.units import format_clock
 from tui.palette import Palette
 from tui.panels.event_rows import EventRows, EveryEvent, Folded, Matching
 from tui.panels.lines import Lines
-from tui.ring import LEVEL, Ring, sentence
 from tui.rows import Row, blank, clip, rule
 
 LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETAIL: "every event"}

@@ -11,6 +11,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS, EventTuple
 from core.kafka.health import is_under_min_isr
 from core.kafka.ids import broker_address
+from core.lab.sentences import sentence
 from core.lab.views.view import BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
 from core.sim.units import SECOND, format_clock, format_duration
 from scenarios.releases import release_named
@@ -22,7 +23,6 @@ from tui.panels.brokers import links_of
 from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
 from tui.panels.states import broker_state, partition_status, registration, replica_marks
-from tui.ring import sentence
 from tui.rows import Row, blank, clip, headline, in_a_sentence, rule, wrap
 
 MOST_HOLDERS: Final = 3

@@ -5,13 +5,13 @@ from __future__ import annotations
 from textual.strip import Strip
 
 from core.kafka.events import EventTuple
+from core.lab.sentences import sentence
 from core.lab.views.view import ClusterView, PartitionStatus
 from tui.palette import Palette
 from tui.panels.account import account_items
 from tui.panels.events import coloured
 from tui.panels.lines import Lines
 from tui.panels.states import broker_state, partition_status
-from tui.ring import sentence
 from tui.rows import Row, blank, wrap
 
 

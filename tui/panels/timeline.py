@@ -16,9 +16,9 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from core.lab.history.branch import Mark
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import SECOND, format_clock
-from tui.branches import Mark
 from tui.palette import Palette
 from tui.panels.lines import Lines
 from tui.rows import Row, blank

@@ -12,17 +12,18 @@ from textual.strip import Strip
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS
 from core.kafka.release import RELEASES
+from core.lab.history.branch import Branch
+from core.lab.history.second_run import FirstDifference, SecondRun
+from core.lab.sentences import sentence
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.units import format_clock
 from tui import dialogs
-from tui.branches import Branch
+from tui.deadline import within
 from tui.palette import Palette
 from tui.panels.account import lost_words
 from tui.panels.events import coloured
 from tui.panels.grid import in_order
 from tui.panels.states import broker_state, partition_status
-from tui.ring import sentence
-from tui.rival import Parted, Rival
 from tui.rows import Row, blank, clip, clip_name, rule, wrap
 from tui.screens.page import Page
 from tui.session import Session
@@ -69,7 +70,7 @@ def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], pa
     return row
 
 
-def unseen(parted: Parted | None) -> list[str]:
+def unseen(parted: FirstDifference | None) -> list[str]:
     """What differs of two events that read the same, such as a microsecond."""
     if parted is None or parted.here is None or parted.there is None:
         return []
@@ -82,7 +83,7 @@ def unseen(parted: Parted | None) -> list[str]:
 
 
 def paint_compare(
-    here: ClusterView, there: ClusterView, names: tuple[str, str], parted: Parted | None, notes: Sequence[str], paint: Palette, size: tuple[int, int], top: int
+    here: ClusterView, there: ClusterView, names: tuple[str, str], parted: FirstDifference | None, notes: Sequence[str], paint: Palette, size: tuple[int, int], top: int
 ) -> tuple[list[Strip], int]:  # fmt: skip
     """Both runs, a line for each partition, those that differ first; returns the lines and how many partitions differ.
 
@@ -176,14 +177,14 @@ class ComparePage(Page):
     wide: ClassVar[bool] = True
     calm: ClassVar[bool] = False
 
-    rival: Rival | None = None
+    second: SecondRun | None = None
     _arrived = False
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now; the other run comes up to this moment first."""
         board, paint = self.board, self.paint
         session = board.session
-        if self.rival is None:
+        if self.second is None:
             words = (
                 "Beside this session another run can go in step with it: the same cluster, script and acts under another Kafka release, "
                 "or another branch of this session. What differs is marked, and the first event that differs is told. ⏎ chooses."
@@ -192,23 +193,23 @@ class ComparePage(Page):
                 rule("Side by side", "", width, paint.title_focused, paint.faint, paint.muted),
                 *(Row().add(f" {line}", paint.text).strip(width) for line in wrap(words, width - 2)),
             ]
-        rival = self.rival
-        tape = session.course
-        self._arrived = rival.work(board.view.now, tape.steps, tape.acts[: tape.done], BUDGET)
+        second = self.second
+        tape = session.tape
+        self._arrived = second.work(board.view.now, tape.steps, tape.acts[: tape.done], within(BUDGET))
         notes = [
-            f"{played.act.word} at {format_clock(played.time)} was impossible there: {reason}" for played, reason in rival.refused[-3:]
+            f"{played.act.word} at {format_clock(played.time)} was impossible there: {reason}" for played, reason in second.refused[-3:]
         ]
         if not self._arrived:
-            notes.insert(0, f"It is catching up: {format_clock(rival.now)} of {format_clock(board.view.now)}.")
-        names = (self._here(), rival.words)
+            notes.insert(0, f"It is catching up: {format_clock(second.now)} of {format_clock(board.view.now)}.")
+        names = (self._here(), second.words)
         now, due = board.view.now, tape.next_due()
-        ended = rival.lived_upto(now)
+        ended = second.lived_upto(now)
         if ended is not None:
-            notes.insert(0, f"{rival.words} was lived up to {format_clock(ended)} only.")
+            notes.insert(0, f"{second.words} was lived up to {format_clock(ended)} only.")
         settled = self._arrived and not session.moving and ended is None and (tape.stepwise or due is None or due > now)
-        parted = rival.compare(session.rings, settled=settled)
+        parted = second.compare(session.rings, settled=settled)
         size = (width, height)
-        painted, _ = paint_compare(board.view, rival.view(), names, parted, notes, paint, size, self.top)
+        painted, _ = paint_compare(board.view, second.view(), names, parted, notes, paint, size, self.top)
         if not self._arrived:
             board.call_after_refresh(board.show_now)
         return painted
@@ -229,13 +230,15 @@ class ComparePage(Page):
         """Choose what to compare with."""
         board = self.board
         session, stage = board.session, board.stage
-        makers: list[tuple[str, str, Callable[[], Rival]]] = []
+        makers: list[tuple[str, str, Callable[[], SecondRun]]] = []
         for branch in session.branches:
             if branch is not session.branch:
                 makers.append((branch.name, f"up to {format_clock(branch.end.time)}", partial(_branch_of, session, branch)))
         for name in reversed(RELEASES):
             if name != stage.release.name:
-                makers.append((f"Kafka {name}", "the same under its rules", partial(Rival, f"Kafka {name}", stage.under(RELEASES[name]))))
+                makers.append(
+                    (f"Kafka {name}", "the same under its rules", partial(SecondRun, f"Kafka {name}", stage.under(RELEASES[name])))
+                )
         options = tuple(
             Option(str(number) if number < 10 else "", words, (), note) for number, (words, note, _) in enumerate(makers, start=1)
         )
@@ -244,12 +247,12 @@ class ComparePage(Page):
         def chosen(option: Option | None) -> None:
             if option is not None:
                 self.top = 0
-                self.rival = makers[options.index(option)][2]()
+                self.second = makers[options.index(option)][2]()
                 board.show_now()
 
         board.app.push_screen(dialogs.Ask(question, self.paint), chosen)
         return True
 
 
-def _branch_of(session: Session, branch: Branch) -> Rival:
-    return Rival(branch.name, session.start, acts=branch.acts, end=branch.end.time)
+def _branch_of(session: Session, branch: Branch) -> SecondRun:
+    return SecondRun(branch.name, session.start, acts=branch.acts, end=branch.end.time)

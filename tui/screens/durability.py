@@ -10,12 +10,13 @@ from textual.strip import Strip
 
 from core.kafka.events import NOTABLE, EventTuple
 from core.kafka.ids import TopicPartition
+from core.lab.history.rings import Rings
+from core.lab.sentences import sentence
 from core.lab.views.detail import ExposedRecords, Harm, LostRecords
 from core.lab.views.view import ClusterView
 from tui.palette import Palette
 from tui.panels.account import lost_words, sent
 from tui.panels.inspector import paint_event_detail
-from tui.ring import Rings, sentence
 from tui.rows import Row, blank, rule, wrap
 from tui.screens.page import Page
 from tui.tables import Cell, Column, paint_table

@@ -11,13 +11,13 @@ from textual.strip import Strip
 
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.kafka.ids import CONTROLLER, broker_address
+from core.lab.history.rings import LEVEL
 from core.sim.units import format_clock
 from tui.lanes import CLIENTS, Lane, Step
 from tui.palette import Palette
 from tui.panels.events import glyph_of
 from tui.panels.inspector import paint_event_detail
 from tui.panels.states import replica_marks
-from tui.ring import LEVEL
 from tui.rows import Row, blank, clip, rule
 from tui.screens.page import Page
 

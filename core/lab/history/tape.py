@@ -1,123 +1,19 @@
-"""What moves a cluster on: nothing but itself, or a scenario; and the tape that counts the steps and repeats recorded acts.
+"""A course whose steps are counted, and whose recorded acts are done again.
 
-A cluster is deterministic, so a moment of a session is known by how many steps led to it and which acts were done in
-between. A `Tape` counts both. Given the acts of a session it does each at the very step at which it was done, and so
-repeats that session byte for byte.
+Given the acts of a session, a `Tape` does each at the very step at which it was done, and so repeats that session byte for byte.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
-
-import attrs
 
 from core.kafka.events import EventTuple
-from core.kafka.ids import TopicPartition
-from core.kafka.release import Release
-from core.kafka.settings import Settings
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.history.keyframe import Keyframe
-from core.lab.views.view import ClusterView
+from core.lab.history.course import Course, FreeCourse
+from core.lab.history.position import Played, Position
+from core.lab.history.step_ends import StepEnds
 from core.sim.journal import nobody
-from core.sim.spelled_out import SpelledOut
-from tui.ends import Ends
-
-if TYPE_CHECKING:
-    from core.lab.views.detail import Harm, PartitionDetail
-
-
-class ClusterLike(Protocol):
-    """What the session needs of `core.lab.cluster.Cluster`."""
-
-    @property
-    def now(self) -> int: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def release(self) -> Release: ...
-    def do(self, act: Act) -> int: ...
-    def step(self) -> bool: ...
-    def next_time(self) -> int | None: ...
-    def run_until(self, time_us: int) -> None: ...
-    def view(self) -> ClusterView: ...
-    def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
-    def harm(self) -> Harm: ...
-
-
-class KeptCourse(Protocol):
-    """A course as it stood at a moment, as a value."""
-
-    @property
-    def keyframe(self) -> Keyframe:
-        """Its cluster."""
-
-    def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> Course:
-        """A course that goes on from there byte for byte, its events going to `sink`; with the cluster at hand if it was taken of that."""
-
-
-class Course(Protocol):
-    """What moves the cluster on: nothing but itself, or a scenario."""
-
-    @property
-    def cluster(self) -> ClusterLike: ...
-
-    def next_due(self) -> int | None:
-        """Virtual time of the next thing that happens, an event of the cluster or an act of the scenario."""
-
-    def step(self) -> bool:
-        """Let the next single thing happen; False when there is none."""
-
-    def advance_to(self, time_us: int) -> None:
-        """Let everything happen that is due up to and including that time."""
-
-    @property
-    def stepwise(self) -> bool:
-        """Whether it goes by steps that take no virtual time."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether what was planned has come to its end."""
-
-    def keep(self) -> KeptCourse | None:
-        """It as it stands now, as a value; None when that cannot be made."""
-
-
-@attrs.frozen(repr=False)
-class KeptFree(SpelledOut):
-    """A free course as it stood."""
-
-    keyframe: Keyframe
-
-    def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> FreeCourse:
-        """A course that goes on from there."""
-        return FreeCourse(Cluster.bring_back(self.keyframe, sink, at_hand))
-
-
-@attrs.define(repr=False)
-class FreeCourse(SpelledOut):
-    """A cluster that nobody has planned anything for."""
-
-    cluster: ClusterLike
-    stepwise: bool = False
-    finished: bool = False
-
-    def next_due(self) -> int | None:
-        """When the cluster's next scheduled thing is due."""
-        return self.cluster.next_time()
-
-    def step(self) -> bool:
-        """Handle the cluster's next scheduled thing."""
-        return self.cluster.step()
-
-    def advance_to(self, time_us: int) -> None:
-        """Run the cluster up to that time."""
-        self.cluster.run_until(time_us)
-
-    def keep(self) -> KeptFree | None:
-        """It as it stands now; None for a cluster that is only like one."""
-        return KeptFree(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
 
 class Outlet:
@@ -137,36 +33,6 @@ class Outlet:
         self.to(event)
 
 
-Start = Callable[[Callable[[EventTuple], None]], Course]
-"""Makes a course whose cluster gives its events to what is handed over."""
-
-
-@attrs.frozen(repr=False)
-class Position(SpelledOut):
-    """A moment of a session: steps and acts done, virtual time in µs, the last event's seq. Compared by the first three."""
-
-    steps: int
-    acts: int
-    time: int
-    seq: int = attrs.field(default=0, eq=False)
-
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """What orders the moments of one branch."""
-        return self.steps, self.acts, self.time
-
-
-@attrs.frozen(repr=False)
-class Played(SpelledOut):
-    """An act that somebody did: after how many steps, at which virtual time, which seq its event has; `joined`: with the one before it."""
-
-    steps: int
-    time: int
-    seq: int
-    act: Act
-    joined: bool = False
-
-
 class Tape:
     """A course that counts its steps, and does recorded acts at the step at which they were done.
 
@@ -184,7 +50,7 @@ class Tape:
         self.acts = list(acts)
         self.steps = 0
         self.done = 0
-        self.ends = Ends(outlet.seq)
+        self.ends = StepEnds(outlet.seq)
         self._acted = (0, 0)  # virtual time and steps at the last act, the script's included
 
     @property
@@ -240,7 +106,7 @@ class Tape:
                 self._acted = (self.cluster.now, self.steps)
         return True
 
-    def go_again(self, steps: int, seq: int, time_us: int, known: Ends) -> bool:
+    def go_again(self, steps: int, seq: int, time_us: int, known: StepEnds) -> bool:
         """Go as many steps that were gone before; fewer to where the event `seq` is recorded, or none is due up to a time.
 
         A free course tells of no event meanwhile. `known`: where steps ended, up to there at least. False when nothing happened.
@@ -322,15 +188,13 @@ class Tape:
     def _carry_out(self, act: Act) -> int:
         seq = self.cluster.do(act)
         self.done += 1
-        after = getattr(self.course, "after_act", None)
-        if after is not None:
-            after()
+        self.course.after_act()
         self._acted = (self.cluster.now, self.steps)
         if self.outlet.seq:
             self.ends.append(self.outlet.seq)
         return seq
 
-    def resume(self, position: Position, ends: Ends, acted: tuple[int, int]) -> None:
+    def resume(self, position: Position, ends: StepEnds, acted: tuple[int, int]) -> None:
         """Stand where a kept cluster was put aside."""
         self.steps, self.done, self.outlet.seq = position.steps, position.acts, position.seq
         self.ends, self._acted = ends, acted

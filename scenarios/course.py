@@ -5,21 +5,17 @@ Loaded with the first scenario that is played; a cluster that is played freely n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import attrs
 
 from core.kafka.events import EventTuple
 from core.kafka.release import Release
-from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.history.keyframe import Keyframe
 from core.lab.spec import Pace
 from scenarios.language.script import Scenario
-from scenarios.runner import Run, Standing, State
-from tui.panels.scenario import Expected, ScenarioState, Verdict
-from tui.ring import act_in_words
+from scenarios.runner import Run, Standing
 
 
 @attrs.frozen
@@ -83,24 +79,3 @@ class ScenarioCourse:
         step = self.run.next_step
         if step is not None and step.until is not None:
             self.run.advance_to(self.cluster.now, steps=1)
-
-
-def scenario_state(run: Run) -> ScenarioState:
-    """How a run stands, for the screen."""
-    verdicts = {State.PENDING: Verdict.PENDING, State.HELD: Verdict.HELD, State.FAILED: Verdict.FAILED}
-    expected = tuple(
-        Expected(verdicts[check.state], check.text, check.note, check.expected, check.got, f'line {check.place.line}')
-        for check in run.expectations
-    )  # fmt: skip
-    step = run.next_step
-    coming = ""
-    if step is not None:
-        words = ", ".join(_words(act) for act in step.acts) or (f"until {step.until.text}" if step.until is not None else "")
-        coming = f"{words} ({step.note})" if step.note and words else step.note or words
-    return ScenarioState(run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "", run.finished)
-
-
-def _words(act: Act) -> str:
-    """An act in words, what is as usual left out."""
-    fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
-    return act_in_words(act.word, json.dumps(fields))

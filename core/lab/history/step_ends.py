@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 
-class Ends:
+class StepEnds:
     """The seq of the last event of every step or act that recorded any, up to a moment."""
 
     __slots__ = ("_all", "_count")
@@ -32,13 +32,13 @@ class Ends:
             self._all.append(seq)
         self._count = count + 1
 
-    def first(self, count: int) -> Ends:
+    def first(self, count: int) -> StepEnds:
         """Those of so many steps."""
-        other = Ends()
+        other = StepEnds()
         other._all, other._count = self._all, count
         return other
 
-    def upto(self, seq: int) -> Ends:
+    def upto(self, seq: int) -> StepEnds:
         """Those up to an event."""
         return self.first(bisect_right(self._all, seq, 0, self._count))
 

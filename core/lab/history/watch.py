@@ -1,20 +1,17 @@
 """What somebody waits for while time runs, or looks for in the past: a state that comes true, a value that changes, an event.
 
-`tui.watch_words` makes one of what somebody writes.
+`scenarios.watch_words` makes one of what somebody writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from core.kafka.events import KINDS, EventTuple, column_types
 from core.kafka.ids import TopicPartition
+from core.lab.history.course import ClusterLike
 from core.lab.views.view import ClusterView
-from tui.course import ClusterLike
-
-if TYPE_CHECKING:
-    from scenarios.conditions import EventPattern
 
 
 class Watch:
@@ -75,6 +72,15 @@ class AnyChanges(Watch):
             self._known = {p.tp: getattr(p, self._name) for p in view.partitions}
         changed, self._changed = self._changed, False
         return changed
+
+
+class EventPattern(Protocol):
+    """Which events are meant: those of a kind, perhaps with given values in their columns (`scenarios.conditions.EventPattern`)."""
+
+    @property
+    def kind(self) -> str: ...
+    def matches(self, event: EventTuple) -> bool:
+        """Whether an event of this kind is one."""
 
 
 class Happens(Watch):

@@ -6,25 +6,23 @@ way does not hold up keys; when the session goes back, or begins a new branch, i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from typing import Final
 
 import attrs
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL, EventTuple
+from core.lab.history.course import Start
+from core.lab.history.position import Played
+from core.lab.history.rings import Rings
+from core.lab.history.tape import Outlet, Tape
+from core.lab.history.way import STEPS_AT_ONCE, Enough, never
 from core.lab.views.view import ClusterView
 from core.sim.errors import ActRefused
-from tui.course import Outlet, Played, Start, Tape
-from tui.ring import Rings
-
-_LOOK_AT_THE_CLOCK: Final = 32
-"""Steps between two looks at the wall clock."""
 
 
 @attrs.frozen
-class Parted:
+class FirstDifference:
     """The first event that the two runs do not share; None for a run that has no further event by then."""
 
     seq: int
@@ -32,7 +30,7 @@ class Parted:
     there: EventTuple | None
 
 
-class Rival:
+class SecondRun:
     """The other run.
 
     Attributes:
@@ -62,25 +60,24 @@ class Rival:
         self.tape = Tape(self._start(outlet), outlet, self._own or ())
         self._done: list[Played] = []
         self.refused: list[tuple[Played, str]] = []
-        self.parted: Parted | None = None
+        self.parted: FirstDifference | None = None
         self._checked = 0
 
     def _take(self, event: EventTuple) -> None:
         self.rings.take(event)
 
-    def work(self, now: int, steps: int, acts: Sequence[Played], seconds: float) -> bool:
+    def work(self, now: int, steps: int, acts: Sequence[Played], enough: Enough = never) -> bool:
         """Come up to a moment of the session: its virtual time, or by hand its steps; True when it has arrived.
 
         Args:
             now, steps: where the session stands.
             acts: what people have done there so far.
-            seconds: of wall time at most.
+            enough: whether to stop for now.
         """
         if (
             self._own is None and (self.tape.cluster.now > now or (self.tape.stepwise and self.tape.steps > steps) or self._other(acts))
         ) or (self._own is not None and self.tape.cluster.now > now):
             self._restart()
-        end = time.perf_counter() + seconds
         count = 0
         goal = now if self._end < 0 else min(now, self._end)
         while True:
@@ -103,7 +100,7 @@ class Rival:
                     self._carry_out(act)
                     continue
             count += 1
-            if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > end:
+            if count % STEPS_AT_ONCE == 0 and enough():
                 return False
 
     def _other(self, acts: Sequence[Played]) -> bool:
@@ -131,7 +128,7 @@ class Rival:
         """Where a branch ends, µs, if it was not lived as far as that; None while it has more to tell."""
         return self._end if 0 <= self._end < now else None
 
-    def compare(self, rings: Rings, *, settled: bool = False) -> Parted | None:
+    def compare(self, rings: Rings, *, settled: bool = False) -> FirstDifference | None:
         """Look for the first event that differs, as far as both have come and both still have their events in memory.
 
         Args:
@@ -147,11 +144,11 @@ class Rival:
             here, there = mine.at(at), theirs.at(at)
             at += 1
             if here[1] != there[1] or here[3:] != there[3:]:
-                self.parted = Parted(here[0], here, there)
+                self.parted = FirstDifference(here[0], here, there)
                 break
         self._checked = at
         if self.parted is None and settled and mine.total != theirs.total and at >= max(mine.first, theirs.first):
             longer = mine if mine.total > at else theirs
             more = longer.at(at)
-            return Parted(more[0], more if longer is mine else None, more if longer is theirs else None)
+            return FirstDifference(more[0], more if longer is mine else None, more if longer is theirs else None)
         return self.parted

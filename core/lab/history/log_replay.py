@@ -6,23 +6,39 @@ of the program, or a changed line, makes another event of it, opening stops: wha
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Protocol
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import KINDS, EventTuple, agree
+from core.lab.acts import Act
+from core.lab.history.tape import Tape
+from core.lab.history.way import STEPS_AT_ONCE, Enough, never
+from core.lab.sentences import sentence
 from core.sim.errors import ActRefused
-from tui.course import Tape
-from tui.ring import sentence
-
-if TYPE_CHECKING:
-    from scenarios.recording import OldSession
-
-_LOOK_AT_THE_CLOCK: Final = 64
-"""Steps between two looks at the wall clock."""
 
 
-class Opening:
+class OldSession(Protocol):
+    """A session of the past, as its event log tells it (`scenarios.recording.OldSession`)."""
+
+    @property
+    def source(self) -> str:
+        """Where it is from."""
+
+    @property
+    def acts(self) -> Sequence[tuple[int, Act]]:
+        """What was done, each with its virtual µs."""
+
+    @property
+    def events(self) -> Sequence[EventTuple]:
+        """All of them."""
+
+    @property
+    def end(self) -> int:
+        """Virtual µs at its end."""
+
+
+class LogReplay:
     """On the way through an old session. `differs` says where and how it parts from the log, '' while it does not."""
 
     def __init__(self, old: OldSession, tape: Tape) -> None:
@@ -54,17 +70,17 @@ class Opening:
                 self._part(f"it has {len(events)} events, and now there are more")
         self._held += 1
 
-    def give_up(self) -> None:
+    def give_up(self) -> bool:
         """Leave it at what was played so far."""
         self._part("not played any further")
+        return True
 
     def _part(self, how: str) -> None:
         line = min(self._held, len(self._old.events)) + 2
         self.differs = f"{self._old.source}:{line}: {how}; the session is shown up to there"
 
-    def work(self, seconds: float) -> bool:
-        """Go on for so much wall time; True at the end, or where it parts from the log."""
-        until = time.perf_counter() + seconds
+    def work(self, enough: Enough = never) -> bool:
+        """Go on until it is enough; True at the end, or where it parts from the log."""
         tape, acts = self.tape, self._old.acts
         count = 0
         while not self.differs:
@@ -73,7 +89,7 @@ class Opening:
             if due is not None and due <= target:
                 tape.step()
                 count += 1
-                if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > until:
+                if count % STEPS_AT_ONCE == 0 and enough():
                     return False
             elif self._done < len(acts):
                 tape.move_clock(target)

@@ -6,30 +6,17 @@ given up, or a full disk, leaves whatever stood there before.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
+from core.lab.history.branch import Branch
+from core.lab.history.course import Start
+from core.lab.history.tape import Outlet, Tape
+from core.lab.history.way import STEPS_AT_ONCE, Enough, never
 from scenarios.errors import InputError
-from tui.branches import Branch
-from tui.course import Outlet, Start, Tape
-
-if TYPE_CHECKING:
-    from scenarios.eventlog import Header
-
-LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
-"""How the name of an event log ends; the second is packed."""
-
-_LOOK_AT_THE_CLOCK: Final = 64
-"""Steps between two looks at the wall clock."""
+from scenarios.eventlog import Header, LogWriter
 
 
-def is_log_name(name: str) -> bool:
-    """Whether a file of that name is to be an event log."""
-    return name.endswith(LOG_NAMES)
-
-
-class Rewriting:
+class BranchLog:
     """On the way through a branch, from its start to its end. `failed` says what went wrong, '' while nothing has."""
 
     def __init__(self, start: Start, branch: Branch, path: Path, header: Header) -> None:
@@ -44,8 +31,6 @@ class Rewriting:
         Raises:
             InputError: it cannot be written.
         """
-        from scenarios.eventlog import LogWriter
-
         self.path = path
         self.failed = ""
         self._end = branch.end
@@ -59,14 +44,13 @@ class Rewriting:
         whole = self._end.steps + self._end.acts
         return min(1.0, (self.tape.steps + self.tape.done) / whole) if whole else 1.0
 
-    def work(self, seconds: float) -> bool:
-        """Go on for so much wall time; True when the file is complete, or cannot be."""
-        until = time.perf_counter() + seconds
+    def work(self, enough: Enough = never) -> bool:
+        """Go on until it is enough; True when the file is complete, or cannot be."""
         tape, end = self.tape, (self._end.steps, self._end.acts)
         count = 0
         while (tape.steps, tape.done) < end and tape.step():
             count += 1
-            if count % _LOOK_AT_THE_CLOCK == 0 and time.perf_counter() > until:
+            if count % STEPS_AT_ONCE == 0 and enough():
                 return False
         tape.move_clock(self._end.time)
         try:
@@ -75,7 +59,8 @@ class Rewriting:
             self.failed = str(wrong)
         return True
 
-    def give_up(self) -> None:
+    def give_up(self) -> bool:
         """Leave no part of it behind."""
         self.failed = f"{self.path}: given up, nothing is written"
         self._log.discard()
+        return True

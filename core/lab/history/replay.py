@@ -5,101 +5,19 @@ Until it has arrived the session stays where it was; so a long way can be shown 
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
-from typing import Final
-
-import attrs
 
 from core.kafka.events import EventTuple
 from core.lab.cluster import Cluster
+from core.lab.history.course import ClusterLike, Start
+from core.lab.history.goal import Goal, Known
+from core.lab.history.keeper import Keeper, bring_back
+from core.lab.history.position import Played, Position
+from core.lab.history.rings import Rings
+from core.lab.history.tape import Outlet, Tape
+from core.lab.history.watch import Watch
+from core.lab.history.way import STEPS_AT_ONCE, Enough, never
 from core.sim.agenda import END
-from core.sim.spelled_out import SpelledOut
-from tui.branches import Keeper, Kept, bring_back
-from tui.course import ClusterLike, Outlet, Played, Position, Start, Tape
-from tui.ends import Ends
-from tui.ring import Rings
-from tui.watching import Watch
-
-_LOOK_AT_THE_CLOCK: Final = 64
-"""Steps between two looks at the wall clock."""
-
-NEAR: Final = 1_000
-"""Steps, or events, that are gone at once."""
-
-OBJECTS_A_STEP: Final = 4
-"""Objects that are made anew of a keyframe in the time of a step, or of an event."""
-
-
-@attrs.frozen(repr=False)
-class Known(SpelledOut):
-    """The events of a branch that are still in memory, and how far they reach: its acts, the place of its last moment, where steps ended."""
-
-    rings: Rings
-    acts: Sequence[Played]
-    place: tuple[int, int, int]
-    ends: Ends | None = None
-
-
-@attrs.frozen(repr=False)
-class Goal(SpelledOut):
-    """Where to go: the step that records an event, a position, or the end of a virtual time, µs. One of them is given."""
-
-    what: str
-    seq: int = -1
-    position: Position | None = None
-    time: int = -1
-
-    def reached(self, tape: Tape) -> bool:
-        """Whether no further step is needed."""
-        if self.position is not None:
-            return (tape.steps, tape.done) >= (self.position.steps, self.position.acts)
-        if self.seq >= 0:
-            return tape.outlet.seq >= self.seq
-        due = tape.next_due()
-        return due is None or due > self.time
-
-    def is_known(self, known: Known) -> bool:
-        """Whether the events up to there are among those that are known."""
-        if self.position is not None:
-            return self.position.place <= known.place
-        if self.seq >= 0:
-            return known.ends is not None and self.seq <= known.ends.last
-        return self.time < known.place[2]
-
-    def progress(self, tape: Tape) -> float:
-        """How much of the way from the start is done, 0 to 1."""
-        if self.position is not None:
-            done, whole = tape.steps + tape.done, self.position.steps + self.position.acts
-        elif self.seq >= 0:
-            done, whole = tape.outlet.seq, self.seq
-        else:
-            done, whole = tape.cluster.now, self.time
-        return min(1.0, done / whole) if whole > 0 else 1.0
-
-    def nearest(self, keeper: Keeper, acts: Sequence[Played], known: Known) -> Kept | None:
-        """The kept cluster to begin with: on the way, and one whose events are known."""
-        for kept in reversed(keeper.kept):
-            position = kept.position
-            if self._not_past(position) and position.place <= known.place and kept.leads_to(acts) and kept.leads_to(known.acts):
-                return kept
-        return None
-
-    def is_near(self, kept: Kept, keeper: Keeper, known: Known) -> bool:
-        """Whether the way from a kept cluster is so short that it can be gone at once, or no longer than to make a new cluster takes."""
-        near = max(NEAR, len(kept.course.keyframe) // OBJECTS_A_STEP)
-        if self.position is not None:
-            return self.position.steps - kept.position.steps <= near
-        if self.seq >= 0:
-            return self.seq - kept.position.seq <= near
-        later = [known.place[0], *(one.position.steps for one in keeper.kept if one.position.time > self.time)]
-        return min(later) - kept.position.steps <= near
-
-    def _not_past(self, position: Position) -> bool:
-        if self.position is not None:
-            return position.place <= self.position.place
-        return position.seq < self.seq if self.seq >= 0 else position.time <= self.time
 
 
 class Replay:
@@ -172,12 +90,13 @@ class Replay:
         """How much of the way is done, 0 to 1."""
         return self.goal.progress(self.tape)
 
-    def work(self, seconds: float) -> bool:
-        """Go on for so much wall time, on the spot to the end; True when it has arrived."""
-        end = math.inf if self.on_the_spot else time.perf_counter() + seconds
+    def work(self, enough: Enough = never) -> bool:
+        """Go on until it is enough, on the spot to the end; True when it has arrived."""
+        if self.on_the_spot:
+            enough = never
         tape, goal = self.tape, self.goal
         if self.again:
-            return self._work_again(end)
+            return self._work_again(enough)
         count = 0
         while not goal.reached(tape):
             if self._watch is not None:
@@ -185,26 +104,26 @@ class Replay:
             if not tape.step():
                 break
             count += 1
-            if count % _LOOK_AT_THE_CLOCK == 0:
+            if count % STEPS_AT_ONCE == 0:
                 self._keeper.offer(tape, seen=False)
-                if time.perf_counter() > end:
+                if enough():
                     return False
         self._arrive()
         return True
 
-    def _work_again(self, end: float) -> bool:
+    def _work_again(self, enough: Enough) -> bool:
         """Likewise where all events are known."""
         tape, goal, known = self.tape, self.goal, self._known
         ends = known.ends
         assert ends is not None
         last = END if goal.position is None else goal.position.steps
         seq, until = goal.seq if goal.seq >= 0 else END, goal.time if goal.time >= 0 else END
-        look = tape.steps + _LOOK_AT_THE_CLOCK
+        look = tape.steps + STEPS_AT_ONCE
         while not goal.reached(tape) and tape.go_again(min(look, last) - tape.steps, seq, until, ends):
             if tape.steps >= look:
-                look = tape.steps + _LOOK_AT_THE_CLOCK
+                look = tape.steps + STEPS_AT_ONCE
                 self._keeper.offer(tape, seen=False)
-                if time.perf_counter() > end:
+                if enough():
                     return False
         self._arrive()
         self.rings = known.rings.upto(tape.outlet.seq)
@@ -225,3 +144,7 @@ class Replay:
         self._watched = self.tape.outlet.seq
         if self._watch.became(self.tape.cluster):
             self.found = self.tape.position
+
+    def give_up(self) -> bool:
+        """Nothing has changed."""
+        return False

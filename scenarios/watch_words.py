@@ -14,14 +14,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from core.kafka.events import KINDS
+from core.lab.history.course import ClusterLike
+from core.lab.history.watch import AnyChanges, BecomesTrue, Changes, Happens, Watch
 from core.lab.views.view import ClusterView
 from scenarios.conditions import Compare, Condition, Happened, Names, Truth, kinds_of
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.readings import READINGS
 from scenarios.language.tokens import ConditionError
 from scenarios.runner import LiveMoment
-from tui.course import ClusterLike
-from tui.watching import AnyChanges, BecomesTrue, Changes, Happens, Watch
 
 CHANGES: Final = " changes"
 """What follows a reading whose change is meant."""

@@ -1,29 +1,21 @@
-"""What a session remembers of where it has been: its branches, bookmarks, and kept clusters to go back to quickly."""
+"""Keeps keyframes of a session as it goes, so that a way back repeats only what followed the nearest one."""
 
 from __future__ import annotations
 
 import math
-import time
 from bisect import bisect_left, insort
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import attrs
 
-from core.kafka.events import NOTABLE, EventTuple
 from core.lab.cluster import Cluster
 from core.lab.history import keyframe
-from core.lab.recorded_acts import recorded_act
+from core.lab.history.course import ClusterLike, KeptCourse
+from core.lab.history.position import Played, Position
+from core.lab.history.step_ends import StepEnds
+from core.lab.history.tape import Outlet, Tape
 from core.sim.spelled_out import SpelledOut
-from tui.course import ClusterLike, KeptCourse, Outlet, Played, Position, Tape
-from tui.ends import Ends
-from tui.ring import LEVEL
-
-if TYPE_CHECKING:
-    from scenarios.recording import Timed
-
-FIRST_NAME: Final = "main"
-"""What the branch that a session begins on is called."""
 
 KEEP_EVERY: Final = 32
 """Steps between two keyframes at least; it doubles whenever there are too many."""
@@ -67,80 +59,13 @@ KEEP_SHARE_LARGE: Final = 0.2
 
 
 @attrs.frozen(repr=False)
-class Mark(SpelledOut):
-    """A notable event on the timeline."""
-
-    seq: int
-    time: int
-    kind: str
-
-
-@attrs.frozen(repr=False)
-class Bookmark(SpelledOut):
-    """A moment somebody wants to find again, with a note."""
-
-    branch: str
-    position: Position
-    note: str
-
-
-@attrs.define(repr=False)
-class Branch(SpelledOut):
-    """One course of events. `end` is how far it was lived; `acts` are what people did, `deeds` all `act` events, the script's too."""
-
-    name: str
-    acts: list[Played] = attrs.field(factory=list)
-    end: Position = attrs.field(factory=lambda: Position(0, 0, 0))
-    marks: list[Mark] = attrs.field(factory=list)
-    deeds: list[EventTuple] = attrs.field(factory=list)
-    seen: int = 0
-    origin: str = ""
-
-    def take(self, event: EventTuple) -> None:
-        """Remember an event the first time it happens."""
-        seq = event[0]
-        if seq > self.seen:
-            self.seen = seq
-            if LEVEL[event[3]] >= NOTABLE:
-                self.marks.append(Mark(seq, event[1], event[3]))
-                if event[3] == "act":
-                    self.deeds.append(event)
-
-    def fork(self, name: str, position: Position) -> Branch:
-        """A branch that has this one's past up to a position."""
-        seq = position.seq
-        return Branch(
-            name,
-            self.acts[: position.acts],
-            position,
-            [mark for mark in self.marks if mark.seq <= seq],
-            [deed for deed in self.deeds if deed[0] <= seq],
-            seq,
-            self.name,
-        )
-
-    def timed_acts(self) -> list[Timed]:
-        """Every act with its virtual time."""
-        return [(deed[1], recorded_act(deed[4], deed[5])) for deed in self.deeds]
-
-    def shared(self, other: Branch) -> int:
-        """How many of their acts two branches have in common."""
-        count = 0
-        for one, two in zip(self.acts, other.acts, strict=False):
-            if one != two:
-                break
-            count += 1
-        return count
-
-
-@attrs.frozen(repr=False)
 class Kept(SpelledOut):
     """A course that is kept, and where it stands in its session: the `acts` before it, and where its steps ended."""
 
     position: Position
     acts: tuple[Played, ...]
     course: KeptCourse
-    ends: Ends
+    ends: StepEnds
     acted: tuple[int, int]
 
     def leads_to(self, acts: Sequence[Played]) -> bool:
@@ -149,6 +74,11 @@ class Kept(SpelledOut):
         if tuple(acts[:done]) != self.acts:
             return False
         return done >= len(acts) or (acts[done].steps, acts[done].time) >= (self.position.steps, self.position.time)
+
+
+def no_time() -> float:
+    """A clock that stands still: nothing takes any time."""
+    return 0.0
 
 
 class Keeper:
@@ -161,7 +91,9 @@ class Keeper:
         kept: by how many steps led to them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = no_time) -> None:
+        """Keep none yet. `clock`: seconds of CPU that the process has taken; without it keyframes cost nothing, and are apart by steps alone."""
+        self._clock = clock
         self.kept: list[Kept] = []
         self._every = KEEP_EVERY
         self._of: ClusterLike | None = None  # what the next is of
@@ -175,7 +107,7 @@ class Keeper:
         """Keep the cluster if the nearest keyframe is far enough. `seen`: somebody sees it move, so it must be quick."""
         if self._off or self._has_near(tape.steps):
             return
-        started = time.process_time()
+        started = self._clock()
         shares = type(tape.cluster) is Cluster and keyframe.shares(tape.cluster)
         if started < self._due[shares]:
             return
@@ -193,7 +125,7 @@ class Keeper:
             self.kept.append(kept)
         else:
             insort(self.kept, kept, key=_steps)
-        ended = time.process_time()
+        ended = self._clock()
         share = (KEEP_SHARE_SEEN if seen else KEEP_SHARE_LARGE) if large else KEEP_SHARE if shares else KEEP_SHARE_WHOLE
         size = course.keyframe.weight if shares else len(course.keyframe)
         cost = min(ended - started, KEEP_COST * size, 2 * self._charged[shares])  # the first takes longer, and some in between

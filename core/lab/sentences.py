@@ -1,0 +1,78 @@
+"""What events and acts say, in one line for people."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any, Final
+
+import attrs
+
+from core.kafka.events import EventTuple, explain
+from core.lab.acts import ACTS
+from core.sim.units import format_duration
+
+
+@lru_cache(maxsize=4_096)
+def sentence(event: EventTuple) -> str:
+    """What an event says. The last few thousand are remembered, so that a screen that is painted again costs nothing."""
+    return act_in_words(event[4], event[5]) if event[3] == "act" else explain(event)
+
+
+_BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": "", "create-topic": ""}
+
+_DURATIONS: Final = frozenset({"delay", "every", "jitter", "latency", "since", "skew"})
+"""Fields of acts that are µs."""
+
+_ONE_WAY: Final = frozenset({"hold", "release"})
+"""Acts on what goes from the first node to the second, and not back."""
+
+_SAID_THOUGH_USUAL: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
+
+
+def _with_unit(name: str, value: Any) -> str:
+    """A field of an act with its unit: `latency 200ms`, `loss 10%`, `rate 200/s`."""
+    if name in _DURATIONS and isinstance(value, int):
+        return f"{name} {format_duration(value)}"
+    if name.endswith("-ppm") and isinstance(value, int):
+        return f"{name.removesuffix('-ppm')} {value / 10_000:g}%"
+    if name == "rate":
+        return f"{name} {value:,}/s"
+    return f"{name.replace('_', ' ')} {value if value is not True else ''}".strip()
+
+
+def act_in_words(word: str, args: str) -> str:
+    """An act without the braces of its record: `kill b2`, `set min.insync.replicas = 1 for orders`."""
+    try:
+        fields = {
+            name: value for name, value in json.loads(args).items() if value is not None and value is not False and value not in ([], "")
+        }
+    except (ValueError, AttributeError):
+        return f"{word} {args}"
+    said = [word]
+    if word in _SAID_THOUGH_USUAL:
+        usual = _SAID_THOUGH_USUAL[word]
+        fields = {f.name: f.default for f in attrs.fields(ACTS[word]) if f.name == usual} | fields
+    if word == "acks":
+        said.append(str(fields.pop("acks", "")) + " for")
+    if "broker" in fields and word != "set":
+        said.append(f"b{fields.pop('broker')}")
+    if "follower" in fields:
+        said.append(f"b{fields.pop('follower')}")
+    if "between" in fields:
+        said.append((" → " if word in _ONE_WAY else " and ").join(map(str, fields.pop("between"))))
+    if "name" in fields:
+        said.append(f"{fields.pop('name')} = {fields.pop('value', '')}")
+    if "records" in fields:
+        records = fields.pop("records")
+        said.append("1 record" if records == 1 else f"{records:,} records")
+    for name in ("node", "election", "consumer", "producer"):
+        if name in fields:
+            said.append(str(fields.pop(name)))
+    if "topic" in fields:
+        said.append(f"{_BEFORE_TOPIC.get(word, 'topic')} {fields.pop('topic')}".strip())
+    if "partition" in fields:
+        partition = fields.pop("partition")
+        said.append(f"partition {'-'.join(map(str, partition)) if isinstance(partition, list) else partition}")
+    rest = ", ".join(_with_unit(name, value) for name, value in fields.items())
+    return " ".join(said) + (f" ({rest})" if rest else "")
