@@ -21,8 +21,9 @@ from scenarios.eventlog import read_events
 from scenarios.play_target import PlayTarget
 from scenarios.recording import read_session
 from scenarios.replay import replay
+from tests.core.lab.history.sessions import SMALL, an_act
 from tests.tui.test_app import done, playing, said, screen_text
-from tests.tui.test_history import SMALL, an_act, arrive, events, stage_of
+from tests.tui.test_history import arrive, events, stage_of
 from tui.cli import main
 from tui.commands.sources import looks_like_log
 from tui.target import Stage, set_stage

@@ -14,15 +14,11 @@ from core.lab.history.course import FreeCourse
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.course import ScenarioCourse
 from scenarios.eventlog import read_events
-from scenarios.language.script import releases_of
 from scenarios.play_target import PlayTarget
-from scenarios.runner import Run
 from tests.tui.fake_cluster import FakeCluster
 from tests.tui.states import SPEC
 from tui.motion import SPEEDS
-from tui.scenario_state import scenario_state
 from tui.session import Session
 from tui.target import set_stage
 
@@ -136,24 +132,6 @@ def test_the_log_has_every_event(tmp_path: Path) -> None:
     assert reader.end is not None
     assert len(events) == session.rings.of(DETAIL).total
     assert events[-1] == session.rings.of(DETAIL).at(len(events) - 1)
-
-
-@pytest.mark.parametrize("name", catalogue.names())
-def test_played_by_steps_a_scenario_makes_the_events_it_makes_headless(name: str) -> None:
-    scenario = catalogue.load(name)
-    release = releases_of(scenario, ())[-1]
-    headless: list[tuple] = []  # type: ignore[type-arg]
-    run = Run(scenario, release, None, headless.append)
-    run.run()
-    stepped: list[tuple] = []  # type: ignore[type-arg]
-    course = ScenarioCourse(Run(scenario, release, None, stepped.append))
-    while not course.finished:
-        course.step()
-    assert stepped == headless[: len(stepped)]
-    assert [(c.text, c.state, c.time) for c in course.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
-    state = scenario_state(course.run)
-    assert state.ended
-    assert {e.verdict for e in state.expectations} <= {"held"}
 
 
 def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None:

@@ -7,22 +7,22 @@ import pytest
 from core.kafka.release import CURRENT
 from core.lab.acts import Kill, Load, Start
 from core.lab.cluster import Cluster
+from core.lab.history.history import History
 from core.sim.units import SECOND
 from scenarios.watch_words import parse_watch
-from tests.tui.test_history import SMALL, arrive, stage_of
-from tui.session import Session
+from tests.core.lab.history.sessions import SMALL
 
 
-def a_life() -> Session:
+def a_life() -> History:
     """Broker 2 dies at 5 s and comes back at 20 s, under load."""
-    session = stage_of().session
-    session.do(Load("orders", 20, acks="all"))
-    session.tape.advance_to(5 * SECOND)
-    session.do(Kill(2))
-    session.tape.advance_to(20 * SECOND)
-    session.do(Start(2))
-    session.tape.advance_to(40 * SECOND)
-    return session
+    history = History.of(SMALL, seed=7)
+    history.do(Load("orders", 20, acks="all"))
+    history.run_until(5 * SECOND)
+    history.do(Kill(2))
+    history.run_until(20 * SECOND)
+    history.do(Start(2))
+    history.run_until(40 * SECOND)
+    return history
 
 
 WATCHES = [
@@ -47,17 +47,16 @@ WATCHES = [
 
 @pytest.mark.parametrize("text", WATCHES)
 def test_the_last_moment_found_forward_is_the_one_found_backward(text: str) -> None:
-    session = a_life()
-    session.mark_end()
-    end = session.end
+    history = a_life()
+    history.mark_end()
+    end = history.end
     back: list[bool] = []
-    session.back_to_when(parse_watch(text, session.view()), text, back.append)
-    arrive(session)
+    history.back_to_when(parse_watch(text, history.view()), text, back.append)
     assert back == [True]
-    found = session.tape.position
+    found = history.tape.position
     assert found.place < end.place
 
-    watch = parse_watch(text, session.view())
+    watch = parse_watch(text, history.view())
     cluster = Cluster(SMALL, CURRENT, 7, watch.see)
     cluster.do(Load("orders", 20, acks="all"))
     acts, moments, seen = [(5 * SECOND, Kill(2)), (20 * SECOND, Start(2))], [], 0
@@ -75,14 +74,13 @@ def test_the_last_moment_found_forward_is_the_one_found_backward(text: str) -> N
 
 
 def test_forward_it_stops_at_each_change() -> None:
-    session = stage_of().session
-    session.tape.advance_to(5 * SECOND)
-    session.do(Kill(2))
+    history = History.of(SMALL, seed=7)
+    history.run_until(5 * SECOND)
+    history.do(Kill(2))
     stops = []
     for _ in range(3):
-        session.stop_when(parse_watch("leader changes", session.view()))
-        arrive(session)
-        stops.append((session.cluster.now, {p.tp: p.leader for p in session.view().partitions}))
+        history.stop_when(parse_watch("leader changes", history.view()))
+        stops.append((history.cluster.now, {p.tp: p.leader for p in history.view().partitions}))
     assert stops[0][0] > 5 * SECOND
     assert 2 not in stops[0][1].values() or 2 not in stops[1][1].values()
     assert stops[0][1] != {}
@@ -102,5 +100,5 @@ def test_forward_it_stops_at_each_change() -> None:
 )
 def test_what_cannot_be_looked_for_is_told(text: str, told: str) -> None:
     with pytest.raises(ValueError) as wrong:
-        parse_watch(text, stage_of().session.view())
+        parse_watch(text, History.of(SMALL).view())
     assert told in str(wrong.value)

@@ -1,0 +1,81 @@
+"""Sessions to travel in: a small cluster, acts at random, some life."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator
+
+import attrs
+
+from core.kafka.errors import KafkaError
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.history.history import History
+from core.lab.history.position import Position
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views.view import ClusterView
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+
+SMALL = ClusterSpec(
+    brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+    topics=(TopicSpec("orders", partitions=2, replication_factor=3),),
+    settings=(("min.insync.replicas", 2),),
+)
+
+
+@attrs.frozen
+class Seen:
+    """A moment that was lived, and what there was to see."""
+
+    position: Position
+    view: ClusterView
+    events: int
+
+
+def an_act(dice: random.Random) -> acts.Act:
+    """Anything; it may be refused."""
+    broker = dice.randint(1, 3)
+    return dice.choice(
+        (
+            acts.Kill(broker), acts.Start(broker), acts.Pause(broker), acts.Resume(broker), acts.Isolate(f"b{broker}"), acts.Heal(),
+            acts.Cut((f"b{broker}", f"b{broker % 3 + 1}"), one_way=dice.random() < 0.5), acts.Shutdown(broker),
+            acts.Produce("orders", dice.randint(1, 30), partition=dice.randint(0, 1), acks=dice.choice(("0", "1", "all"))),
+            acts.Load("orders", 40), acts.StopLoad(), acts.Set("min.insync.replicas", str(dice.randint(1, 3)), topic="orders"),
+            acts.Set("unclean.leader.election.enable", "true"), acts.Elect("preferred"), acts.PowerLoss(broker),
+            acts.Link(("b1", "b2"), latency=dice.randint(1, 5_000)),
+        )
+    )  # fmt: skip
+
+
+def live(history: History, dice: random.Random, moves: int) -> list[Seen]:
+    """Play at random; returns the moments seen."""
+    seen = []
+    for _ in range(moves):
+        what = dice.random()
+        if what < 0.45:
+            with contextlib.suppress(ActRefused, KafkaError):
+                history.do(an_act(dice))
+        elif what < 0.7:
+            for _ in range(dice.randint(1, 5)):
+                if (history.tape.next_due() or 0) < history.cluster.now + 5 * SECOND:
+                    history.tape.step()
+        else:
+            history.tape.advance_to(history.cluster.now + dice.choice((1, 700, 40_000, 900_000, 4_000_000)))
+        history.keeper.offer(history.tape)
+        seen.append(Seen(history.tape.position, history.view(), history.tape.outlet.seq))
+    return seen
+
+
+def stroll(history: History, dice: random.Random, *, stops: int, least: int) -> Iterator[None]:
+    """Some steps and now and then an act, over and over; at every stop the moment is one that can be gone back to."""
+    for _ in range(stops):
+        for _ in range(dice.randint(least, 120)):
+            history.tape.step()
+        history.keeper.offer(history.tape)
+        if dice.random() < 0.3:
+            with contextlib.suppress(ActRefused, KafkaError):
+                history.do(an_act(dice))
+        history.mark_end()
+        yield

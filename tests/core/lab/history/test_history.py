@@ -1,0 +1,313 @@
+"""Any earlier moment and forward again gives the same views and events; acting in the past begins a branch, and the log follows it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.history import keeper as keeping
+from core.lab.history.course import FreeCourse
+from core.lab.history.goal import Goal
+from core.lab.history.history import History
+from core.lab.history.keeper import Keeper
+from core.lab.history.log_replay import LogReplay
+from core.lab.history.replay import Replay
+from core.lab.history.watch import BecomesTrue
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+from tests.core.lab.history.sessions import SMALL, Seen, live, stroll
+from tests.core.properties.whole import same
+
+
+class ListedLog:
+    """An event log in memory."""
+
+    def __init__(self) -> None:
+        self.events: list[EventTuple] = []
+        self.end: int | None = None
+
+    def __call__(self, event: EventTuple) -> None:
+        assert event[0] == len(self.events) + 1, "every event once, in order"
+        self.events.append(event)
+
+    def cut(self, seq: int) -> None:
+        del self.events[seq:]
+
+    def close(self, now: int | None = None) -> None:
+        self.end = now
+
+
+def logged(seed: int = 7) -> tuple[History, ListedLog]:
+    """A session that writes a log."""
+    log = ListedLog()
+    make = History.of(SMALL, seed=seed).start
+    return History(make, log=log), log
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_back_to_any_moment_and_forward_again_is_the_same(seed: int) -> None:
+    dice = random.Random(seed)
+    history = History.of(SMALL, seed=7)
+    history.keeper._every = dice.choice((50, 400, 10**9))
+    seen = live(history, dice, 14)
+    history.mark_end()
+    end, whole = history.view(), history.events()
+    for moment in dice.sample(seen, 4):
+        history.go_to(Goal(position=moment.position))
+        assert history.view() == moment.view
+        assert history.events() == whole[: moment.events]
+    target = dice.randint(1, len(whole))
+    history.go_to(Goal(seq=target))
+    assert history.events()[target - 1] == whole[target - 1]
+    for _ in range(dice.randint(0, 4)):
+        history.step_back()
+    assert history.events() == whole[: history.tape.outlet.seq]
+    history.go_to_end()
+    assert history.view() == end
+    assert history.events() == whole
+    assert len(history.branches) == 1
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_the_log_is_that_of_the_branch_one_is_on(seed: int) -> None:
+    dice = random.Random(seed)
+    history, log = logged()
+    seen = live(history, dice, 8)
+    for _ in range(dice.randint(0, 2)):
+        history.go_to(Goal(position=dice.choice(seen).position))
+        live(history, dice, 4)
+        if dice.random() < 0.3:
+            history.go_to_branch(dice.choice(history.branches))
+    history.close()
+    again: list[EventTuple] = []
+    branch, course = history.branch, history.start(again.append)
+    for time, act in branch.timed_acts():
+        course.advance_to(time)
+        course.cluster.do(act)
+    course.advance_to(branch.end.time)
+    assert log.end == branch.end.time
+    assert log.events == again
+
+
+@pytest.fixture
+def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keyframes a few steps apart."""
+    monkeypatch.setattr(keeping, "KEEP_EVERY", 40)
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize("seed", range(3))
+def test_events_that_are_known_need_not_be_told_again(seed: int) -> None:
+    """Goals of all kinds, from a keyframe without a word and from the start with every event: the same session at the end of it."""
+    dice = random.Random(seed)
+    history = History.of(SMALL, seed=7)
+    history.do(acts.Load("orders", 40))
+    for _ in stroll(history, dice, stops=12, least=60):
+        pass
+    known = history._known
+    end = history.tape.position
+    for _ in range(3):
+        there = dice.randint(end.seq // 3, end.seq)
+        by_time = dice.choice(history.branch.deeds[1:])[1] + dice.randint(0, 9)
+        step = dice.choice(history.keeper.kept).position
+        for goal in (Goal(seq=there), Goal(time=min(by_time, end.time - 1)), Goal(position=step)):
+            quick, told = (Replay(history.start, known.acts, goal, keeper, known) for keeper in (history.keeper, Keeper()))
+            assert quick.again
+            assert not told.again
+            assert quick.work()
+            assert told.work()
+            assert quick.tape.position == told.tape.position
+            assert quick.tape.outlet.seq == told.tape.outlet.seq
+            assert quick.tape.acted == told.tape.acted
+            same(quick.tape.cluster, told.tape.cluster)
+            for level in (DETAIL, NORMAL, NOTABLE):
+                assert quick.rings.of(level).since(0) == told.rings.of(level).since(0)
+            for seq in range(1, quick.tape.outlet.seq + 1, 7):
+                assert quick.tape.end_before(seq) == told.tape.end_before(seq)
+            assert len(quick.tape.ends) == len(told.tape.ends)
+            for replay in (quick, told):
+                replay.tape.advance_to(replay.tape.cluster.now + SECOND // 4)
+            same(quick.tape.cluster, told.tape.cluster)
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize("seed", range(3))
+def test_from_moment_to_moment_of_the_past_by_keyframes_ahead(seed: int) -> None:
+    """Whichever way one comes to a moment, its view and its events are those it had."""
+    dice = random.Random(seed)
+    history = History.of(SMALL, seed=7)
+    history.do(acts.Load("orders", 100))
+    seen: list[Seen] = []
+    for _ in stroll(history, dice, stops=20, least=20):
+        seen.append(Seen(history.tape.position, history.view(), len(history.events())))
+    whole, ahead = history.events(), 0
+    for moment in dice.choices(seen, k=25):
+        goal = Goal(position=moment.position)
+        ahead += history.is_kept_ahead(goal)
+        if dice.random() < 0.5:
+            history.go_to(goal)
+        else:
+            history.travel(goal)
+        assert history.tape.position == moment.position
+        assert history.view() == moment.view
+        assert history.events() == whole[: moment.events]
+    assert ahead >= 5
+    history.go_to(Goal(position=seen[10].position))
+    history.do(acts.Produce("orders", 5))
+    history.tape.advance_to(history.cluster.now + SECOND)
+    assert not history.is_kept_ahead(Goal(position=seen[-1].position)), "that future is another branch's"
+    branch = history.events()
+    history.go_to(Goal(position=seen[3].position))
+    assert history.events() == whole[: seen[3].events]
+    history.go_to_end()
+    assert history.events()[: len(branch)] == branch
+
+
+def test_acting_in_the_past_keeps_the_old_future() -> None:
+    history, log = logged()
+    history.do(acts.Load("orders", 100))
+    history.run_until(2 * SECOND)
+    history.do(acts.Kill(1))
+    history.run_until(20 * SECOND)
+    history.mark_end()
+    old, old_view = history.events(), history.view()
+    history.go_to(Goal(time=SECOND))
+    assert history.in_the_past
+    assert history.view().now == SECOND
+    with pytest.raises(ActRefused):
+        history.do(acts.Start(2))
+    assert len(history.branches) == 1
+    history.do(acts.Kill(2))
+    assert [branch.name for branch in history.branches] == ["main", "branch 2"]
+    assert not history.in_the_past
+    history.run_until(20 * SECOND)
+    new = history.events()
+    assert history.view() != old_view
+    history.go_to_branch(history.branches[0])
+    assert history.view() == old_view
+    assert history.events() == old
+    history.go_to_branch(history.branches[1])
+    assert history.events() == new
+    history.close()
+    assert log.events == new
+
+
+def test_an_act_that_is_done_again_where_it_was_done_is_no_branch() -> None:
+    history = History.of(SMALL)
+    history.run_until(SECOND)
+    history.do(acts.Kill(1))
+    history.run_until(2 * SECOND)
+    whole = history.events()
+    history.undo()
+    history.do(acts.Kill(1))
+    assert len(history.branches) == 1
+    history.go_to_end()
+    assert history.events() == whole
+
+
+def test_a_way_in_pieces_can_be_given_up() -> None:
+    history = History(History.of(SMALL).start, piece=lambda way: lambda: True)
+    history.do(acts.Load("orders", 500))
+    history.run_until(20 * SECOND)
+    history.keeper.kept.clear()
+    before = history.view()
+    history.go_to(Goal("10 s", time=10 * SECOND))
+    assert history.seeking == "10 s"
+    assert history.progress is not None
+    assert 0 <= history.progress < 1
+    history.go_on()
+    history.pause()
+    assert history.seeking is None
+    assert history.progress is None
+    assert history.view() == before
+    history.go_to(Goal("10 s", time=10 * SECOND))
+    while history.under_way is not None:
+        history.go_on()
+    assert history.view().now == 10 * SECOND
+
+
+def test_forward_and_back_to_when_a_condition_holds() -> None:
+    def two_in_sync() -> BecomesTrue:
+        return BecomesTrue(lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions))
+
+    history = History.of(SMALL, seed=7)
+    history.do(acts.Kill(3))
+    assert history.stop_when(two_in_sync()).found
+    shrunk = history.tape.position
+    assert any(len(p.isr) == 2 for p in history.view().partitions)
+    history.run_until(60 * SECOND)
+    found: list[bool] = []
+    assert history.back_to_when(two_in_sync(), then=found.append).found == shrunk
+    assert found == [True]
+    assert history.tape.position.seq == shrunk.seq
+    lost = BecomesTrue(lambda cluster: cluster.view().lost > 0)
+    assert history.back_to_when(lost, then=found.append).found is None
+    assert found == [True, False]
+
+
+def test_looking_at_another_moment_leaves_one_where_one_is() -> None:
+    history = History.of(SMALL)
+    history.run_until(5 * SECOND)
+    here, seen = history.view(), []
+    history.look_at(Goal(time=SECOND), seen.append)
+    assert [view.now for view in seen] == [SECOND]
+    assert history.view() == here
+
+
+class Unkept(FreeCourse):
+    """A course of which nobody can make a value."""
+
+    def keep(self) -> None:
+        return None
+
+
+def test_a_course_that_cannot_be_kept_is_repeated_from_the_start() -> None:
+    history = History(lambda sink: Unkept(Cluster(SMALL, sink=sink)))
+    history.run_until(3 * SECOND)
+    view = history.view()
+    history.do(acts.Kill(1))
+    history.step_back()
+    assert history.view() == view
+    assert history.keeper.kept == []
+
+
+class OldOne:
+    """An old session, as a log tells it."""
+
+    source = "old.jsonl"
+
+    def __init__(self, events: list[EventTuple], acts: list[tuple[int, acts.Act]], end: int) -> None:
+        self.events, self.acts, self.end = events, acts, end
+
+
+def test_an_old_session_is_played_again_and_held_against_its_log() -> None:
+    first = History.of(SMALL, seed=7)
+    first.run_until(SECOND)
+    first.do(acts.Kill(1))
+    first.run_until(20 * SECOND)
+    first.mark_end()
+    old = OldOne(first.events(), first.branch.timed_acts(), first.branch.end.time)
+
+    history = History.of(SMALL, seed=7)
+    history.open_old(old, at=10 * SECOND)
+    assert isinstance(history.under_way, LogReplay)
+    history.go_on()
+    assert not history.notices
+    assert history.view().now == 10 * SECOND
+    history.go_to_end()
+    assert history.events() == first.events()
+
+    seq, time, cause, kind, *columns = old.events[-1]
+    old.events[-1] = (seq, time + 1, cause, kind, *columns)
+    untrue = History.of(SMALL, seed=7)
+    untrue.open_old(old)
+    untrue.go_on()
+    assert untrue.notices[0].startswith(f"old.jsonl:{len(old.events) + 1}: played now, event {seq} is not")
