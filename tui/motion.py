@@ -12,7 +12,8 @@ import time
 from typing import Final
 
 from core.lab.history.course import Start
-from core.lab.history.history import EventLog, History
+from core.lab.history.event_log import EventLog
+from core.lab.history.history import History
 from core.lab.history.search import Search
 from core.lab.history.way import Enough, Way
 from core.sim.units import SECOND
@@ -48,13 +49,13 @@ class Motion(History):
             log: writes the event log.
             budget: seconds of CPU per frame.
         """
+        super().__init__(start, log=log, clock=time.process_time, piece=self._of_a_frame)
         self.playing = True
         self.speed = 1.0
         self.reached: float | None = None
         self._budget = budget
         self._debt = 0.0  # µs of virtual time below one that earlier frames left over
         self._kept = [0.0, 0.0]  # virtual and wall seconds of the last while
-        super().__init__(start, log=log, clock=time.process_time, piece=self._of_a_frame)
 
     def _of_a_frame(self, way: Way) -> Enough:
         """A way that changes nothing before it has arrived may take longer."""

@@ -47,59 +47,6 @@ def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
     assert parted.there[3] == "truncated"
 
 
-def test_the_same_release_never_parts() -> None:
-    stage = set_stage(None)
-    other = SecondRun("the same", stage.under(RELEASES["4.3"]))
-    stage.session.tape.advance_to(3 * SECOND)
-    stage.session.do(acts.Kill(2))
-    for second in (4, 9, 15, 30):
-        stage.session.tape.advance_to(second * SECOND)
-        catch_up(other, stage.session)
-        assert other.compare(stage.session.rings) is None
-        assert other.view() == stage.session.view()
-    stage.session.do(acts.Start(2))
-    stage.session.tape.advance_to(40 * SECOND)
-    catch_up(other, stage.session)
-    assert other.view() == stage.session.view()
-
-
-def test_it_goes_back_with_the_session() -> None:
-    stage = set_stage(None)
-    session = stage.session
-    other = SecondRun("Kafka 2.8", stage.under(RELEASES["2.8"]))
-    session.tape.advance_to(5 * SECOND)
-    session.do(acts.Kill(1))
-    session.tape.advance_to(20 * SECOND)
-    catch_up(other, session)
-    assert other.now == 20 * SECOND
-    from core.lab.history.goal import Goal
-
-    session.go_to(Goal("4 s", time=4 * SECOND))
-    while session.moving:
-        session.frame(0.05)
-    catch_up(other, session)
-    assert other.now == session.view().now == 4 * SECOND
-    assert other.view().brokers[0].state == "running"
-    session.do(acts.Kill(3))
-    session.tape.advance_to(6 * SECOND)
-    catch_up(other, session)
-    assert [broker.state for broker in other.view().brokers] == ["running", "running", "stopped"]
-
-
-def test_what_is_impossible_there_is_told() -> None:
-    stage = set_stage(None)
-    other = SecondRun("Kafka 0.10.2", stage.under(RELEASES["0.10.2"]))
-    stage.session.tape.advance_to(SECOND)
-    stage.session.do(acts.Shutdown(2))
-    stage.session.tape.advance_to(30 * SECOND)
-    other.tape.cluster.run_until(SECOND // 2)
-    other.tape.cluster.do(acts.Kill(2))
-    catch_up(other, stage.session)
-    ((played, reason),) = other.refused
-    assert played.act == acts.Shutdown(2)
-    assert "not running" in reason
-
-
 def test_differences_stand_first_and_are_marked() -> None:
     fine = partition(replica(1, 10, 10), replica(2, 10, 10))
     bad = attrs.evolve(partition(replica(1, 10, 10), replica(2, 8, 8, in_isr=False)), lost=3)

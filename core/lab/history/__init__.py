@@ -1,1 +1,1 @@
-"""Time travel: a cluster's state as a value, and the way back to it."""
+"""Time travel, without a terminal: `history.History` is a cluster that is played, gone back on and branched (tests/core/lab/history/test_usage.py)."""

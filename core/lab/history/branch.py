@@ -74,11 +74,12 @@ class Branch(SpelledOut):
         """Every act with its virtual time in µs."""
         return [(deed[1], recorded_act(deed[4], deed[5])) for deed in self.deeds]
 
-    def shared(self, other: Branch) -> int:
-        """How many of their acts two branches have in common."""
-        count = 0
+    def parting(self, other: Branch) -> int | None:
+        """The last event that two branches have in common; None when no act tells."""
+        at = 0
         for one, two in zip(self.acts, other.acts, strict=False):
             if one != two:
                 break
-            count += 1
-        return count
+            at += 1
+        first = [played.seq for played in (*self.acts[at : at + 1], *other.acts[at : at + 1])]
+        return min(first) - 1 if first else None

@@ -12,7 +12,6 @@ repeats what people did; acting there instead begins a new branch, and the old f
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from core.kafka.events import DETAIL, NOTABLE, EventTuple
 from core.kafka.release import CURRENT, Release
@@ -20,6 +19,7 @@ from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.history.branch import FIRST_NAME, Bookmark, Branch
 from core.lab.history.course import ClusterLike, FreeCourse, Start
+from core.lab.history.event_log import BranchEvents, EventLog
 from core.lab.history.goal import Goal, Known
 from core.lab.history.keeper import Keeper, no_time
 from core.lab.history.log_replay import LogReplay, OldSession
@@ -33,19 +33,6 @@ from core.lab.history.way import Enough, Way, never
 from core.lab.spec import ClusterSpec
 from core.lab.views.view import ClusterView
 from core.sim.units import format_clock
-
-
-class EventLog(Protocol):
-    """Where the events of the present branch are written (`scenarios.eventlog.LogWriter`)."""
-
-    def __call__(self, event: EventTuple) -> None:
-        """One more."""
-
-    def cut(self, seq: int) -> None:
-        """Those after that one are another branch's."""
-
-    def close(self, now: int | None = None) -> None:
-        """No more come; virtual µs at the end."""
 
 
 def to_the_end(way: Way) -> Enough:
@@ -103,8 +90,7 @@ class History:
         self._piece = piece
         self._arrived: Callable[[], None] = _nothing
         self._search: Search | None = None
-        self._log = log
-        self._logged = 0
+        self._log = BranchEvents(log)
         self._held: list[EventTuple] | None = None
         self._lived = Position(0, 0, 0)
         self._given: list[Played] = []
@@ -136,9 +122,7 @@ class History:
     def _remember(self, event: EventTuple) -> None:
         """What happens for the first time goes to the log and the branch; going over it again writes nothing."""
         self.branch.take(event)
-        if self._log is not None and event[0] > self._logged:
-            self._logged = event[0]
-            self._log(event)
+        self._log.take(event)
 
     # --- what there is ---------------------------------------------------------------------------------------------
 
@@ -292,7 +276,7 @@ class History:
         acts = self.tape.acts if branch is None or branch is self.branch else branch.acts
         fresh: int | None = self.branch.seen
         if branch is not None and branch is not self.branch:
-            fresh = None if self._log is None else self._parting(branch)
+            fresh = None if self._log.log is None else self._parting(branch)
         replay = Replay(self.start, acts, goal, self.keeper, self._known, fresh_after=fresh, at_hand=self.cluster)
         if replay.on_the_spot:
             self.on_event = None
@@ -333,7 +317,7 @@ class History:
 
     def _take_over(self, replay: Replay, branch: Branch, then: Callable[[], None] | None) -> None:
         if branch is not self.branch:
-            self._cut_log(self._parting(branch))
+            self._log.cut(self._parting(branch))
             self.branch, self._lived = branch, branch.end
             self._known = Known(replay.rings, replay.tape.acts, replay.tape.position.place, replay.tape.ends.first(len(replay.tape.ends)))
         self.tape, self.rings = replay.tape, replay.rings
@@ -342,6 +326,11 @@ class History:
             self._remember(event)
         if then is not None:
             then()
+
+    def _parting(self, branch: Branch) -> int:
+        """The last event that another branch has in common with this one; the last that is written when neither knows."""
+        parting = self.branch.parting(branch)
+        return self._log.last if parting is None else parting
 
     def step_back(self, then: Callable[[], None] | None = None) -> bool:
         """Go back to before the last event, or the last act, which is undone by that; False when nothing was before."""
@@ -395,7 +384,7 @@ class History:
         self.branch = self.branch.fork(f"branch {len(self.branches) + 1}", here)
         self.branches.append(self.branch)
         self._lived = tape.position
-        self._cut_log(here.seq)
+        self._log.cut(here.seq)
         for event in held:
             self._remember(event)
         return seq
@@ -458,16 +447,9 @@ class History:
     def open_old(self, old: OldSession, *, read_only: bool = False, at: int = -1) -> None:
         """Begin to play an old session up to its end, and then go to virtual µs `at`, if that is not negative; `go_on` carries it on."""
         self.pause()
-        opening = LogReplay(old, self.tape)
-        for event in self.events():
-            opening.hold(event)
-
-        def take(event: EventTuple) -> None:
-            self._take(event)
-            opening.hold(event)
+        opening = LogReplay(old, self.tape, self.events())
 
         def arrived() -> None:
-            self.tape.outlet.to = self._take
             self._lived = self.tape.position
             self.branch.acts, self.branch.end = list(self.tape.acts), self._lived
             self.given()
@@ -478,29 +460,13 @@ class History:
             if 0 <= at < self.cluster.now:
                 self.go_to(Goal("that moment", time=at))
 
-        self.tape.outlet.to = take
         self.seeking, self.under_way, self._arrived = f"the end of {old.source}", opening, arrived
-
-    # --- the event log ---------------------------------------------------------------------------------------------
-
-    def _parting(self, branch: Branch) -> int:
-        """The last event that another branch has in common with this one."""
-        shared = self.branch.shared(branch)
-        parting = [played.seq for played in (*self.branch.acts[shared : shared + 1], *branch.acts[shared : shared + 1])]
-        return min(parting) - 1 if parting else self._logged
-
-    def _cut_log(self, seq: int) -> None:
-        if self._log is not None and seq < self._logged:
-            self._log.cut(seq)
-            self._logged = seq
 
     def close(self) -> None:
         """End the session; the event log, if there is one, gets its last line: it ends where the branch ends, also when one leaves in the past."""
         self.give_up()
         self.mark_end()
-        if self._log is None:
-            return
-        if self.in_the_past:
+        if self._log.log is not None and self.in_the_past:
             lived, tape = self._lived, self.tape
             while (tape.steps, tape.done) < (lived.steps, lived.acts) and tape.step():
                 pass

@@ -6,7 +6,7 @@ of the program, or a changed line, makes another event of it, opening stops: wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from core.kafka.errors import KafkaError
@@ -41,25 +41,34 @@ class OldSession(Protocol):
 class LogReplay:
     """On the way through an old session. `differs` says where and how it parts from the log, '' while it does not."""
 
-    def __init__(self, old: OldSession, tape: Tape) -> None:
+    def __init__(self, old: OldSession, tape: Tape, events: Iterable[EventTuple]) -> None:
         """Begin.
 
         Args:
             old: the session.
             tape: at the very start of a cluster as that session had it.
+            events: those of that start.
         """
         self.tape = tape
         self.differs = ""
         self._old = old
         self._held = 0
         self._done = 0
+        for event in events:
+            self._hold(event)
+        self._told = tape.outlet.to
+        tape.outlet.to = self._take
+
+    def _take(self, event: EventTuple) -> None:
+        self._told(event)
+        self._hold(event)
 
     @property
     def progress(self) -> float:
         """How much of it has been played, 0 to 1."""
         return self._held / len(self._old.events) if self._old.events else 1.0
 
-    def hold(self, event: EventTuple) -> None:
+    def _hold(self, event: EventTuple) -> None:
         """Hold an event against the log's."""
         events = self._old.events
         if not self.differs:
@@ -73,6 +82,7 @@ class LogReplay:
     def give_up(self) -> bool:
         """Leave it at what was played so far."""
         self._part("not played any further")
+        self.tape.outlet.to = self._told
         return True
 
     def _part(self, how: str) -> None:
@@ -98,14 +108,10 @@ class LogReplay:
                 break
         if not self.differs:
             tape.move_clock(self._old.end)
-            if self._lacks:
+            if self._held < len(self._old.events):
                 self._part(f"event {self._held + 1} of the log does not come")
+        tape.outlet.to = self._told
         return True
-
-    @property
-    def _lacks(self) -> bool:
-        """Whether the log has more events than came."""
-        return self._held < len(self._old.events)
 
     def _act(self) -> None:
         act = self._old.acts[self._done][1]

@@ -1,0 +1,174 @@
+"""What changed a reading last: the event that made it what it is, in memory, or looked for in the past.
+
+A cell is a reading of a partition or broker: who leads, the ISR, a replica's high watermark, its LEO, what the
+broker's process does. The event that made it what it is, is the first of those in a row that all left it at the present value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from core.kafka.events import EventTuple
+from core.kafka.ids import TopicPartition
+from core.lab.history.course import ClusterLike
+from core.lab.history.rings import Ring
+from core.lab.history.watch import Watch
+from core.lab.views.view import BrokerView, PartitionView
+from core.sim.spelled_out import SpelledOut
+
+_BROKER_EVENTS: Final = frozenset(
+    {
+        "broker-stopped", "broker-started", "broker-paused", "broker-resumed", "broker-registered", "broker-unregistered", "broker-fenced",
+        "broker-unfenced",
+        "broker-joined", "broker-left", "session-expired", "shutdown-begun", "log-dir-failed",
+    }
+)  # fmt: skip
+
+Value = Callable[[EventTuple], Any]
+"""What an event leaves a cell at; `_ELSEWHERE` when the event is about another cell."""
+
+_ELSEWHERE: Final = object()
+
+_LOADED: Final = object()
+"""A starting process loads its replicas: offsets come from what is on disk, and the event has none of them."""
+
+
+@attrs.frozen(repr=False)
+class Cell(SpelledOut):
+    """A reading that events change.
+
+    Attributes:
+        name, label: in short, and of which partition or broker.
+        value: what it is now.
+        left_at: what an event leaves it at.
+        all_events: whether every event of it counts as a change, whatever it leaves.
+    """
+
+    name: str
+    label: str
+    value: Any
+    left_at: Value
+    all_events: bool = False
+
+    def about(self, event: EventTuple) -> bool:
+        """Whether an event says anything about the cell."""
+        return self.left_at(event) not in (_ELSEWHERE, _LOADED)
+
+    def last_change(self, ring: Ring) -> EventTuple | None:
+        """The event that made it what it is; None when that is no longer in memory."""
+        found = loaded = None
+        for index in range(ring.total - 1, ring.first - 1, -1):
+            event = ring.at(index)
+            value = self.left_at(event)
+            if value is _ELSEWHERE:
+                continue
+            if value is _LOADED:
+                loaded = event
+                continue
+            if self.all_events or (found is None and value != self.value):
+                return loaded or event
+            if value != self.value:
+                return loaded or found
+            found, loaded = event, None
+        return found if ring.first == 0 else None
+
+
+def cells_of(partition: PartitionView | None, broker: BrokerView | None) -> list[Cell]:
+    """The cells of what is selected."""
+    cells: list[Cell] = []
+    if partition is not None:
+        tp = partition.tp
+        cells.append(Cell("leader", f"leader of {tp}", partition.leader, _leader(tp)))
+        cells.append(Cell("isr", f"ISR of {tp}", sorted(partition.isr), _isr(tp)))
+        copy = next((one for one in partition.copies if broker is not None and one.broker == broker.id), None)
+        if copy is not None:
+            cells.append(Cell("hw", f"high watermark of {tp} on b{copy.broker}", copy.hw, _on_replica(tp, copy.broker, _HW)))
+            cells.append(Cell("leo", f"LEO of {tp} on b{copy.broker}", copy.leo, _on_replica(tp, copy.broker, _LEO)))
+    if broker is not None:
+        cells.append(Cell("state", f"state of b{broker.id}", None, _of_broker(broker.id), all_events=True))
+    return cells
+
+
+def _leader(tp: TopicPartition) -> Value:
+    topic, number = tp
+
+    def left_at(event: EventTuple) -> Any:
+        kind = event[3]
+        if kind == "leader-elected" and event[4] == topic and event[5] == number:
+            return event[6]
+        if kind == "partition-offline" and event[4] == topic and event[5] == number:
+            return -1
+        if kind == "topic-created" and event[4] == topic:
+            return None
+        return _ELSEWHERE
+
+    return left_at
+
+
+def _isr(tp: TopicPartition) -> Value:
+    topic, number = tp
+
+    def left_at(event: EventTuple) -> Any:
+        kind = event[3]
+        if kind in ("isr-shrunk", "isr-expanded") and event[5] == topic and event[6] == number:
+            return sorted(event[7])
+        if kind == "partition-changed" and event[4] == topic and event[5] == number:
+            return sorted(event[10])
+        return _ELSEWHERE
+
+    return left_at
+
+
+_HW: Final = {
+    "high-watermark": 9, "follower-high-watermark": 8, "follower-append": 10, "truncated": 10, "became-leader": 9, "became-follower": 10,
+}  # fmt: skip
+"""Where an event's tuple has the high watermark it leaves a replica at. Every such kind begins with broker, topic, partition."""
+
+_LEO: Final = {
+    "append": 9, "follower-append": 9, "truncated": 8, "log-restarted": 9, "unflushed-lost": 7, "became-leader": 8, "became-follower": 9,
+}  # fmt: skip
+"""The same for its LEO."""
+
+
+def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> Value:
+    topic, number = tp
+
+    def left_at(event: EventTuple) -> Any:
+        if event[3] == "broker-started" and event[4] == broker:
+            return _LOADED
+        place = places.get(event[3])
+        if place is None or event[4] != broker or event[5] != topic or event[6] != number:
+            return _ELSEWHERE
+        return event[place]
+
+    return left_at
+
+
+def _of_broker(broker: int) -> Value:
+    def left_at(event: EventTuple) -> Any:
+        return event[4] if event[3] in _BROKER_EVENTS and event[4] == broker else _ELSEWHERE
+
+    return left_at
+
+
+class LastChange(Watch):
+    """Looks for the last time a cell's value came to what it is now."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+        self._value: Any = _ELSEWHERE
+        self._rose = False
+
+    def see(self, event: EventTuple) -> None:
+        value = self._cell.left_at(event)
+        if value is not _ELSEWHERE and value is not _LOADED:
+            wanted = self._cell.all_events or (value == self._cell.value and value != self._value)
+            self._rose = self._rose or wanted
+            self._value = value
+
+    def became(self, cluster: ClusterLike) -> bool:
+        rose, self._rose = self._rose, False
+        return rose
