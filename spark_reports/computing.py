@@ -32,7 +32,7 @@ from spark_reports.staging import Mark, Staged
 from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
 from spark_reports.summaries.overview import MEASURED, NAME, NOTES, TITLE, WORST, overview
 from spark_reports.summaries.partition_states import PARTITION
-from spark_reports.summaries.summary import Inputs, Once, Summary
+from spark_reports.summaries.summary import Inputs, Once, Summary, kinds_in
 from spark_reports.summaries.unavailability import UNAVAILABILITY
 from spark_reports.tables import Table, Write
 
@@ -198,12 +198,14 @@ class Loaded:
     Attributes:
         frames: what summaries are computed from.
         quick: the session that works on few rows.
+        found: the kinds that occur among the rare events.
         logs: the sessions that can be used.
         refused: how many cannot; each was complained about.
     """
 
     frames: Frames
     quick: SparkSession
+    found: frozenset[str]
     logs: list[Log]
     refused: int
 
@@ -261,7 +263,7 @@ def load(
         usable.append(Dataset(staged.events.as_uri(), "", staged.rare.as_uri()))
         logs += staged.logs
     if not lines and not usable:
-        return Loaded(Frames(spark.range(0), spark.range(0), None), spark, [], refused)
+        return Loaded(Frames(spark.range(0), spark.range(0), None), spark, frozenset(), [], refused)
     frames = read_frames(spark, lines, usable, kinds, columns, links)
     bad = {} if frames.bad is None else {row["session"]: row["count"] for row in frames.bad.collect()}
     good = []
@@ -271,11 +273,10 @@ def load(
         else:
             complain(explain_bad_line(log) + (f" ({bad[log.session]} such lines)" if bad[log.session] > 1 else ""))
             refused += 1
-    if lines or any(dataset.rare is None for dataset in usable):
-        # Kept by generated code.
-        frames.rare.count()
+    # Keeps them, too, by generated code.
+    occurring = kinds_in(frames.rare)
     logs = [*good, *logs]
-    return Loaded(_only(frames, logs) if refused else frames, _quick_session(spark), logs, refused)
+    return Loaded(_only(frames, logs) if refused else frames, _quick_session(spark), occurring, logs, refused)
 
 
 def _dataset_logs(spark: SparkSession, dataset: str, kinds: Collection[str], columns: Collection[str]) -> tuple[list[Log], list[str]]:
@@ -380,9 +381,9 @@ def compute(loaded: Loaded, wanted: int, write: Sequence[Write], charts: bool, p
     """
     sessions = session_table(loaded.quick, loaded.logs)
     if loaded.quick is loaded.frames.events.sparkSession:
-        inputs = inputs_of(loaded.frames, sessions)
+        inputs = inputs_of(loaded.frames, sessions, loaded.found)
     else:
         few = sum(log.events for log in loaded.logs) <= SMALL_EVENTS
-        inputs = gathered_inputs(loaded.frames, loaded.quick, sessions, few)
+        inputs = gathered_inputs(loaded.frames, loaded.quick, sessions, loaded.found, few)
     progress(f"computing {len(SUMMARIES)} summaries …")
     return Computation(inputs, loaded.logs, wanted, write, progress).report(charts)

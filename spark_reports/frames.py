@@ -24,8 +24,8 @@ from spark_reports.schema import BULK, CORRUPT_FIELD, DATASET_HEADER, DATASET_TA
 from spark_reports.summaries.counted import counted
 from spark_reports.summaries.lag import behind
 from spark_reports.summaries.partition_states import down_times, partition_states
-from spark_reports.summaries.stalls import behind_disks, clients, cut_times, ended, leading, stalled, standing_still, unserved
-from spark_reports.summaries.summary import Inputs, Once
+from spark_reports.summaries.stalls import behind_disks, clients, cut_times, ended, held_up, leading, stalled, standing_still, unserved
+from spark_reports.summaries.summary import Inputs, Once, having
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -223,34 +223,30 @@ def session_table(spark: SparkSession, logs: Sequence[Log]) -> DataFrame:
     return spark.range(1).select(F.inline(F.from_json(F.lit(rows), f"array<{schema.simpleString()}>")))
 
 
-def inputs_of(frames: Frames, sessions: DataFrame) -> Inputs:
-    """What summaries are computed from; what several of them need is kept in memory."""
-    # Of what clients experienced only the rows are kept: how they came about is a plan that each table made from them would go through again.
-    states = Once(lambda: partition_states(frames.rare, sessions).cache())
-    down = Once(lambda: down_times(frames.rare, sessions))
-    cuts = Once(lambda: cut_times(frames.rare, sessions).cache())
-    closed = Once(lambda: unserved(states(), down(), cuts(), clients(frames.rare), leading(frames.rare)).localCheckpoint())
-    return Inputs(
+def inputs_of(frames: Frames, sessions: DataFrame, found: frozenset[str]) -> Inputs:
+    """What summaries are computed from; what several of them need is kept in memory.
+
+    Args:
+        found: the kinds that occur among the rare events.
+    """
+    still = Once(lambda: standing_still(frames.events))
+    return _inputs(
         frames.events,
         frames.rare,
         sessions,
-        states_once=states,
-        unserved_once=closed,
-        stalled_once=Once(
-            lambda: stalled(
-                states(), closed(), down(), cuts(), ended(standing_still(frames.events), sessions), behind_disks(frames.rare, sessions)
-            ).localCheckpoint()
-        ),
-        counted_once=Once(lambda: counted(frames.events).cache()),
-        behind_once=Once(lambda: behind(frames.events)),
+        found,
+        still,
+        Once(lambda: counted(frames.events).cache()),
+        Once(lambda: behind(frames.events)),
     )
 
 
-def gathered_inputs(frames: Frames, quick: SparkSession, sessions: DataFrame, few: bool) -> Inputs:
+def gathered_inputs(frames: Frames, quick: SparkSession, sessions: DataFrame, found: frozenset[str], few: bool) -> Inputs:
     """The same for another session of the same Spark, `quick`, with all but the frequent events in one partition each.
 
     Args:
         sessions: as a frame of the other session.
+        found: as for `inputs_of`.
         few: frequent events are so few that they are aggregated in the other session, too.
     """
 
@@ -268,25 +264,45 @@ def gathered_inputs(frames: Frames, quick: SparkSession, sessions: DataFrame, fe
 
     events = there(frames.events, "events") if few else frames.events
     rare = there(frames.rare, "rare").coalesce(1)
-    states = Once(lambda: partition_states(rare, sessions).coalesce(1).cache())
-    down = Once(lambda: down_times(rare, sessions))
-    cuts = Once(lambda: cut_times(rare, sessions).coalesce(1).cache())
-    closed = Once(lambda: unserved(states(), down(), cuts(), clients(rare), leading(rare)).coalesce(1).localCheckpoint())
     still = Once(lambda: gathered(standing_still, "still"))
+    sums = Once(lambda: gathered(counted, "counted")), Once(lambda: gathered(behind, "behind"))
+    return _inputs(events, rare, sessions, found, still, *sums, gathered=True)
+
+
+def _inputs(
+    events: DataFrame,
+    rare: DataFrame,
+    sessions: DataFrame,
+    found: frozenset[str],
+    still: Once[DataFrame],
+    counts: Once[DataFrame],
+    lags: Once[DataFrame],
+    gathered: bool = False,
+) -> Inputs:
+    """Inputs with what follows from the rare events, the sessions and `still` (`standing_still`)."""
+
+    def one(frame: DataFrame) -> DataFrame:
+        return frame.coalesce(1) if gathered else frame
+
+    def of(*kinds: str) -> DataFrame:
+        return having(rare, found, kinds)
+
+    states = Once(lambda: one(partition_states(rare, sessions)).cache())
+    down = Once(lambda: down_times(of("broker-stopped", "broker-paused"), sessions))
+    cuts = Once(lambda: cut_times(of("link-cut"), sessions))
+    disks = Once(lambda: behind_disks(of("disk-slowed", "disk-behind"), sessions))
+    # Of what clients experienced only the rows are kept: how they came about is a plan that each table made from them would go through again.
+    closed = Once(lambda: one(unserved(states(), down(), cuts(), clients(rare), leading(rare))).localCheckpoint())
+    held = Once(lambda: one(held_up(states(), down(), cuts(), ended(still(), sessions), disks())).localCheckpoint())
     return Inputs(
         events,
         rare,
         sessions,
+        found=found,
         states_once=states,
         unserved_once=closed,
-        stalled_once=Once(
-            lambda: (
-                stalled(states(), closed(), down(), cuts(), ended(still(), sessions), behind_disks(rare, sessions))
-                .coalesce(1)
-                .localCheckpoint()
-            )
-        ),
-        counted_once=Once(lambda: gathered(counted, "counted")),
-        behind_once=Once(lambda: gathered(behind, "behind")),
-        gathered=True,
+        stalled_once=Once(lambda: one(stalled(states(), closed(), held())).localCheckpoint()),
+        counted_once=counts,
+        behind_once=lags,
+        gathered=gathered,
     )

@@ -23,8 +23,7 @@ _WHAT: Final = {
 
 
 def _compute(inputs: Inputs) -> DataFrame:
-    events = inputs.of(HARM.kinds)
-    harm = events.where(F.col("kind").isin(*_WHAT)).selectExpr(
+    harm = inputs.of(_WHAT).selectExpr(
         "session",
         "seq AS event",
         "t AS at_us",
@@ -38,7 +37,7 @@ def _compute(inputs: Inputs) -> DataFrame:
         "broker",
         "CASE WHEN kind = 'records-lost' THEN doomed_by ELSE 0 END AS doomed_by",
     )
-    over = events.where(F.col("kind").isin(*_ENDS.values())).selectExpr(
+    over = inputs.of(_ENDS.values()).selectExpr(
         "session AS in",
         "seq",
         "t",
@@ -57,7 +56,7 @@ def _compute(inputs: Inputs) -> DataFrame:
         & (F.col("seq") > F.col("event"))
         & F.expr("CASE WHEN of = 'exposed' THEN broker = of_broker ELSE from_offset < back_to AND back_from < to_offset END")
     )
-    doom = events.selectExpr("session AS at", "seq AS number", "kind AS doom")
+    doom = inputs.of(HARM.kinds).selectExpr("session AS at", "seq AS number", "kind AS doom")
     return (
         harm.join(over, ended, "left")
         .groupBy(*harm.columns)

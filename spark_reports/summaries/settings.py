@@ -16,11 +16,10 @@ AFTER_US: Final = 60 * SECOND
 
 
 def _compute(inputs: Inputs) -> DataFrame:
-    events = inputs.of(SETTINGS.kinds)
-    changed = events.where(F.col("kind") == "setting-changed").select(
+    changed = inputs.of(("setting-changed",)).select(
         "session", F.col("seq").alias("change"), F.col("t").alias("at_us"), F.col("name").alias("setting"), "subject", "old", "new"
     )
-    later = events.where(F.col("kind") != "setting-changed").select(
+    later = inputs.of(set(SETTINGS.kinds) - {"setting-changed"}).select(
         F.col("session").alias("in"), "seq", "t", "kind", "from_offset", "to_offset", *LOST
     )
     followed = changed.hint("broadcast").join(

@@ -63,12 +63,16 @@ def standing_still(events: DataFrame) -> DataFrame:
     `to_us` is null where it has not moved since, however long that is. A spell begins when the high watermark moves and stays below, or with the first append beyond it, and ends when it moves next, or a
     leader begins. What a leader does in an epoch that is over does not count.
     """
-    history = Window.partitionBy(*PARTITION).orderBy("seq")
+    # Many events are sorted for that: by a number instead of by names (`lag.behind`).
+    history = Window.partitionBy("of_partition").orderBy("seq")
     so_far = history.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    before = history.rowsBetween(Window.unboundedPreceding, -1)
+    waits = "coalesce(log_end > coalesce(committed, -1), false)"
     known = (
         events.where(F.col("kind").isin(*PROGRESS_KINDS))
         .selectExpr(
             *PARTITION,
+            f"xxhash64({', '.join(PARTITION)}) AS of_partition",
             "seq",
             "t",
             "leader_epoch",
@@ -78,11 +82,15 @@ def standing_still(events: DataFrame) -> DataFrame:
         )
         .withColumn("epoch", F.max("leader_epoch").over(so_far))
         .where("leader_epoch = epoch")
-        .withColumns({name: F.last(name, ignorenulls=True).over(so_far) for name in ("log_end", "committed")})
-        .withColumn("waits", F.expr("coalesce(log_end > coalesce(committed, -1), false)"))
     )
+    ends = ("log_end", "committed")
+    told = known.withColumns(
+        {name: F.last(name, ignorenulls=True).over(so_far) for name in ends}
+        | {f"{name}_before": F.last(name, ignorenulls=True).over(before) for name in ends}
+    )
+    waited = "coalesce(log_end_before > coalesce(committed_before, -1), false)"
     return (
-        known.withColumn("waited", F.lag("waits", 1, False).over(history))
+        told.selectExpr(*PARTITION, "of_partition", "seq", "t", "moves", f"{waits} AS waits", f"{waited} AS waited")
         .where("moves OR waits <> waited")
         .withColumn("next", F.lead("t").over(history))
         .where(f"waits AND coalesce(next - t > {STALL_BOUND}, true)")
@@ -131,11 +139,12 @@ def clients(events: DataFrame) -> DataFrame:
 
 def leading(events: DataFrame) -> DataFrame:
     """Rows `in, led_topic, led_partition, broker, leads_from, leads_until`: a broker's process led; null where it led on; `in` is the session."""
-    process = Window.partitionBy("session", "broker").orderBy("seq").rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    # Backwards, since Spark goes through all rows that follow each row anew.
+    process = Window.partitionBy("session", "broker").orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     role = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
     return (
         events.where(F.col("kind").isin(*ROLE_KINDS))
-        .withColumn("stops", F.first(F.expr("CASE WHEN kind = 'broker-stopped' THEN t END"), ignorenulls=True).over(process))
+        .withColumn("stops", F.last(F.expr("CASE WHEN kind = 'broker-stopped' THEN t END"), ignorenulls=True).over(process))
         .where("kind <> 'broker-stopped'")
         .withColumn("leads_until", F.least(F.lead("t").over(role), "stops"))
         .where("kind = 'became-leader'")
@@ -239,16 +248,24 @@ def _pieces(facts: dict[str, DataFrame], condition: str) -> DataFrame:
     return now.where(condition).select(*PARTITION, F.col("at").alias("from_us"), "to_us")
 
 
-def stalled(states: DataFrame, closed: DataFrame, down: DataFrame, cuts: DataFrame, still: DataFrame, disks: DataFrame) -> DataFrame:
+def held_up(states: DataFrame, down: DataFrame, cuts: DataFrame, still: DataFrame, disks: DataFrame) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us, why`: something holds a partition up, whether or not its leader serves.
+
+    Args:
+        still: from `ended`.
+        disks: from `behind_disks`.
+    """
+    return _cannot_fetch(states, down, cuts).unionByName(still.withColumn("why", F.lit(STANDS_STILL))).unionByName(_slowed(states, disks))
+
+
+def stalled(states: DataFrame, closed: DataFrame, held: DataFrame) -> DataFrame:
     """The stalls: rows `session, topic, partition, from_us, to_us, why`; stalls of a partition neither overlap nor adjoin.
 
     Args:
         closed: from `unserved`.
-        still: from `ended`.
-        disks: from `behind_disks`.
+        held: from `held_up`, kept, as it is gone through twice.
     """
     served: Column = ~offline() & ~under_min()
-    held = _cannot_fetch(states, down, cuts).unionByName(still.withColumn("why", F.lit(STANDS_STILL))).unionByName(_slowed(states, disks))
     facts = {
         "open": states.where(served & (F.col("until") > F.col("t"))).withColumnsRenamed({"t": "from_us", "until": "to_us"}),
         "closed": closed,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from threading import Lock
+from typing import Generic, TypeVar
 
 import attrs
 from pyspark.sql import Column, DataFrame
@@ -11,6 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from spark_reports.schema import BULK
+
+T = TypeVar("T")
 
 
 def table(
@@ -27,20 +30,30 @@ def table(
     )
 
 
-class Once:
-    """A frame that some summaries share, made when the first of them asks, while those that need nothing of it are under way."""
+class Once(Generic[T]):
+    """What some summaries share, made when the first of them asks, while those that need nothing of it are under way."""
 
-    def __init__(self, make: Callable[[], DataFrame]) -> None:
+    def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._lock = Lock()
-        self._frame: DataFrame | None = None
+        self._made: T | None = None
 
-    def __call__(self) -> DataFrame:
-        """The frame."""
+    def __call__(self) -> T:
+        """It, made by now."""
         with self._lock:
-            if self._frame is None:
-                self._frame = self._make()
-            return self._frame
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+
+def kinds_in(events: DataFrame) -> frozenset[str]:
+    """The event kinds that occur."""
+    return frozenset(row[0] for row in events.select("kind").distinct().collect())
+
+
+def having(events: DataFrame, found: Container[str], kinds: Iterable[str]) -> DataFrame:
+    """The events if one of these kinds was found among theirs; else none of them, so that Spark drops whatever is made from them from its plans."""
+    return events if any(kind in found for kind in kinds) else events.where("false")
 
 
 @attrs.frozen
@@ -51,6 +64,7 @@ class Inputs:
         events: every event, in the columns of `schema.event_schema` that are needed, with its `session`.
         rare: those of them that are of no `BULK` kind, kept ready: most summaries look at nothing else.
         sessions: a row a session (`schema.session_schema`).
+        found: the kinds that occur among `rare` (`kinds_in`), perhaps with more.
         states_once, unserved_once, stalled_once, counted_once, behind_once: what the properties of these names come from.
         gathered: all frames but `events` are of one partition, so that nothing has to be shuffled.
     """
@@ -58,11 +72,12 @@ class Inputs:
     events: DataFrame
     rare: DataFrame
     sessions: DataFrame
-    states_once: Once
-    unserved_once: Once
-    stalled_once: Once
-    counted_once: Once
-    behind_once: Once
+    found: frozenset[str]
+    states_once: Once[DataFrame]
+    unserved_once: Once[DataFrame]
+    stalled_once: Once[DataFrame]
+    counted_once: Once[DataFrame]
+    behind_once: Once[DataFrame]
     gathered: bool = False
 
     @property
@@ -93,7 +108,7 @@ class Inputs:
     def of(self, kinds: Iterable[str]) -> DataFrame:
         """The events of those kinds."""
         wanted = sorted(kinds)
-        frame = self.rare if BULK.isdisjoint(wanted) else self.events
+        frame = having(self.rare, self.found, wanted) if BULK.isdisjoint(wanted) else self.events
         return frame.where(F.col("kind").isin(wanted))
 
 

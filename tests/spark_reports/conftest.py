@@ -27,6 +27,7 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
     from spark_reports.sessions import name_sessions, open_log
     from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
     from spark_reports.summaries.overview import MEASURED, overview
+    from spark_reports.summaries.summary import kinds_in
 
     def run(paths: Sequence[Path]) -> Tables:
         every = (*SUMMARIES, *CHARTS)
@@ -35,7 +36,7 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
             frames = read_frames(spark, logs, [], kinds_of(every), columns_of(every), Path(links))
             assert frames.bad is not None
             assert frames.bad.collect() == []
-            inputs = inputs_of(frames, session_table(spark, logs))
+            inputs = inputs_of(frames, session_table(spark, logs), kinds_in(frames.rare))
             tables, measured = {}, {"sessions": inputs.sessions}
             for summary in every:
                 frame = summary(inputs)
