@@ -11,7 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
@@ -136,12 +136,27 @@ class Answered(TypedAhead[Given], Dialog[Given]):
             event.stop()
 
 
+class Found(CommandList):
+    """What the palette has found."""
+
+    async def _on_click(self, event: events.Click) -> None:
+        """A click at an answer that is still seen, but listed no more, is at nothing; Textual's list fails at it."""
+        answer = event.style.meta.get("option")
+        if answer is not None and answer >= self.option_count:
+            event.prevent_default()
+
+
 class Finder(TypedAhead[None], CommandPalette):
     """Textual's command palette: letters typed while it came up are in its line."""
 
     BINDINGS: ClassVar = [LEAVE]
 
     writes: ClassVar[bool] = True
+
+    def compose(self) -> ComposeResult:
+        """As Textual has it, with a list of our own."""
+        for widget in super().compose():
+            yield Found() if type(widget) is CommandList else widget
 
     def _action_command_list(self, command: str) -> None:
         with contextlib.suppress(LookupError):  # Textual's list fails at a page of what is not laid out yet

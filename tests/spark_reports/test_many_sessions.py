@@ -32,6 +32,7 @@ def _events(number: int) -> list[dict[str, Any]]:
         event(0, "topic-created", topic=A["topic"], partitions=1, replication_factor=3),
         event(0, "partition-changed", **changed, leader=1, isr=[1, 2, 3]),
         event(10, "leader-elected", **A, leader=1, election="unclean" if number == 304 else "clean"),
+        event(10, "became-leader", **A, broker=1),
         event(20, "produce-acked", **A, records=10, acks=-1, latency_us=number + 1, attempt=1),
     ]
     if number == 305:

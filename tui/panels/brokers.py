@@ -340,6 +340,6 @@ class Brokers(Lines, can_focus=True):
             place = event.x // each
         else:
             per_line, first, _ = _chips_shown(self._ids, width, self.box.height - 1, self._selected)
-            place = first + (event.y - 1) * per_line + event.x // (width // per_line)
+            place = first + (event.y - 1) * per_line + event.x // max(1, width // per_line)
         if 0 <= place < len(self._ids):
             self.post_message(self.Picked(self._ids[place], event.button == RIGHT))
