@@ -133,7 +133,7 @@ class _Writer:
         if issubclass(cls, enum.Enum):
             return lambda each: (cls.__qualname__, each.name)
         if issubclass(cls, Random):
-            return lambda each: ("random", hash(each.getstate()))  # of integers: the same in every process
+            return _state_of_random
         if issubclass(cls, dict):
             return self._mapping
         if issubclass(cls, (set, frozenset)):
@@ -211,6 +211,11 @@ class _Writer:
     def _method(self, method: Any) -> Form:
         owner = method.__self__
         return ("method", method.__name__, None if owner is None or isinstance(owner, types.ModuleType) else self.write(owner))
+
+
+def _state_of_random(random: Random) -> Form:
+    """A digest of its 625 numbers; `hash` of them is another one in every process, because None is among them."""
+    return ("random", hashlib.blake2b(repr(random.getstate()).encode(), digest_size=16).digest())
 
 
 def _itself(value: Any) -> Form:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -151,15 +152,26 @@ def test_a_fingerprint_tells_what_makes_a_difference() -> None:
     assert len(marks) == 5
 
 
+def fingerprint_with_random() -> str:
+    """Of the toy and a source of random numbers, which is state, too."""
+    return Fingerprints(by_detour(detour=True), Random(5)).take().hex()
+
+
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
-    code = (
-        "from tests.core.sim.test_primary_backup import by_detour, Fingerprints; print(Fingerprints(by_detour(detour=True)).take().hex())"
-    )
+    code = "from tests.core.sim.test_primary_backup import fingerprint_with_random; print(fingerprint_with_random())"
     told = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert told.strip() == Fingerprints(by_detour(detour=False)).take().hex()
+    assert told.strip() == fingerprint_with_random()
+
+
+def test_a_fingerprint_tells_how_far_random_numbers_are_drawn() -> None:
+    toy, random = Toy(hasty=False), Random(5)
+    fingerprints = Fingerprints(toy, random)
+    before = fingerprints.take()
+    random.random()
+    assert fingerprints.take() != before
 
 
 def test_a_closure_is_refused() -> None:
