@@ -26,6 +26,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PLAY = "import sys; from tui.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
+def hears_hangups() -> None:
+    """Under nohup every process ignores SIGHUP, and the playground leaves that so."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Terminal:
     """A pty with a playground in it."""
 
@@ -39,7 +44,7 @@ class Terminal:
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONIOENCODING": "utf-8", **environ}
         env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])])
         command = [sys.executable, "-c", program, "play", *arguments]
-        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd)
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd, preexec_fn=hears_hangups)
         self.output = b""
 
     def read(self, seconds: float) -> bytes:
