@@ -25,6 +25,7 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Run, Stretch, Term
 from core.kafka.messages import ProduceRequest
 from core.sim.journal import Journal
+from core.sim.kept import Growing
 
 
 class Gone(NamedTuple):
@@ -174,7 +175,7 @@ class Account:
         self.elections: dict[str, int] = {}
         self.shrinks: dict[int, int] = {}
         self.expands: dict[int, int] = {}
-        self.latencies: dict[tuple[str, int], list[int]] = {}
+        self.latencies: dict[tuple[str, int], Growing[int]] = {}
         self.exposed: dict[TopicPartition, dict[int, None]] = {}
         self.look: Callable[[TopicPartition], None] = _nobody_looks
         self.electable_changed: Callable[[], None] = _nobody_looks
@@ -186,7 +187,6 @@ class Account:
         account = self.partitions.get(tp)
         if account is None:
             account = self.partitions[tp] = PartitionAccount()
-            self.journal.stirred = True
         return account
 
     # --- totals ----------------------------------------------------------------------------------------------------
@@ -279,7 +279,6 @@ class Account:
     def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
         """A producer was told that a batch is in."""
         account = self.of(tp)
-        self.journal.moves(tp)
         held = account.acked.get(term)
         if held is None:
             held = account.acked[term] = Intervals()
@@ -289,14 +288,13 @@ class Account:
                 self.journal.emit(events.LostRecordsSeen.kind, tp.topic, tp.partition, term.epoch, start, end, end - start, 0)
         held.add(base, base + count)
         account.acked_count += count
-        self.latencies.setdefault((tp.topic, acks), []).append(latency)
+        self.latencies.setdefault((tp.topic, acks), Growing()).append(latency)
         if account.log is not None and term.epoch < account.leader_epoch:
             self._compare(tp, account)
 
     def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
         """A consumer was given records."""
         account = self.of(tp)
-        self.journal.moves(tp)
         for stretch in stretches:
             held = account.read.get(stretch.term)
             if held is None:
@@ -392,7 +390,6 @@ class Account:
         """Hold what was acknowledged or read against the log that counts; what that log lacks is no more part of the committed history."""
         log = account.log
         assert log is not None
-        self.journal.stirred = True
         present = _present(log)
         for term, relied_on in account.seen().items():
             missing = relied_on.minus(present.get(term, Intervals()))

@@ -15,16 +15,13 @@ from core.lab.acts import Act
 from core.lab.exposure import Exposure
 from core.lab.history import keyframe
 from core.lab.history.keyframe import Keyframe
-from core.lab.history.moving import MOST_MOVED, PLAIN, PLAIN_TIMERS, gather
 from core.lab.nodes import ClusterNodes
 from core.lab.planes import plane_of
 from core.lab.spec import ClusterSpec
 from core.lab.staging import resume_leaderships
 from core.lab.views import observe
 from core.lab.views.view import ClusterView, PartitionView
-from core.sim.agenda import Entry
 from core.sim.journal import Sink
-from core.sim.messages import Timer
 
 if TYPE_CHECKING:
     from core.lab.views.detail import Harm, PartitionDetail
@@ -62,19 +59,6 @@ class Cluster(ClusterNodes):
         """Move by single steps from here on, or by itself again (`core.lab.pace`)."""
         pace.turn(self, by_hand=by_hand)
 
-    def handle(self, entry: Entry) -> None:
-        """Hand a node what is due, and note what the next keyframe has to know of it."""
-        message = entry[5]
-        if type(message) not in PLAIN:
-            journal = self.journal
-            if type(message) is not Timer or message.name not in PLAIN_TIMERS:
-                journal.stirred = True
-            elif len(journal.moved) > MOST_MOVED:
-                gather(journal)
-        if self.paused and entry.node in self.paused:
-            self.journal.stirred = True
-        ClusterNodes.handle(self, entry)  # quicker than super()
-
     # --- acts and views --------------------------------------------------------------------------------------------
 
     def do(self, act: Act) -> int:
@@ -83,7 +67,6 @@ class Cluster(ClusterNodes):
         Raises:
             ActRefused: it is impossible as things stand; nothing was changed.
         """
-        self.journal.stirred = True
         return deeds.carry_out(self, act)
 
     def snapshot(self) -> Keyframe:

@@ -64,7 +64,6 @@ class Exposure:
         """The committed offsets that some electable broker lacks now."""
         account = self._account.of(tp)
         account.fold()
-        self._journal.moves(tp)
         exposed = Intervals()
         registration = self._controller.replication.partitions.get(tp)
         brokers = self._brokers
@@ -84,7 +83,6 @@ class Exposure:
     def look(self, tp: TopicPartition) -> None:
         """Tell the journal who began, and who ceased, to endanger a partition's committed records."""
         account = self._account.of(tp)
-        self._journal.stirred = True
         account.fold()
         before = self.lacking.get(tp, {})
         now: dict[int, Intervals] = {}

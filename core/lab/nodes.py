@@ -25,6 +25,7 @@ from core.lab.exposure import Exposure
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink
+from core.sim.kept import Transient
 from core.sim.network import Network
 from core.sim.simulation import Simulation
 
@@ -48,6 +49,7 @@ class ClusterNodes(Simulation):
         account, settings: the durability account, the controller's settings.
         exposure: who may be elected and lacks committed records.
         quiet_rounds: which empty fetch rounds are not played out.
+        objects: those that can change, once a keyframe was taken (`core.lab.history.keyframe.Objects`); no part of the state.
         page_cache: draws how much of an unflushed tail outlives a loss of power.
         brokers, controller, clients: the nodes; in a quorum `controller` is the state that its committed log makes.
         quorum: the controllers' quorum; None with the one controller that does not fail.
@@ -91,6 +93,7 @@ class ClusterNodes(Simulation):
         self.clients: dict[str, Client] = {}
         self.quorum: Quorum | None = None
         self.controllers: dict[str, ControllerNode] = {}
+        self.objects = Transient()
         self.page_cache = random.Random(f"{seed}:page-cache")
         self.quiet_rounds = QuietRounds(self.journal, self.network, self.brokers, self.nodes, self.paused)
 

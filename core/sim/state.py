@@ -45,7 +45,7 @@ class Declared(NamedTuple):
 Table = Mapping[type, Declared]
 
 KERNEL: Final[Table] = {
-    Journal: Declared(wiring=("sink", "keyframed"), history=("seq", "cause")),
+    Journal: Declared(wiring=("sink",), history=("seq", "cause")),
     Node: Declared(wiring=("handlers", "timers", "network", "journal")),
     Network: Declared(wiring=("agenda", "disturbed")),
     Simulation: Declared(wiring=("journal", "agenda", "network")),

@@ -162,7 +162,7 @@ def each_keyframe(partitions: int) -> None:
             for _ in range(KEEP_EVERY):
                 cluster.step()
             if number % 20 == 0:
-                cluster.journal.stirred = True
+                cluster.objects.value = None
             which = "moved" if shares(cluster) else "whole"
             started = time.process_time()
             snapshot = cluster.snapshot()

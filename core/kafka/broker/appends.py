@@ -28,7 +28,6 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     if size > log.config.max_message_bytes * records:
         broker.refuse_produce(sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
         return
-    journal.moves(partition)
     if producer_id >= 0 and not _takes_sequence(partition, sender, request):
         return
     term, account = partition.term, partition.account
@@ -105,7 +104,6 @@ def _takes_sequence(partition: Partition, sender: str, request: ProduceRequest) 
     now = broker.journal.now
     if partition.producers is None:
         partition.producers = ProducerStateManager.of_log(log, now)
-        broker.journal.changed[id(partition)] = partition
     producers = partition.producers
     producers.remove_expired_if_due(now)
     known = producers.duplicate(request.producer_id, request.producer_epoch, request.first_sequence, request.records)

@@ -349,8 +349,6 @@ class Broker(BrokerContext):
         if response.error == errors.STALE_BROKER_EPOCH:
             return
         self.fenced = response.fenced
-        if response.offline_dirs or self.state is not BrokerState.RUNNING:
-            self.journal.stirred = True
         if response.offline_dirs:
             self.directories.reported(response.offline_dirs)
         if self.state is BrokerState.STOPPING:
@@ -429,22 +427,18 @@ class Broker(BrokerContext):
         """Write the high watermarks to disk (`ReplicaManager#checkpointHighWatermarks`)."""
         count = self.disk.checkpoint_high_watermarks()
         if count:
-            self.journal.moves(self.id)
             self.journal.emit(events.HighWatermarksCheckpointed.kind, self.id, count)
 
     def _log_checkpoint_due(self, _: object) -> None:
         self.timer(self.recovery_point_interval, "log-checkpoint")
         count = len(self.disk.touched)
         if count:
-            self.journal.moves(self.id)
-            for tp in self.disk.checkpoint_recovery_points():
-                self.journal.moves(tp)
+            self.disk.checkpoint_recovery_points()
             self.journal.emit(events.RecoveryPointsCheckpointed.kind, self.id, count)
 
     def _log_start_checkpoint_due(self, _: object) -> None:
         self.timer(self.log_start_interval, "log-start-checkpoint")
         if self.disk.moved_starts:
-            self.journal.moves(self.id)
             self.disk.checkpoint_log_starts()
 
     def _log_flush_due(self, _: object) -> None:

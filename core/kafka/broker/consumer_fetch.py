@@ -46,7 +46,6 @@ class DelayedConsumerFetch:
 
     def park(self) -> None:
         """Wait at every partition of the fetch."""
-        self.broker.journal.moves(self.request.partitions)
         for tp, _, _ in self.request.partitions:
             partition = self.broker.partitions[tp]
             partition.consumers[self] = None
@@ -67,7 +66,6 @@ class DelayedConsumerFetch:
 
     def _finish(self, answer: ConsumerFetchResponse) -> None:
         self.done = True
-        self.broker.journal.moves(self.request.partitions)
         for tp, _, _ in self.request.partitions:
             partition = self.broker.partitions.get(tp)
             if partition is not None:

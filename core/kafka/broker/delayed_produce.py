@@ -68,7 +68,6 @@ def expire_delayed_produce(partition: Partition) -> None:
     journal, delayed = partition.broker.journal, partition.delayed
     if not delayed:
         return
-    journal.moves(partition)
     now = journal.now
     partition.delayed = left = deque(waiting for waiting in delayed if waiting.deadline > now)
     for waiting in delayed:

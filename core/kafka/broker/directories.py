@@ -191,7 +191,6 @@ class Directories:
         if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:
             self._quick[FetchResponse](message, sender)
             return
-        broker.journal.stirred = True
         self.busy_until = max(self.busy_until, now) + self.slow
         self._tell_if_behind()
         broker.timer(self.busy_until - now, "disk-write", (message, sender))

@@ -79,8 +79,7 @@ class FetchManager:
         elif session is None:
             self.broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
-        if session.update(request):
-            self.broker.journal.stirred = True
+        session.update(request)
         for tp in request.forgotten:
             partition = self.partitions.get(tp)
             if partition is not None and self._leave(partition, session):
@@ -248,7 +247,6 @@ class FetchManager:
         general = request.max_records != 0 or self.broker.leader_quota is not None or self.pushes_high_watermark
         taken = session.take_dirty()
         entries = self.within_quota(taken, session, None)
-        self.broker.journal.moves(entries)
         for entry in entries:
             run = None if general else steady.read_run(entry, request, budget)
             if run is not None:

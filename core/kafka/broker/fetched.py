@@ -27,7 +27,6 @@ def take_partition(fetcher: Fetcher, part: FetchedPartition) -> None:
     journal = fetcher.broker.journal
     journal.cause = part.cause or journal.cause
     if part.error != errors.NONE:
-        journal.stirred = True
         _failed(fetcher, state, part)
     elif part.offset == state.partition.log.leo:
         if part.diverging_epoch != NO_EPOCH:
@@ -90,7 +89,7 @@ def _process(fetcher: Fetcher, state: PartitionFetchState, part: FetchedPartitio
 def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, part: FetchedPartition) -> None:
     """The leader's log starts later than the own one (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
     log, tp, broker = state.partition.log, part.tp, fetcher.broker
-    old, broker.journal.stirred = log.log_start, True
+    old = log.log_start
     log.maybe_increment_log_start(min(part.log_start, log.high_watermark))
     if log.log_start > old:
         broker.journal.emit(events.LogStartMoved.kind, broker.id, tp.topic, tp.partition, old, log.log_start, "leader")

@@ -166,7 +166,6 @@ class Fetcher:
 
     def delay(self, state: PartitionFetchState) -> None:
         """Back off with a partition (`AbstractFetcherThread#delayPartitions`)."""
-        self.broker.journal.stirred = True
         state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
         state.steady = False
         self._leave_session(state.partition.tp)
@@ -196,8 +195,6 @@ class Fetcher:
         now = self.broker.journal.now
         asking = []
         lookup = None
-        if self.preparing:
-            self.broker.journal.stirred = True
         for tp in self.preparing:
             state = self.states[tp]
             if state.delayed_until > now:
@@ -234,7 +231,6 @@ class Fetcher:
                 log = partition.log
                 epoch = log.epochs.latest_epoch if broker.release.truncation is Truncation.ON_FETCH else NO_EPOCH
                 state.sent_epoch = state.leader_epoch
-                broker.journal.moves(tp)
                 changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
         if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
             return False

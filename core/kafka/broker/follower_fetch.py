@@ -19,7 +19,6 @@ def link(partition: Partition, entry: SessionPartition) -> None:
     follower = entry.session.follower
     known = partition.sessions.get(follower)
     if known is not entry:
-        partition.broker.journal.stirred = True
         if known is not None:
             known.unlink()
         partition.sessions[follower] = entry
@@ -45,8 +44,6 @@ def read_for_follower(partition: Partition, entry: SessionPartition, request: Fe
                 diverging, diverging_end = epoch, end
         elif not log.log_start <= asked.offset <= log.leo:
             error = errors.OFFSET_OUT_OF_RANGE
-    if error != errors.NONE or diverging != -1:
-        partition.broker.journal.stirred = True  # what is asked may not be of a partition that this broker leads
     records: tuple = ()
     if error == errors.NONE and diverging == -1 and asked.offset < log.leo and budget > 0:
         records = log.read(asked.offset, log.leo, min(request.partition_max_bytes, budget), request.max_records)

@@ -43,7 +43,6 @@ def submit(partition: Partition, isr: tuple[int, ...]) -> None:
     broker_epochs = tuple(broker.broker_epoch if b == broker.id else remotes[b].broker_epoch if b in remotes else -1 for b in isr)
     item = AlterPartitionItem(partition.tp, partition.leader_epoch, partition.partition_epoch, isr, broker_epochs, broker.journal.seq)
     partition.proposal = item
-    broker.journal.stirred = True
     if not broker.alter_partition.submit(item):
         _revert(partition)
 

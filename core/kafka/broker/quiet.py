@@ -188,7 +188,6 @@ class QuietRounds:
 
     def disturb(self, node: str, other: str | None = None) -> None:
         """Something about a node is going to change, or (with `other`) about the links between the two: end its quiet rounds."""
-        self._journal.stirred = True
         for quiet in list(self._of(node)):
             if other is None or other in (quiet.leader.address, quiet.session.address):
                 quiet.end()

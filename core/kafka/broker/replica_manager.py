@@ -245,7 +245,6 @@ class ReplicaManager:
 
     def missing(self, tp: TopicPartition, offset: int) -> FetchedPartition:
         """A fetch's part for a partition that is not served here."""
-        self.broker.journal.stirred = True
         return FetchedPartition(tp, self.missing_error(tp), offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)
 
     def delete_old_segments(self) -> None:
@@ -255,7 +254,6 @@ class ReplicaManager:
         configs = broker.log_configs.values()
         if not any(config.retention_bytes >= 0 or 0 <= config.retention_us < now for config in configs) and not disk.log_starts_moved:
             return
-        journal.stirred = True
         for tp, log in list(disk.logs.items()):
             if log.leo == log.first_offset:
                 continue

@@ -59,7 +59,6 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     taken = session.take_dirty()
     all_told = broker.leader_quota is None  # unless something below is left
     entries = taken if all_told else manager.within_quota(taken, session, request)
-    journal.moves(entries)
     seq = journal.seq
     part: FetchedRun
     for entry in entries:
@@ -200,7 +199,6 @@ def take_partitions(fetcher: Fetcher, response: FetchResponse) -> list[AskedPart
     tells_epoch = broker.release.truncation is Truncation.ON_FETCH
     moved: list[AskedPartition] = []
     parts: tuple[Any, ...] = response.partitions
-    journal.moves(parts)
     for part in parts:
         run: FetchedRun = part  # the general form has as many fields, of the same types, and never a term
         tp, _, start, term, told, log_start, upto, _, cause = run

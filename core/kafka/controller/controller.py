@@ -30,7 +30,7 @@ from core.kafka.messages import (
     RegistrationResponse,
 )
 from core.kafka.settings import Settings, render_value
-from core.sim.journal import HEARTBEATS, Journal
+from core.sim.journal import Journal
 from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
@@ -183,8 +183,6 @@ class Controller(Node):
             registration_offset=registration.epoch,
             has_leaderships=lambda: self.replication.led.get(broker, 0) > 0,
         )
-        if request.offline_dirs or states.next is not states.current or states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
-            self.journal.stirred = True
         if states.next is not states.current:
             if states.next is BrokerControlState.UNFENCED:
                 self._unfence(registration)
@@ -193,7 +191,6 @@ class Controller(Node):
             elif not registration.fenced:
                 self.fence(broker, by_session=False)
         fenced = states.next in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW)
-        self.journal.moves(HEARTBEATS)
         self.heartbeats.touch(broker, fenced, last_read, self.journal.now)
         self.last_contact[broker] = self.journal.now
         if states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
@@ -216,7 +213,6 @@ class Controller(Node):
     def fence(self, broker: int, *, by_session: bool) -> None:
         """Fence a broker: it leaves every ISR, its leaderships are elected anew (`#handleBrokerFenced`)."""
         journal = self.journal
-        journal.stirred = True
         silent = journal.now - self.last_contact.get(broker, journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
         journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)
@@ -242,7 +238,6 @@ class Controller(Node):
             KafkaError: it is not registered.
         """
         registration, journal = self.check_registered(broker), self.journal
-        journal.stirred = True
         journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
         self.replication.leave_isrs(broker, f"b{broker} unregistered")
         self.heartbeats.remove(broker)
@@ -268,7 +263,6 @@ class Controller(Node):
 
         Of several, Kafka since 4.0 takes them as they lie in a hash table of id and epoch, which nobody can tell from outside.
         """
-        self.journal.moves(HEARTBEATS)
         self._check_due = -1
         if self.by_hand:
             return
@@ -300,7 +294,6 @@ class Controller(Node):
 
     def _schedule(self, task: str, delay: int) -> None:
         self.scheduled[task] = self.journal.now + delay
-        self.journal.stirred = True
         self.timer(delay, "periodic", task)
 
     def _periodic_due(self, task: object) -> None:

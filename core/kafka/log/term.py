@@ -12,6 +12,8 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from core.sim.kept import Growing
+
 
 class Batch(NamedTuple):
     """A produced batch: `records` of them from `base` on, `bytes` in all, who produced it and when (µs).
@@ -56,11 +58,11 @@ class Term:
     def __init__(self, epoch: int, leader: int) -> None:
         self.epoch = epoch
         self.leader = leader
-        self.written: list[BatchFields] = []
+        self.written: list[BatchFields] = Growing()
         self.bytes = 0
         self.stamped = False
-        self._ends: list[int] = []
-        self._totals: list[int] = []
+        self._ends: list[int] = Growing()
+        self._totals: list[int] = Growing()
 
     def __repr__(self) -> str:
         return f"Term({self.epoch} by b{self.leader})"

@@ -128,13 +128,11 @@ class ZooKeeperClient:
         if response.session != self.session:
             return
         if response.error != OK:
-            self._broker.journal.stirred = True
             self.reset()
             self._watcher.session_expired()
             return
         if self.in_flight is None or response.xid != self.in_flight[0]:
             return
-        self._broker.journal.stirred = True
         _xid, then, about = self.in_flight
         self.in_flight = None
         results: tuple[Result, ...] = response.results

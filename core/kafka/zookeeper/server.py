@@ -150,7 +150,6 @@ class ZooKeeper(Node):
         self.reply(sender, CloseResponse())
 
     def _end(self, session: Session) -> None:
-        self.journal.stirred = True
         del self.sessions[session.number]
         for path in list(session.ephemerals):
             self._delete(path)
@@ -166,8 +165,6 @@ class ZooKeeper(Node):
             self.reply(sender, SessionResponse(request.session, request.xid, SESSION_EXPIRED, ()))
             return
         session.last_heard = self.journal.now
-        if request.ops:
-            self.journal.stirred = True
         results = tuple(self.apply(op, session) for op in request.ops)
         self.reply(sender, SessionResponse(request.session, request.xid, OK, results))
 

@@ -26,7 +26,7 @@ KEEP_SHARE: Final = 0.055
 KEEP_AWAY: Final = 0.016
 """Seconds that they are apart at most, so that no way back is longer than a frame, ..."""
 
-KEEP_SHARE_MOST: Final = 0.1
+KEEP_SHARE_MOST: Final = 0.055
 """... as long as that takes no more than this share."""
 
 KEEP_SHARE_WHOLE: Final = 0.03

@@ -1,12 +1,10 @@
 """A whole cluster as a value: `take` makes a keyframe of it, `restore` a cluster that goes on from there byte for byte.
 
-A keyframe holds, for every object that can change, a tuple of what its fields hold (`core.lab.history.kinds`); what never changes is
-shared, and a field that refers to such an object keeps the object itself, as the name of its state in the keyframe. To restore is
-to make all of them anew and to fill them, each reference going to the new object of that name. To go back with the very cluster
-that the keyframe was taken of is to fill the same objects: that takes a fraction of the time.
-
-Where nothing but plain replication has happened since the last keyframe, the next one shares what that was made of (`Base`), and
-holds only what has moved (`core.lab.history.moving`).
+A keyframe holds the state of every object that can change (`core.lab.history.codecs`), and shares with the one before it the states that
+are still the same. Objects are read class by class, each class in one go, so a keyframe needs to be told of nothing: whatever
+has changed since the last one is found by comparing. To restore is to make all objects anew and to fill them, each reference going
+to the new object in the place of the old one. To go back with the very cluster that the keyframe was taken of is to write those
+states that differ, which takes a fraction of the time.
 
 Not part of a keyframe: where a journal's events go. Functions are shared, so they may hold nothing: a closure in a cluster's
 state is refused.
@@ -16,77 +14,199 @@ from __future__ import annotations
 
 import functools
 import gc
-import types
+from collections import deque
 from collections.abc import Callable, Iterable
-from itertools import compress
-from operator import is_not
+from itertools import chain, compress, count, repeat
+from operator import is_not, ne
 from typing import Any, Final, ParamSpec, TypeVar
 
-from core.lab.history import kinds
-from core.lab.history.kinds import CONSTANT, Kind, State, kind_of
-from core.lab.history.moving import Row, groups_of, is_plain, listen, passing_of, places_of, roots_of, suffices
+from core.lab.history.codecs import CONSTANT, METHODS, Codec, OfItems, State, codec_of, is_constant, parts_of, renewed
 from core.lab.nodes import ClusterNodes
-from core.sim.journal import Journal, Sink, nobody
+from core.sim.journal import Sink, nobody
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Base:
-    """A cluster's state at a whole keyframe, and what may move without another one; whether that `suffices` until somebody stirs it.
+Columns = list[list[Any]]
+"""What objects of one class held: a list for each field, or the only one, of tuples of what containers hold; never changed, but replaced."""
+
+Visit = Callable[[Any], bool]
+"""Is told of each value that may lead to objects; whether it is, or holds, something that can change and may equal another."""
+
+
+class Group:
+    """A cluster's objects of one class that declares its fields.
 
     Attributes:
-        objects, states: all objects, but for those reached through `roots` only, and what each held.
-        known: their ids, and those of the tuples that lead to them (`tuples` keeps them alive).
-        roots: what is taken whole with each keyframe.
-        walk: finds what is new to a keyframe.
-        groups: what moves, the first of which are read `each_time`; `places` of those that are read only if somebody told that they moved;
-            rows: of the newest keyframe.
-        again: objects, by id, that are taken anew because they have changed since.
+        objects: in the order in which they were found; none is ever taken out.
+        columns: what the first of them held at the last keyframe.
     """
 
-    __slots__ = (
-        "_state_of", "again", "each_time", "groups", "known", "objects", "places", "roots", "rows", "states", "suffices", "tuples", "walk"
-    )  # fmt: skip
+    def __init__(self, codec: Codec) -> None:
+        self.codec = codec
+        self.objects: list[Any] = []
+        self.columns: Columns = [[] for _ in codec.names]
+        self._alike: set[int] = set()  # fields of which one value may equal another and is not the same
+        self._flat: list[Any] = []
 
-    def __init__(self, cluster: ClusterNodes, former: Base | None) -> None:
-        self.roots = roots_of(cluster)
-        self.groups, self.places = groups_of(cluster)
-        self.each_time = len(self.groups) - len(self.places)
-        self.suffices = suffices(cluster)
-        later = [*self.roots, *passing_of(cluster)]
-        self.known = set(map(id, later))
-        walk = Walk(self.known, [cluster])
-        self.objects, self.states, self.tuples = walk.objects, walk.states(), walk.tuples
-        self.known.difference_update(map(id, later))
-        self.walk = Walk(self.known, [])
-        self.again: dict[int, Any] = {}
-        self._state_of: dict[int, State] = {}
-        self.rows: list[Row] = [()] * len(self.groups)
-        if former is not None:
-            self._share(former)
-        listen(cluster.journal, self)
+    def update(self, visit: Visit) -> int:
+        """Read the objects and visit what they lead to now; returns how many values are no longer shared with the last keyframe."""
+        flat = self.codec.read(self.objects)
+        if flat == self._flat and not self._alike:
+            return 0
+        self._flat = flat
+        width = len(self.columns)
+        columns, alike = self.columns.copy(), self._alike
+        changed = 0
+        for place, former in enumerate(self.columns):
+            column = flat[place::width]
+            if column == former and (place not in alike or not any(map(is_not, column, former))):
+                continue
+            columns[place] = column
+            changed += len(column)
+            if not CONSTANT.issuperset(map(type, column)):
+                for value in chain(compress(column, map(is_not, column, former)), column[len(former) :]):
+                    if type(value) not in CONSTANT and visit(value):
+                        alike.add(place)
+        self.columns = columns
+        return changed
 
-    def _share(self, former: Base) -> None:
-        """What an object held at the last whole keyframe already is kept once."""
-        held = {id(each): state for each, state in zip(former.objects, former.states, strict=True) if type(each) in kinds.PLAIN}
-        find, states = held.get, self.states
-        for at, each in enumerate(self.objects):
-            state = find(id(each))
-            if state is not None and state == states[at]:
-                states[at] = state
-        if len(former.groups) == len(self.groups):
-            self.rows = former.rows
+    def back(self, columns: Columns) -> None:
+        """Have the objects hold what they held."""
+        width = len(columns)
+        flat = self.codec.read(self.objects)
+        for place, (name, column) in enumerate(zip(self.codec.names, columns, strict=True)):
+            held = flat[place::width]
+            if held != column or place in self._alike:
+                for each, value in compress(zip(self.objects, column, strict=False), map(is_not, column, held)):
+                    object.__setattr__(each, name, value)
+        self.columns, self._flat = columns, []
 
-    def state_of(self, each: Any) -> State:
-        """What an object held."""
-        if not self._state_of:
-            self._state_of = dict(zip(map(id, self.objects), self.states, strict=True))
-        return self._state_of[id(each)]
+    def fill(self, news: list[Any], columns: Columns, renew: Callable[[Any], Any]) -> None:
+        """Have new objects hold the like of it."""
+        for name, column in zip(self.codec.names, columns, strict=True):
+            if not CONSTANT.issuperset(map(type, column)):
+                column = list(map(renew, column))
+            deque(map(object.__setattr__, news, repeat(name), column), maxlen=0)
 
 
-ROW: Final = 13
-"""What a partition's row weighs: some 2 kB, as so many objects' states."""
+class Containers:
+    """A cluster's containers of one type; as `Group`, with one column of what each holds."""
+
+    def __init__(self, codec: OfItems) -> None:
+        self.codec = codec
+        self.objects: list[Any] = []
+        self.columns: Columns = [[]]
+        self._alike: set[int] = set()  # containers that hold what may equal another and is not the same
+
+    def _differing(self, states: list[State], others: list[State]) -> Iterable[int]:
+        end = min(len(states), len(others))
+        places = dict.fromkeys(compress(count(), map(ne, states, others)))
+        for at in self._alike:
+            if at < end and any(map(is_not, states[at], others[at])):
+                places[at] = None
+        return places
+
+    def update(self, visit: Visit) -> int:
+        """As of a `Group`."""
+        (former,) = self.columns
+        states = self.codec.read(self.objects, former)
+        changed = [*self._differing(states, former), *range(len(former), len(states))]
+        if not changed:
+            return 0
+        column = former + states[len(former) :]
+        self.columns = [column]
+        for at in changed:
+            column[at] = state = states[at]
+            if self.codec.leads and not CONSTANT.issuperset(map(type, state)):
+                held = former[at] if at < len(former) else ()
+                for value in compress(state, map(is_not, state, held)) if len(state) == len(held) else state:
+                    if type(value) not in CONSTANT and visit(value):
+                        self._alike.add(at)
+        return len(column) + PLACE * len(changed)
+
+    def back(self, columns: Columns) -> None:
+        """As of a `Group`."""
+        (states,) = self.columns = columns
+        for at in self._differing(states, self.codec.read(self.objects, [])):
+            self.codec.write(self.objects[at], states[at])
+
+    def fill(self, news: list[Any], columns: Columns, renew: Callable[[Any], Any]) -> None:
+        """As of a `Group`."""
+        (states,) = columns
+        for new, state in zip(news, states, strict=True):
+            if state:
+                plain = not self.codec.leads or CONSTANT.issuperset(map(type, state))
+                self.codec.write(new, state if plain else tuple(map(renew, state)))
+
+
+class Objects:
+    """All objects of a cluster that can change, as they are found.
+
+    Attributes:
+        cluster: which leads to all of them.
+        groups: by class.
+        first: how many there were at first; those that are gone are not looked for (`is_crowded`).
+    """
+
+    def __init__(self, cluster: ClusterNodes) -> None:
+        self.cluster = cluster
+        self.groups: dict[type, Group | Containers] = {}
+        self._known: dict[int, tuple[Any, bool]] = {}
+        self._found: dict[Group | Containers, list[Any]] = {}
+        self._visit(cluster)
+        self._update_found()
+        self.first = len(self)
+
+    def __len__(self) -> int:
+        return sum(len(group.objects) for group in self.groups.values())
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many were found since the start that to begin anew saves time."""
+        return len(self) > self.first + self.first // 4 + 200 or len(self._known) > 3 * self.first + 10_000
+
+    def update(self) -> int:
+        """Read all of them, and those that are new; returns how many values are no longer shared with the last keyframe."""
+        changed = sum(group.update(self._visit) for group in list(self.groups.values()))
+        return changed + self._update_found()
+
+    def _update_found(self) -> int:
+        """Read those that were found, and what is found in them."""
+        changed = 0
+        while self._found:
+            found, self._found = self._found, {}
+            for group, objects in found.items():
+                group.objects += objects
+                changed += group.update(self._visit)
+        return changed
+
+    def _visit(self, value: Any) -> bool:
+        """Find what a value leads to; whether it is, or holds, something that can change and may equal another."""
+        cls: Any = type(value)
+        if cls is tuple and CONSTANT.issuperset(map(type, value)):
+            return False
+        known = self._known.get(id(value))
+        if known is not None:
+            return known[1]
+        if is_constant(cls):
+            return False
+        parts = parts_of(value)
+        if parts is None:
+            group = self.groups.get(cls)
+            if group is None:
+                codec = codec_of(cls)
+                group = self.groups[cls] = Group(codec) if isinstance(codec, Codec) else Containers(codec)
+            equals: Any = cls.__eq__
+            alike = equals is not object.__eq__
+            self._found.setdefault(group, []).append(value)
+        else:
+            if CONSTANT.issuperset(map(type, parts)):
+                return False
+            alike = sum(self._visit(part) for part in parts if type(part) not in CONSTANT) > 0  # all are looked at
+        self._known[id(value)] = value, alike
+        return alike
 
 
 class Keyframe:
@@ -94,36 +214,31 @@ class Keyframe:
 
     Attributes:
         now, seq, cause: of the journal.
-        weight: about how many objects' states it holds that neither `whole` nor the keyframe before it holds.
+        weight: about how many objects' states it holds that the keyframe before does not hold.
+        columns: what its objects held.
+        whole: the objects, which it shares with the keyframes before and after.
     """
 
-    __slots__ = ("_again", "_base", "_objects", "_rows", "_states", "cause", "now", "seq", "weight")
+    __slots__ = ("cause", "columns", "now", "seq", "weight", "whole")
 
-    def __init__(self, journal: Journal, base: Base, objects: list[Any], states: list[State], weight: int) -> None:
+    def __init__(self, objects: Objects, changed: int) -> None:
+        journal = objects.cluster.journal
         self.now, self.seq, self.cause = journal.now, journal.seq, journal.cause
-        self._base = base
-        self._rows = base.rows
-        self._again = base.again
-        self._objects = objects
-        self._states = states
-        self.weight = weight
+        self.whole = objects
+        self.columns = {group: group.columns for group in objects.groups.values()}
+        self.weight = changed // PLACE
 
     def __len__(self) -> int:
         """How many objects it holds."""
-        return len(self._base.objects) + len(self._objects)
-
-    def objects(self) -> list[Any]:
-        """All of them."""
-        return self._base.objects + self._objects
-
-    @property
-    def whole(self) -> Base:
-        """What it shares with the keyframes after the same whole one."""
-        return self._base
+        return sum(len(columns[0]) for columns in self.columns.values() if columns)
 
     def is_of(self, cluster: ClusterNodes) -> bool:
         """Whether it was taken of this very cluster."""
-        return self._base.objects[0] is cluster
+        return self.whole.cluster is cluster
+
+
+PLACE: Final = 16
+"""How many places in a keyframe's lists take as much memory as an object's state."""
 
 
 def _collector_rests(make: Callable[P, R]) -> Callable[P, R]:
@@ -142,73 +257,10 @@ def _collector_rests(make: Callable[P, R]) -> Callable[P, R]:
     return made
 
 
-class Walk:
-    """Finds the objects that can change, from some on, but for those known already.
-
-    Attributes:
-        objects: what was found.
-        tuples: what led to some of it, by id in `known` too.
-    """
-
-    def __init__(self, known: set[int], objects: list[Any]) -> None:
-        self.objects: list[Any] = []
-        self.tuples: list[tuple] = []
-        self._known = known
-        self.begin(objects)
-        add, note, found, kept = self.objects.append, known.add, kinds.found, self.tuples.append
-
-        def visit(value: Any) -> None:
-            cls = type(value)
-            if cls in CONSTANT or id(value) in known:
-                return
-            if cls is types.FunctionType:
-                if value.__closure__ is not None:
-                    raise TypeError(f"a closure is part of a cluster's state: {value.__qualname__}")
-            elif isinstance(value, tuple):
-                note(id(value))
-                kept(value)
-                for item in value:
-                    if type(item) not in CONSTANT and id(item) not in known:
-                        visit(item)
-            elif cls is types.MethodType or cls is types.BuiltinMethodType:  # the latter where the class is compiled
-                visit(value.__self__)
-            elif (found[cls] if cls in found else kind_of(cls)) is not None:
-                note(id(value))
-                add(value)
-
-        self.visit = visit
-
-    def begin(self, objects: Iterable[Any]) -> None:
-        """Some to begin with."""
-        self.objects += objects
-        self._known.update(map(id, self.objects))
-
-    def end(self) -> list[Any]:
-        """Forget what was found; returns it."""
-        found = self.objects.copy()
-        if found:
-            self._known.difference_update(map(id, found))
-            self.objects.clear()
-        if self.tuples:
-            self._known.difference_update(map(id, self.tuples))
-            self.tuples.clear()
-        return found
-
-    def states(self) -> list[State]:
-        """What the objects hold; those that they lead to are found on the way."""
-        known, visit = self._known, self.visit
-        return [_kind(each).take(each, known, visit) for each in self.objects]  # it grows as it goes
-
-
-def _kind(each: Any) -> Kind:
-    kind = kind_of(type(each))
-    assert kind is not None, "constants are never listed"
-    return kind
-
-
 def shares(cluster: ClusterNodes) -> bool:
-    """Whether a keyframe of a cluster would now share with the last one all but what has moved, and so be quickly taken."""
-    return is_plain(cluster)
+    """Whether a keyframe of a cluster would now share with the last one all that has not changed, and so be quickly taken."""
+    objects: Objects | None = cluster.objects.value
+    return objects is not None and not objects.is_crowded
 
 
 @_collector_rests
@@ -216,81 +268,42 @@ def take(cluster: ClusterNodes) -> Keyframe:
     """The state of a cluster between two of its steps.
 
     Raises:
-        TypeError: something in it cannot be taken; the message names its class.
+        TypeError: something in it cannot be read; the message names its class.
     """
-    journal = cluster.journal
-    base: Base | None = journal.keyframed
-    if base is None or not shares(cluster) or len(base.again) * 8 > len(base.objects):
-        base = Base(cluster, base)
-        moved: Iterable[int] = base.places.values()
-    else:
-        moved = places_of(journal.moved, base.places)
-    if journal.changed:
-        base.again = base.again | journal.changed
-        journal.changed.clear()
-    known, again, walk, groups = base.known, base.again, base.walk, base.groups
-    stay = known.intersection(again) if again else again
-    if base.roots or again:
-        walk.begin([*base.roots, *again.values()])
-    visit = walk.visit
-    rows = base.rows.copy()
-    weight = 3 * base.each_time + len(rows) // 4
-    try:
-        for at in range(base.each_time):
-            group = groups[at]
-            rows[at] = group.take(group.objects, known, visit)
-        for at in moved:
-            group = groups[at]
-            row = group.take(group.objects, known, visit)
-            if row != rows[at]:
-                rows[at] = row
-                weight += ROW
-        states = walk.states() if walk.objects else []
-    finally:
-        objects = walk.end()
-        if stay:
-            known.update(stay)
-    base.rows = rows
-    listen(journal, base)
-    return Keyframe(journal, base, objects, states, weight + len(states))
+    objects: Objects | None = cluster.objects.value
+    if objects is None or objects.is_crowded:
+        cluster.objects.value = objects = Objects(cluster)
+        return Keyframe(objects, 0)
+    cluster.objects.value = None  # where something cannot be read, it is not known what was
+    changed = objects.update()
+    cluster.objects.value = objects
+    return Keyframe(objects, changed)
 
 
 @_collector_rests
 def restore(keyframe: Keyframe, sink: Sink | None = None) -> ClusterNodes:
     """A cluster that stands where the keyframe was taken; its events go to `sink`."""
-    base = keyframe._base
-    objects, states = keyframe.objects(), base.states + keyframe._states
-    found = [_kind(each) for each in objects]
-    news: list[Any] = []
-    renewals: dict[int, Any] = {}
-    for each, kind, state in zip(objects, found, states, strict=True):
-        renewals[id(each)] = new = kind.blank(state)
-        news.append(new)
-    find = renewals.get
+    news: dict[int, Any] = {}
+    filled = []
+    for group, columns in keyframe.columns.items():
+        objects = group.objects[: len(columns[0])] if columns else group.objects
+        blanks = list(map(group.codec.blank, objects))
+        news.update(zip(map(id, objects), blanks, strict=True))
+        filled.append((group, blanks, columns))
 
-    def renewed(value: Any) -> Any:
-        cls = type(value)
-        if cls in CONSTANT:
+    def renew(value: Any) -> Any:
+        if type(value) in CONSTANT:
             return value
-        new = find(id(value))
-        if new is not None:
-            return new
-        if isinstance(value, tuple):
-            items = [renewed(item) for item in value]
-            same = all(item is old for item, old in zip(items, value, strict=True))
-            renewals[id(value)] = new = value if same else tuple.__new__(cls, items)
-            return new
-        if cls is types.MethodType:
-            return types.MethodType(value.__func__, renewed(value.__self__))
-        if cls is types.BuiltinMethodType:
-            return getattr(renewed(value.__self__), value.__name__)
-        return value
+        new = news.get(id(value))
+        if new is None:
+            new = renewed(value, renew)
+            if not isinstance(value, METHODS):
+                news[id(value)] = new  # a state holds it, so nothing else gets this id
+        return new
 
-    for new, kind, state in zip(news, found, states, strict=True):
-        kind.fill(new, state, renewed, find)
-    for group, row in zip(base.groups, keyframe._rows, strict=True):
-        group.fill(row, renewed, find)
-    cluster: ClusterNodes = news[0]
+    for group, blanks, columns in filled:
+        group.fill(blanks, columns, renew)
+    cluster: ClusterNodes = news[id(keyframe.whole.cluster)]
     _stand(cluster, keyframe, sink)
     return cluster
 
@@ -304,26 +317,10 @@ def go_back(cluster: ClusterNodes, keyframe: Keyframe, sink: Sink | None = None)
     """
     if not keyframe.is_of(cluster):
         raise ValueError("a cluster can only go back to a keyframe that was taken of itself")
-    base, journal = keyframe._base, cluster.journal
-    rows, groups = keyframe._rows, base.groups
-    others: Iterable[int]
-    if journal.keyframed is not base or not is_plain(cluster):
-        others = range(len(groups))
-        for each, state in zip(base.objects, base.states, strict=True):
-            _kind(each).back(each, state)
-    else:
-        others = dict.fromkeys(range(base.each_time)) | places_of(journal.moved, base.places)
-        others |= dict.fromkeys(compress(range(len(rows)), map(is_not, rows, base.rows)))
-        for each in (*base.again.values(), *journal.changed.values()):
-            if id(each) not in keyframe._again and id(each) in base.known:
-                _kind(each).back(each, base.state_of(each))
-    for each, state in zip(keyframe._objects, keyframe._states, strict=True):
-        _kind(each).back(each, state)
-    for at in others:
-        group = groups[at]
-        group.reader.back(group.objects, rows[at])
-    base.rows, base.again = rows, keyframe._again
-    listen(journal, base)
+    objects = keyframe.whole
+    for group in objects.groups.values():
+        group.back(keyframe.columns.get(group) or [[] for _ in group.columns])
+    cluster.objects.value = objects
     _stand(cluster, keyframe, sink)
 
 

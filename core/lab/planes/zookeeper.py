@@ -5,12 +5,8 @@ from __future__ import annotations
 from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
 from core.kafka.controller.zookeeper.control import ZooKeeperControl
 from core.kafka.settings import SETTINGS
-from core.kafka.zookeeper.protocol import SessionRequest, SessionResponse
-from core.lab.history.moving import PLAIN
 from core.lab.nodes import ClusterNodes
 from core.lab.staging import place_logs
-
-PLAIN.update((SessionRequest, SessionResponse))
 
 
 def make_controller(cluster: ClusterNodes) -> ZooKeeperControl:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import enum
 import random
-from collections import deque
 
 import attrs
 import pytest
 
-from core.kafka.broker.disk import FutureReplica
-from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.events import Acted
 from core.kafka.ids import TopicPartition
-from core.kafka.log.leader_epoch_cache import LeaderEpochCache
 from core.kafka.release import RELEASES, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history import kinds
 from core.lab.recorded_acts import recorded_act
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
-from core.sim.journal import Journal
 from core.sim.units import SECOND, US_PER_MS
 from scenarios import catalogue
 from scenarios.language.script import releases_of
@@ -163,75 +156,6 @@ def test_a_keyframe_can_be_taken_in_the_middle_of_what_a_zookeeper_controller_do
         cluster = Cluster.restore(cluster.snapshot())
         cluster.step()
     assert cluster.partition_view(TopicPartition("t0", 0)).isr == (2, 3)
-
-
-def test_what_is_said_of_fields_to_save_time_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Constants hold constants only, plain fields too, and lists that grow do nothing else."""
-    grown: dict[int, tuple[list, tuple]] = {}
-    looked_at: set[tuple[type, str]] = set()
-    owners: dict[int, object] = {}
-    kept: list[object] = []
-
-    def look(cluster: Cluster) -> None:
-        objects = cluster.snapshot().objects()
-        ids = set(map(id, objects))
-        for each in objects:
-            for name in kinds.PLAIN.get(type(each), ()):
-                assert constant(getattr(each, name)), (type(each), name)
-                looked_at.add((type(each), name))
-            for name in kinds.GROWING.get(type(each), ()):
-                values = getattr(each, name)
-                _, before = grown.get(id(values), (values, ()))
-                assert tuple(values[: len(before)]) == before, (type(each), name)
-                assert all(map(constant, values[len(before) :]))
-                grown[id(values)] = (values, tuple(values))
-        assert all(map(constant, cluster.metadata.records))
-        for each in objects:
-            for name, holds in kinds.OWNED.get(type(each), {}).items():
-                container = getattr(each, name)
-                sorts = (LeaderEpochCache,) if holds == "epochs" else (list, dict, deque)
-                assert container is None or type(container) in sorts, (type(each), name)
-                assert id(container) not in ids, (type(each), name)
-                assert owners.setdefault(id(container), each) is each or container is None, (type(each), name)
-                if holds in ("constants", "dict"):
-                    assert all(map(constant, container or ())), (type(each), name)
-            kept.append(each)
-
-    for name in ("0.8.2", "2.4", "4.1"):
-        cluster = Cluster(spec_of(lives(5), ControlPlane.BY_RELEASE), RELEASES[name])
-        for doing in plan(5)[:LOOKS]:
-            go_on(cluster, [doing])
-            look(cluster)
-            owners.clear()
-            kept.clear()
-    not_seen = {(cls, name) for cls, names in kinds.PLAIN.items() for name in names} - looked_at
-    assert {cls for cls, _ in not_seen} <= {FutureReplica}
-
-
-LOOKS = 100
-"""Moments of each life: by then each field of which something is said was looked at."""
-
-AT_ONCE = {int, str, bool, type(None)}
-"""Types of nearly all fields: found constant without a further look."""
-
-
-def constant(value: object) -> bool:
-    """Whether a value never changes, nor anything in it."""
-    if type(value) in AT_ONCE:
-        return True
-    if isinstance(value, tuple):
-        return all(map(constant, value))
-    if attrs.has(type(value)):
-        assert type(value) in kinds.CONSTANT, type(value)
-        return all(constant(getattr(value, field.name)) for field in attrs.fields(type(value)))
-    return type(value) in kinds.CONSTANT or isinstance(value, enum.Enum)
-
-
-def test_kinds_written_by_hand_know_all_fields() -> None:
-    assert set(kinds.slots_of(MetadataLog)) == {"records", "_brokers", "_configs", "_hosted", "_partitions", "_topics"}
-    assert set(kinds.slots_of(Journal)) == {"seq", "now", "cause", "sink", "stirred", "moves", "moved", "changed", "keyframed"}
-    log = MetadataLog()
-    assert all(value in ([], {}) for name in kinds.slots_of(MetadataLog) for value in [getattr(log, name)])
 
 
 def test_what_cannot_be_kept_is_refused() -> None:

@@ -5,38 +5,39 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from core.kafka.log.term import Term
 from core.lab.cluster import Cluster
-from core.lab.history.keyframe import Walk
-from core.lab.history.kinds import CONSTANT
+from core.lab.history.codecs import CONSTANT, METHODS, Codec, codec_of, fields_of, is_constant, is_frozen
+from core.sim.kept import Growing
 
 
 def whole(cluster: Cluster) -> list[Any]:
     """What every object reached from a cluster holds, in the order in which they are found, references by that order."""
-    walk = Walk(set(), [cluster])
-    states = walk.states()
-    numbers = {id(each): number for number, each in enumerate(walk.objects)}
+    numbers: dict[int, int] = {}
+    objects: list[Any] = []
 
     def plain(value: Any) -> Any:
         cls = type(value)
-        if cls in CONSTANT:
+        if cls in CONSTANT or is_constant(cls) or isinstance(value, (type, types.FunctionType)):
             return value
-        if id(value) in numbers:
-            return "object", numbers[id(value)]
-        if isinstance(value, (tuple, list)):
+        if isinstance(value, tuple):
             return tuple(map(plain, value))
-        if isinstance(value, dict):
-            return tuple((plain(key), plain(held)) for key, held in value.items())
-        if cls is types.MethodType:
-            return value.__func__, plain(value.__self__)
-        if cls is types.BuiltinMethodType:  # of a compiled class
+        if cls in METHODS:
             return value.__name__, plain(value.__self__)
-        return value
+        if is_frozen(cls):
+            return cls.__name__, *(plain(getattr(value, name)) for name in fields_of(cls))
+        if id(value) not in numbers:
+            numbers[id(value)] = len(objects)
+            objects.append(value)
+        return "object", numbers[id(value)]
 
-    return [
-        (type(each).__name__, (each.epoch, each.leader, each.bytes, each.stamped, each.written[:]) if type(each) is Term else plain(state))
-        for each, state in zip(walk.objects, states, strict=True)
-    ]
+    plain(cluster)
+    found = []
+    for each in objects:  # it grows as it goes
+        cls = type(each)
+        codec = codec_of(cls)
+        state = each[:] if cls is Growing else codec.read([each]) if isinstance(codec, Codec) else codec.read([each], [])[0]
+        found.append((cls.__name__, *map(plain, state)))
+    return found
 
 
 def same(one: Cluster, other: Cluster) -> None:

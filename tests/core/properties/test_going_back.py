@@ -1,26 +1,22 @@
-"""Keyframes that share with the one before all but what plain replication moves hold the whole state; and going back on the spot is exact."""
+"""Keyframes share with the one before whatever has not changed, and hold the whole state all the same; and going back on the spot is exact."""
 
 from __future__ import annotations
 
 import random
-from operator import attrgetter
+from typing import Any
 
 import attrs
 import pytest
 
-from core.kafka.clients.client import Client
-from core.kafka.clients.consumer import Consumer
-from core.kafka.clients.producer import Producer
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history import moving
+from core.lab.history import keyframe
 from core.lab.history.keyframe import Keyframe
-from core.lab.history.kinds import slots_of
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
 from core.sim.units import SECOND, US_PER_MS
-from tests.core.properties.test_keyframes import constant, plan
+from tests.core.properties.test_keyframes import plan
 from tests.core.properties.test_quiet import lives, spec_of
 from tests.core.properties.timelines import attempt
 from tests.core.properties.whole import same, whole
@@ -28,60 +24,56 @@ from tests.core.properties.whole import same, whole
 ACTS = 8
 """Of each life; two seconds follow without."""
 
-EVERY, WHOLE_EVERY = 80, 8
-"""Steps between two keyframes, on average: that share something, or do not."""
-
-SOON = 4
-"""Steps to one more after one that shares something, at most: few enough that it has to know which partitions have moved."""
+EVERY = 60
+"""Steps between two keyframes, on average."""
 
 
 class Looker:
-    """Lives a drawn life, takes keyframes at drawn steps of it, and holds each against the whole state."""
+    """Lives a drawn life, takes keyframes at drawn steps of it, some soon after another, and holds each against the whole state."""
 
     def __init__(self, name: str, seed: int) -> None:
-        life = attrs.evolve(lives(seed), partitions=(5, 4, 4))  # more than there are messages in a few steps
+        life = attrs.evolve(lives(seed), partitions=(5, 4, 4))
         spec = spec_of(life, ControlPlane.KRAFT if seed % 3 == 2 else ControlPlane.BY_RELEASE)
         if seed % 2:
             spec = attrs.evolve(spec, brokers=tuple(attrs.evolve(broker, log_dirs=2) for broker in spec.brokers))
-        self.draw = random.Random(f"{name}:{seed}:moving")
+        self.draw = random.Random(f"{name}:{seed}:going back")
         self.events: list[tuple] = []
         self.cluster = Cluster(spec, RELEASES[name], seed, self.events.append)
         self.kept: list[Keyframe] = []
         self.shared = 0
-        self.soon = 0
         for wait, act in [*plan(seed)[:ACTS], (2 * SECOND, None)]:
             due = self.cluster.now + wait
             while (following := self.cluster.next_time()) is not None and following <= due:
                 self.cluster.step()
-                self.look()
+                if self.draw.random() < 1 / EVERY:
+                    self.look()
             self.cluster.run_until(due)
             if act is not None:
                 attempt(self.cluster, act)
+                self.look()
 
     def look(self) -> None:
-        """Perhaps take a keyframe; if it shares what the one before was made of, hold a cluster restored from it against this one."""
-        cluster = self.cluster
-        shares = moving.is_plain(cluster)
-        self.soon -= 1
-        if self.soon == 0 or self.draw.random() < 1 / (EVERY if shares else WHOLE_EVERY):
-            self.kept.append(cluster.snapshot())
-            if shares:  # a whole one is the business of `test_keyframes`
-                self.shared += 1
-                self.soon = self.draw.choice((0, self.draw.randint(1, SOON)))
-                same(cluster, Cluster.restore(self.kept[-1]))
+        """Take keyframes a few steps apart; what they hold is what a walk through everything finds."""
+        for _ in range(self.draw.randint(1, 3)):
+            self.shared += keyframe.shares(self.cluster)
+            self.kept.append(self.cluster.snapshot())
+            same(self.cluster, Cluster.restore(self.kept[-1]))
+            for _ in range(self.draw.randint(1, 3)):
+                following = self.cluster.next_time()
+                if following is not None and following <= self.cluster.now:
+                    self.cluster.step()
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_what_no_row_holds_has_not_changed(name: str) -> None:
-    """A change that is forgotten to be told would be missing from the next keyframe."""
+def test_every_keyframe_holds_all_and_can_be_gone_back_to(name: str) -> None:
     seen = Looker(name, 1 + list(RELEASES).index(name) % 3)
     assert seen.shared >= 3
     cluster, draw = seen.cluster, seen.draw
     for _ in range(3):
-        keyframe = draw.choice(seen.kept)
-        anew = Cluster.restore(keyframe)
+        chosen = draw.choice(seen.kept)
+        anew = Cluster.restore(chosen)
         told: list[tuple] = []
-        cluster.go_back(keyframe, told.append)
+        cluster.go_back(chosen, told.append)
         same(cluster, anew)
         expected: list[tuple] = []
         anew.journal.sink = expected.append
@@ -157,24 +149,29 @@ def test_another_cluster_cannot_go_back() -> None:
         other.go_back(one.snapshot())
 
 
-def test_rows_name_all_that_clients_have() -> None:
-    cluster = quick()
-    settled = {"address", "network", "journal", "handlers", "timers", "name", "topic", "brokers", "account"}
-    for client in cluster.clients.values():
-        assert isinstance(client, Client)
-        spec = "producer" if isinstance(client, Producer) else "consumer"
-        assert isinstance(client, (Producer, Consumer))
-        assert {name for name, _ in (*moving.SPECS["client"], *moving.SPECS[spec])} | settled == {
-            *getattr(client, "__dict__", ()),
-            *slots_of(type(client)),
-        }
+class Pair:
+    """Holds two lists that are equal at times."""
+
+    def __init__(self) -> None:
+        self.one: list[int] = []
+        self.other: list[int] = []
+        self.by_name: dict[str, list[int]] = {"one": self.one}
 
 
-def test_what_rows_take_for_plain_is_constant() -> None:
-    cluster = quick()
-    cluster.run_until(6 * SECOND)
-    groups, _ = moving.groups_of(cluster)
-    for group in groups:
-        for each, spec in zip(group.objects, group.specs, strict=True):
-            for name, how in moving.SPECS[spec]:
-                assert how != "plain" or constant(attrgetter(name)(each)), (spec, name)
+def test_one_object_is_not_taken_for_another_that_equals_it() -> None:
+    cluster = quick(1)
+    pair = Pair()
+    cluster.page_cache = pair  # type: ignore[assignment]
+    before = cluster.snapshot()
+    pair.one = pair.by_name["one"] = []
+    pair.other = pair.one
+    kept = cluster.snapshot()
+    assert kept.whole is before.whole
+    for copy in (Cluster.restore(kept), cluster):
+        there: Any = copy.page_cache
+        assert there.one is there.other is there.by_name["one"]
+    cluster.go_back(before)
+    assert pair.one is not pair.other
+    assert pair.one is pair.by_name["one"]
+    cluster.go_back(kept)
+    assert pair.one is pair.other is pair.by_name["one"]
