@@ -54,8 +54,8 @@ KEEP_SHARE_SEEN: Final = 0.003
 KEEP_LARGE: Final = 4
 """Keyframes of a large cluster, at most; of 30,000 replicas one takes some 40 MB."""
 
-KEEP_SHARE_LARGE: Final = 0.2
-"""The share of a way through time that may be spent on keeping a large cluster."""
+KEEP_SHARE_ON_WAYS: Final = 0.2
+"""The share of a way through time that may be spent on keeping: the next one there is the shorter for it."""
 
 
 @attrs.frozen(repr=False)
@@ -126,7 +126,10 @@ class Keeper:
         else:
             insort(self.kept, kept, key=_steps)
         ended = self._clock()
-        share = (KEEP_SHARE_SEEN if seen else KEEP_SHARE_LARGE) if large else KEEP_SHARE if shares else KEEP_SHARE_WHOLE
+        if seen:
+            share = KEEP_SHARE_SEEN if large else KEEP_SHARE if shares else KEEP_SHARE_WHOLE
+        else:
+            share = KEEP_SHARE_ON_WAYS
         size = course.keyframe.weight if shares else len(course.keyframe)
         cost = min(ended - started, KEEP_COST * size, 2 * self._charged[shares])  # the first takes longer, and some in between
         self._charged[shares] = cost

@@ -115,16 +115,19 @@ class Containers:
         changed = [*self._differing(states, former), *range(len(former), len(states))]
         if not changed:
             return 0
-        column = former + states[len(former) :]
-        self.columns = [column]
+        self.columns = [column] = [former + states[len(former) :]]
         for at in changed:
-            column[at] = state = states[at]
-            if self.codec.leads and not CONSTANT.issuperset(map(type, state)):
-                held = former[at] if at < len(former) else ()
-                for value in compress(state, map(is_not, state, held)) if len(state) == len(held) else state:
-                    if type(value) not in CONSTANT and visit(value):
-                        self._alike.add(at)
+            column[at] = states[at]
+            if self.codec.leads and not CONSTANT.issuperset(map(type, states[at])):
+                self._look_at(at, former[at] if at < len(former) else (), visit)
         return len(column) + PLACE * len(changed)
+
+    def _look_at(self, at: int, former: State, visit: Visit) -> None:
+        """Visit what a container holds and did not hold before."""
+        state = self.columns[0][at]
+        for value in compress(state, map(is_not, state, former)) if len(state) == len(former) else state:
+            if type(value) not in CONSTANT and visit(value):
+                self._alike.add(at)
 
     def back(self, columns: Columns) -> None:
         """As of a `Group`."""
