@@ -14,6 +14,7 @@ from textual.binding import Binding
 from textual.geometry import Region
 
 from core.kafka.events import NOTABLE
+from core.kafka.health import UncleanElection
 from core.kafka.ids import TopicPartition
 from core.lab.spec import Pace
 from core.lab.views.view import ClusterView, PartitionView
@@ -32,7 +33,7 @@ from tui.looking import Looking
 from tui.paging import TABS, Paging
 from tui.palette import Palette
 from tui.panels.account import AccountPanel
-from tui.panels.brokers import Brokers, is_up
+from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
 from tui.panels.footer import Footer, Hint, Note
 from tui.panels.grid import Grid
@@ -414,9 +415,9 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
 
     def _may_be_elected(self) -> PartitionView | None:
         """A leaderless partition with unclean election allowed, if there is one; one with a replica that is up before others."""
-        get, up = self.session.cluster.settings.get, {broker.id for broker in self.view.brokers if is_up(broker)}
-        found = (p for p in self.view.partitions if p.offline and get(UNCLEAN, topic=p.tp.topic))
-        return min(found, key=lambda p: up.isdisjoint(p.replicas), default=None)
+        election = self.situation().unclean_election
+        found = (p for p in self.view.partitions if election(p) is not None)
+        return min(found, key=lambda p: election(p) is UncleanElection.NOBODY_UP, default=None)
 
     def situation(self) -> Situation:
         """What actions are decided on."""

@@ -18,7 +18,7 @@ def _without(situation: Situation, broker: int) -> tuple[list[PartitionView], in
     """Partitions a broker leads, how many of those nobody else in the ISR could lead, and in how many the ISR falls below its minimum."""
     view = situation.view
     led = [p for p in view.partitions if p.leader == broker]
-    alive = {b.id for b in view.brokers if b.state is BrokerState.RUNNING and not b.fenced and b.id != broker}
+    alive = view.up - {broker}
     alone = sum(not any(b in alive for b in p.isr) for p in led)
     under = sum(broker in p.isr and is_at_min_isr(p, p.min_isr) for p in view.partitions)
     return led, alone, under
@@ -119,7 +119,7 @@ def unclean(situation: Situation) -> str:
     if situation.setting(UNCLEAN, topic):
         return f"Off for {where}: only the ISR (and ELR) may lead."
     changed = [p for p in situation.view.partitions if (p.tp.topic == topic if own else not situation.overridden(UNCLEAN, p.tp.topic))]
-    return f"On for {where}: {_partitions(with_unclean_election(changed).elected)} would get a leader from outside the ISR; what it lacks is lost."
+    return f"On for {where}: {_partitions(with_unclean_election(changed, situation.view.up).elected)} would get a leader from outside the ISR; what it lacks is lost."
 
 
 def elect_unclean(situation: Situation) -> str:

@@ -9,6 +9,7 @@ from textual.command import CommandPalette
 from textual.strip import Strip
 
 from core.kafka.events import DETAIL, NORMAL, NOTABLE
+from core.kafka.health import UncleanElection
 from core.lab.views.view import PartitionView
 from core.sim.units import format_duration
 from tui import dialogs
@@ -16,7 +17,6 @@ from tui.actions import ACTIONS
 from tui.glossary import paint_glossary
 from tui.layout import SizeClass, size_class
 from tui.palette import ABOUT, PALETTES
-from tui.panels.brokers import is_up
 from tui.panels.grid import FILTERS, filtered, in_order
 from tui.panels.inspector import paint_broker, paint_event_detail, paint_partition
 from tui.panels.scenario import paint_scenario
@@ -60,27 +60,27 @@ class Looking(MainScreen):
             brief: in a few words.
             whole: of the whole cluster, of which the key elects for one partition only.
         """
-        if not p.offline or not self.session.cluster.settings.get("unclean.leader.election.enable", topic=p.tp.topic):
+        situation = self.situation()
+        election = situation.unclean_election(p)
+        if election is None:
             return ""
-        up = {broker.id for broker in self.view.brokers if is_up(broker)}
-        if not up.intersection(p.replicas):
+        if election is UncleanElection.NOBODY_UP:
             return (
                 "unclean ON: nobody is up"
                 if brief
                 else (f"unclean ON, but no replica of {p.tp} is up." if whole else "unclean ON, but none of its replicas is up.")
             )
-        key, release = self.key("elect-unclean"), self.session.cluster.release
-        if self.situation().on_zookeeper:
+        key = self.key("elect-unclean")
+        if election is UncleanElection.AT_ONCE:
             return "unclean ON" if brief else "unclean ON: the controller acts at once."
         by_key = f"{key} elects for the selected partition only" if whole else f"{key} does it now"
-        wait = self.view.unclean_check_us
-        if wait < 0 or not release.elects_unclean_later:
+        if election is UncleanElection.ON_CHANGE:
             return (
                 ("unclean ON" if whole else f"unclean ON: {key} does it")
                 if brief
                 else f"unclean ON: the controller acts when a broker comes or goes; {by_key}."
             )
-        at = format_duration(wait // 1_000_000 * 1_000_000)
+        at = format_duration(situation.view.unclean_check_us // 1_000_000 * 1_000_000)
         return (
             (f"unclean ON: in {at}" if whole else f"unclean ON: in {at}; {key} now")
             if brief

@@ -12,7 +12,6 @@ from textual.markup import escape
 from scenarios.visible import visible
 from tui.actions import ACTIONS
 from tui.glossary import states_of_partitions, words
-from tui.panels.brokers import is_up
 from tui.panels.states import STATUS_LOOKS, short_state
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _brokers(board: Board, query: str) -> Iterator[Named]:
     for broker in board.view.brokers:
         if (fit := _fit(query, f"b{broker.id}")) >= 0:
             about = f"broker, {short_state(broker)}, leads {broker.leaders} of {broker.replicas} replicas"
-            yield fit if is_up(broker) or fit == 0 else 1, f"b{broker.id}", about, functools.partial(board.go_to_name, broker=broker.id)
+            yield fit if broker.up or fit == 0 else 1, f"b{broker.id}", about, functools.partial(board.go_to_name, broker=broker.id)
 
 
 def _partitions(board: Board, query: str) -> Iterator[Named]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import could_elect_uncleanly
 from core.lab.spec import Pace
-from core.lab.views.setting_changes import could_elect_uncleanly
 from tui.lasting import lasting
 from tui.motion import SPEEDS
 from tui.situation import Situation
@@ -75,8 +75,8 @@ def no_unclean_election(situation: Situation) -> str | None:
         return "no partition is selected; choose one with ↑ and ↓"
     if not partition.offline:
         return f"{partition.tp} is led by b{partition.leader}; an unclean election is for a partition that nobody leads"
-    if not could_elect_uncleanly(partition):
-        return f"no replica of {partition.tp} is alive; start a broker first"
+    if not could_elect_uncleanly(partition, situation.view.up):
+        return f"no replica of {partition.tp} is up; start a broker first"
     return None
 
 

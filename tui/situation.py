@@ -7,6 +7,7 @@ from collections.abc import Callable
 import attrs
 
 from core.kafka.events import EventTuple
+from core.kafka.health import UncleanElection, unclean_election
 from core.kafka.ids import CONTROLLER
 from core.kafka.settings import Value
 from core.lab.acts import Act
@@ -53,6 +54,12 @@ class Situation(SpelledOut):
     built_by_hand: bool = False
     done: bool = False
     undone: bool = False
+
+    def unclean_election(self, p: PartitionView) -> UncleanElection | None:
+        """What comes of unclean election for a partition; None where it has a leader, or may not have one from outside the ISR."""
+        view = self.view
+        enabled = bool(self.setting("unclean.leader.election.enable", p.tp.topic))
+        return unclean_election(p, view.up, enabled=enabled, zookeeper=self.on_zookeeper, looks_again=view.unclean_check_us >= 0)
 
     @property
     def on_zookeeper(self) -> bool:

@@ -209,6 +209,45 @@ def status_of(
     return PartitionStatus.AT_MIN_ISR if is_at_min_isr(partition, min_isr) else PartitionStatus.UNDER_REPLICATED
 
 
+class UncleanElection(enum.Enum):
+    """Who makes a replica outside the ISR leader of a partition that has none."""
+
+    NOBODY_UP = enum.auto()
+    """Nobody: none of its replicas is up."""
+    AT_ONCE = enum.auto()
+    """A controller with ZooKeeper, as soon as it hears that it may (`TopicUncleanLeaderElectionEnable`)."""
+    PERIODIC = enum.auto()
+    """A KRaft controller, when it looks again (`ReplicationControlManager#maybeElectUncleanLeaders`)."""
+    ON_CHANGE = enum.auto()
+    """A KRaft controller, but only when a broker comes or goes."""
+
+
+def could_elect_uncleanly(partition: Assigned, up: Container[int]) -> bool:
+    """Whether an unclean election would give it a leader: it has none, and a broker that is up has a replica of it."""
+    return is_offline(partition) and any(replica in up for replica in partition.replicas)
+
+
+def unclean_election(
+    partition: Assigned, up: Container[int], *, enabled: bool, zookeeper: bool, looks_again: bool
+) -> UncleanElection | None:
+    """What comes of unclean.leader.election.enable for a partition; None if it has a leader, or the setting is off.
+
+    Args:
+        partition: as the controller knows it.
+        up: the brokers that are.
+        enabled: the setting, as it holds for the topic.
+        zookeeper: whether the controller works with ZooKeeper.
+        looks_again: whether a KRaft controller plans to look for such partitions.
+    """
+    if not enabled or not is_offline(partition):
+        return None
+    if not could_elect_uncleanly(partition, up):
+        return UncleanElection.NOBODY_UP
+    if zookeeper:
+        return UncleanElection.AT_ONCE
+    return UncleanElection.PERIODIC if looks_again else UncleanElection.ON_CHANGE
+
+
 def spare_replicas(min_insync_replicas: int, replicas: int, *, capped: bool) -> int:
     """How many of so many replicas may be out of the ISR until writes with acks=all are refused; negative: they always are."""
     return replicas - effective_min_isr(min_insync_replicas, replicas, capped=capped)

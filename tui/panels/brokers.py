@@ -73,11 +73,6 @@ def voter_words(view: ClusterView) -> list[str]:
     return [f"{voter.name}{'★' if voter.active else marks.get(voter.role, '○')}" for voter in view.voters]
 
 
-def is_up(broker: BrokerView) -> bool:
-    """Whether its process runs and the controller takes it for alive."""
-    return broker.state is BrokerState.RUNNING and not broker.fenced
-
-
 def those_with(view: ClusterView, words: str, paint: Palette) -> ClusterView:
     """The view with the brokers that have some words only; with all where none has, since those words are about something else."""
     matches = matcher(words)
@@ -90,14 +85,14 @@ def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[Brok
     count = len(view.brokers)
     if (cards and height >= 4 and card_width(count, width)) or count <= max(1, width // CHIP) * (height - 1):
         return list(view.brokers)
-    return sorted(view.brokers, key=is_up)
+    return sorted(view.brokers, key=lambda broker: broker.up)
 
 
 def not_up(view: ClusterView, room: int, *, least: int = 0) -> str:
     """The brokers that are not up, by what they are: `✕ b2 b55 stopped · ‖ b7 paused`; as many as there is room for, and so many of each at least."""
     groups: dict[tuple[str, str], list[str]] = {}
     for broker in view.brokers:
-        if not is_up(broker):
+        if not broker.up:
             glyph = DOWN if broker.state is BrokerState.STOPPED else "‖" if broker.state is BrokerState.PAUSED else OUT
             groups.setdefault((glyph, short_state(broker)), []).append(f"b{broker.id}")
     for most in range(MOST_NAMED, least - 1, -1):
@@ -125,7 +120,7 @@ def paint_brokers(
 ) -> list[Strip]:
     """The panel's lines; `of`: how many brokers there are, where not all of them are to be shown."""
     width, height = size
-    up = sum(map(is_up, view.brokers))
+    up = len(view.up)
     title = f"Brokers {up} of {len(view.brokers)} up"
     if len(view.brokers) < of:
         title = f"Brokers {len(view.brokers)} of {of}, {up} up"

@@ -107,7 +107,7 @@ def partition_words(p: PartitionView) -> str:
 
 def broker_words(broker: BrokerView, paint: Palette) -> str:
     """What a broker is looked for by: its name, what it is doing, its rack."""
-    up = "up" if broker.state is BrokerState.RUNNING and not broker.fenced else "down"
+    up = "up" if broker.up else "down"
     return f"b{broker.id} {broker.id} {up} {short_state(broker)} {broker_state(broker, paint)[1]} {broker.rack or ''}"
 
 

@@ -127,7 +127,7 @@ def consequences(known: Known, place: Place, view: ClusterView, settings: Settin
             found.append(words + (f", {last} would lose writes with the next replica" if last and not refused else ""))
         return found
     if name == "unclean.leader.election.enable":
-        elected, lacks = with_unclean_election(changed_with(known, place, view, settings))
+        elected, lacks = with_unclean_election(changed_with(known, place, view, settings), view.up)
         if not elected:
             return ["No partition waits for a leader: turning it on elects nobody now, and endangers what replicas outside an ISR lack."]
         return [f"true would elect a leader for {elected} offline partitions; the replicas alive lack up to {lacks:,} records."]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from core.kafka.health import effective_min_isr, is_at_min_isr, is_offline, is_under_min_isr
+from core.kafka.health import could_elect_uncleanly, effective_min_isr, is_at_min_isr, is_offline, is_under_min_isr
 from core.lab.views.view import PartitionView
 
 
@@ -35,15 +35,10 @@ class UncleanChange(NamedTuple):
     lacking: int
 
 
-def with_unclean_election(partitions: Iterable[PartitionView]) -> UncleanChange:
-    """What would be if unclean.leader.election.enable were true for these partitions."""
-    waiting = [partition for partition in partitions if could_elect_uncleanly(partition)]
+def with_unclean_election(partitions: Iterable[PartitionView], up: Container[int]) -> UncleanChange:
+    """What would be if unclean.leader.election.enable were true for these partitions; `up`: the brokers that are."""
+    waiting = [partition for partition in partitions if could_elect_uncleanly(partition, up)]
     return UncleanChange(len(waiting), sum(map(only_on_the_dead, waiting)))
-
-
-def could_elect_uncleanly(partition: PartitionView) -> bool:
-    """Whether nobody leads it, and the process of one of its replicas runs."""
-    return is_offline(partition) and any(copy.alive for copy in partition.copies)
 
 
 def only_on_the_dead(partition: PartitionView) -> int:

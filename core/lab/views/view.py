@@ -7,6 +7,8 @@ Leader, ISR and epochs are the controller's; a replica's LEO, HW and role are wh
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
@@ -39,6 +41,11 @@ class BrokerView(SpelledOut):
     """Its log directories, numbered from 1, that do not work."""
     disk_delay_us: int = 0
     """How long each write of its disk takes, beyond what every disk takes."""
+
+    @property
+    def up(self) -> bool:
+        """Whether its process runs and the controller takes it for alive."""
+        return self.state is BrokerState.RUNNING and not self.fenced
 
 
 @attrs.frozen(repr=False)
@@ -255,6 +262,11 @@ class ClusterView(SpelledOut):
     """Until the KRaft controller looks again whether unclean election is allowed by now; -1: it does not plan to."""
     state: int = attrs.field(default=-1, eq=False)
     """Two views of one `core.lab.views.glance.Glance` with the same number differ in offsets, counters and ages only; -1: not counted."""
+
+    @cached_property
+    def up(self) -> frozenset[int]:
+        """The brokers that are up."""
+        return frozenset(broker.id for broker in self.brokers if broker.up)
 
     def partition(self, tp: TopicPartition) -> PartitionView:
         """One partition.

@@ -8,6 +8,7 @@ from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import (
     STALL_BOUND,
     PartitionStatus,
+    UncleanElection,
     described_at_min_isr,
     described_unavailable,
     described_under_min_isr,
@@ -19,6 +20,7 @@ from core.kafka.health import (
     is_under_replicated,
     spare_replicas,
     status_of,
+    unclean_election,
 )
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import Release
@@ -134,6 +136,24 @@ def test_observers_are_where_they_belong() -> None:
 )
 def test_how_many_replicas_may_be_out_of_the_isr(value: int, capped: bool, spare: int) -> None:
     assert spare_replicas(value, 3, capped=capped) == spare
+
+
+@pytest.mark.parametrize(
+    ("leader", "up", "enabled", "zookeeper", "looks_again", "who"),
+    [
+        (1, (1, 2), True, False, True, None),
+        (NO_LEADER, (1, 2), False, False, True, None),
+        (NO_LEADER, (4,), True, True, True, UncleanElection.NOBODY_UP),
+        (NO_LEADER, (3, 4), True, True, False, UncleanElection.AT_ONCE),
+        (NO_LEADER, (3, 4), True, False, True, UncleanElection.PERIODIC),
+        (NO_LEADER, (3, 4), True, False, False, UncleanElection.ON_CHANGE),
+    ],
+)
+def test_who_elects_uncleanly(
+    leader: int, up: tuple[int, ...], enabled: bool, zookeeper: bool, looks_again: bool, who: UncleanElection | None
+) -> None:
+    partition = PartitionRegistration((1, 2, 3), (1,), leader, 1, 1)
+    assert unclean_election(partition, up, enabled=enabled, zookeeper=zookeeper, looks_again=looks_again) is who
 
 
 def test_what_is_served() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from core.kafka.health import could_elect_uncleanly
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.setting_changes import could_elect_uncleanly, only_on_the_dead, with_min_isr, with_unclean_election
+from core.lab.views.setting_changes import only_on_the_dead, with_min_isr, with_unclean_election
 from core.lab.views.view import PartitionStatus
 from core.sim.units import SECOND
 
@@ -53,14 +54,14 @@ def test_unclean_election() -> None:
     made.run_until(made.now + SECOND)
     made.do(acts.Kill(1))
     made.run_until(made.now + 60 * SECOND)
-    assert with_unclean_election(made.view().partitions) == (0, 0), "no replica is alive"
+    assert with_unclean_election(made.view().partitions, made.view().up) == (0, 0), "no replica is alive"
     made.do(acts.Start(2))
     made.run_until(made.now + 60 * SECOND)
     view = made.view()
-    assert [p.tp.topic for p in view.partitions if could_elect_uncleanly(p)] == ["t2", "t3"], "the only replica of t1 is dead"
+    assert [p.tp.topic for p in view.partitions if could_elect_uncleanly(p, view.up)] == ["t2", "t3"], "the only replica of t1 is dead"
     t2 = made.partition_view(TopicPartition("t2", 0))
     assert only_on_the_dead(t2) == 12
-    told = with_unclean_election(view.partitions)
+    told = with_unclean_election(view.partitions, view.up)
     assert told == (2, 12)
     made.do(acts.Set("unclean.leader.election.enable", "true"))
     made.do(acts.Elect("unclean"))
