@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import attrs
 
@@ -12,6 +12,11 @@ from core.kafka.ids import TopicPartition
 from core.kafka.settings import MAX_LONG
 from core.lab.act_fields import least_of, most_of
 from core.lab.acts import ACTS, Act
+
+T = TypeVar("T")
+
+Reader = Callable[[object], object]
+"""Takes what JSON has; what it cannot be raises TypeError or ValueError."""
 
 
 def recorded_act(word: str, arguments: str) -> Act:
@@ -34,17 +39,17 @@ def recorded_act(word: str, arguments: str) -> Act:
     if not isinstance(fields, dict):
         raise ValueError(f"{word}: its fields are no JSON object: {arguments[:80]}")
     known = attrs.fields_dict(act)
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for written, value in fields.items():
         name = written.replace("-", "_")
         if name not in known:
             raise ValueError(f"{word} has no field '{written[:40]}'; it has {', '.join(known)}")
         kind = str(known[name].type).removesuffix(" | None")
         try:
-            values[name] = _READERS[kind](value)
+            read = values[name] = _READERS[kind](value)
         except (TypeError, ValueError, KeyError, IndexError):
             raise ValueError(f"{word}: {written[:40]} cannot be {json.dumps(value)[:60]}; it is of type {kind}") from None
-        if kind == "int" and not least_of(name) <= values[name] <= most_of(name):
+        if type(read) is int and not least_of(name) <= read <= most_of(name):
             raise ValueError(f"{word}: {written[:40]} cannot be {value}; it is from {least_of(name)} to {most_of(name)}")
     missing = [name for name, field in known.items() if field.default is attrs.NOTHING and name not in values]
     if missing:
@@ -52,41 +57,49 @@ def recorded_act(word: str, arguments: str) -> Act:
     return act(**values)
 
 
-def _exactly(kind: type) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if type(value) is not kind:
+def _only(kind: type[T]) -> Callable[[object], T]:
+    def read(value: object) -> T:
+        if not isinstance(value, kind):
             raise TypeError(kind.__name__)
         return value
 
     return read
 
 
-def _pair(value: Any) -> tuple[str, str]:
-    first, second = value
-    return _str(first), _str(second)
-
-
-def _partition(value: Any) -> TopicPartition:
-    return TopicPartition.parse(_str(value))
-
-
-def _int(value: Any) -> int:
+def _int(value: object) -> int:
     if type(value) is not int or not -MAX_LONG <= value <= MAX_LONG:
         raise TypeError("int")
     return value
 
 
-_str = _exactly(str)
+_str, _list = _only(str), _only(list)
 
-_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+
+def _partition(value: object) -> TopicPartition:
+    return TopicPartition.parse(_str(value))
+
+
+def _pair(first: Reader, second: Reader) -> Reader:
+    def read(value: object) -> tuple[object, object]:
+        one, other = _list(value)
+        return first(one), second(other)
+
+    return read
+
+
+def _each(read: Reader) -> Reader:
+    return lambda value: tuple(map(read, _list(value)))
+
+
+_READERS: Final[dict[str, Reader]] = {
     "int": _int,
     "str": _str,
-    "bool": _exactly(bool),
+    "bool": _only(bool),
     "TopicPartition": _partition,
-    "tuple[str, str]": _pair,
-    "tuple[int, ...]": lambda value: tuple(_int(each) for each in value),
-    "tuple[tuple[int, ...], ...]": lambda value: tuple(tuple(_int(one) for one in each) for each in value),
-    "tuple[tuple[str, str], ...]": lambda value: tuple((_str(name), _str(text)) for name, text in value),
-    "tuple[tuple[TopicPartition, int], ...]": lambda value: tuple((_partition(tp), _int(offset)) for tp, offset in value),
+    "tuple[str, str]": _pair(_str, _str),
+    "tuple[int, ...]": _each(_int),
+    "tuple[tuple[int, ...], ...]": _each(_each(_int)),
+    "tuple[tuple[str, str], ...]": _each(_pair(_str, _str)),
+    "tuple[tuple[TopicPartition, int], ...]": _each(_pair(_partition, _int)),
 }
 """How a field of each type is read back."""

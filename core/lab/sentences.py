@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -30,7 +30,7 @@ _ONE_WAY: Final = frozenset({"hold", "release"})
 _SAID_THOUGH_USUAL: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
 
 
-def _with_unit(name: str, value: Any) -> str:
+def _with_unit(name: str, value: object) -> str:
     """A field of an act with its unit: `latency 200ms`, `loss 10%`, `rate 200/s`."""
     if name in _DURATIONS and isinstance(value, int):
         return f"{name} {format_duration(value)}"

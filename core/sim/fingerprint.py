@@ -12,6 +12,7 @@ import hashlib
 import types
 from collections import deque
 from collections.abc import Callable, Iterable
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -19,8 +20,11 @@ from core.sim.agenda import Entry
 from core.sim.simulation import Simulation
 from core.sim.state import Classes, Fields, Table, is_frozen
 
-Form = Any
+Form = object
 """A value written down: tuples of atoms."""
+
+Way = Callable[[Any], Form]
+"""How values of one type are written down."""
 
 
 class Fingerprints:
@@ -57,22 +61,14 @@ class Fingerprints:
             faults = (link.latency, link.jitter, link.loss_ppm, link.duplicate_ppm, link.reorder_ppm, link.cut, link.held)
             links.append((sender, node, faults, max(0, link.last_arrival - simulation.now), waiting))
         draws = () if network.plain and not any(link.jitter or link.loss_ppm for link in network.links.values()) else write(network.random)
-        due = sorted(((sorted_by, _in_order(entries)) for sorted_by, entries in _by_connection(simulation).items()), key=_key)
-        agenda = [(where, [writer.due(entry) for entry in entries]) for where, entries in due]
+        due = sorted(_by_connection(simulation).items(), key=itemgetter(0))
+        agenda = [(where, [writer.due(entry) for entry in sorted(entries, key=_when)]) for where, entries in due]
         paused = [
             (address, writer.moment(since), [writer.due(entry) for entry in waiting])
             for address, (since, waiting) in sorted(simulation.paused.items())
         ]
         of_network = (sorted(network.alive.items()), sorted(network.lose_next), network.at_once, links, draws)
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
-
-
-def _key(connection: tuple[Any, Any]) -> Any:
-    return connection[0]
-
-
-def _in_order(entries: list[Entry]) -> list[Entry]:
-    return sorted(entries, key=_when)
 
 
 def _when(entry: Entry) -> tuple[int, int]:
@@ -94,7 +90,7 @@ class _Writer:
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
-        self._ways: dict[type, Callable[[Any], Form]] = dict.fromkeys((int, str, bool, float, bytes, type(None)), _itself)
+        self._ways: dict[type, Way] = dict.fromkeys((int, str, bool, float, bytes, type(None)), _itself)
         self._ways |= {type: _name, types.FunctionType: _name, types.BuiltinFunctionType: _name, types.MethodType: self._method}
         self._ways[types.BuiltinMethodType] = self._method
         self.begin(0)
@@ -103,16 +99,16 @@ class _Writer:
         """Nothing is written yet."""
         self._now = now
         self._numbers: dict[int, int] = {}
-        self._labels: dict[str, dict[Any, int]] = {}
+        self._labels: dict[str, dict[int, int]] = {}
 
-    def write(self, value: Any) -> Form:
+    def write(self, value: object) -> Form:
         """A value written down."""
         way = self._ways.get(type(value))
         if way is None:
             way = self._ways[type(value)] = self._way(type(value))
         return way(value)
 
-    def moment(self, time: Any) -> Form:
+    def moment(self, time: object) -> Form:
         """A moment, from now; None and the like as they are."""
         return ("t", time - self._now) if type(time) is int else self.write(time)
 
@@ -120,7 +116,7 @@ class _Writer:
         """Something due, without where: what is overdue is due now."""
         return (max(0, entry.time - self._now), self.write(entry.message))
 
-    def _label(self, family: str, value: Any) -> Form:
+    def _label(self, family: str, value: object) -> Form:
         """The number that a label goes by here; 0 and less are none, and a dict has labels for its keys."""
         if isinstance(value, dict):
             return ("dict", [(self._label(family, key), self.write(value[key])) for key in sorted(value)])
@@ -129,7 +125,7 @@ class _Writer:
         known = self._labels.setdefault(family, {})
         return ("label", known.setdefault(value, len(known)))
 
-    def _way(self, cls: type) -> Callable[[Any], Form]:
+    def _way(self, cls: type) -> Way:
         if issubclass(cls, enum.Enum):
             return lambda each: (cls.__qualname__, each.name)
         if issubclass(cls, Random):
@@ -145,24 +141,21 @@ class _Writer:
             return self._object(cls, names) if names else lambda each: tuple(map(self.write, each))
         return self._object(cls, None)
 
-    def _object(self, cls: type, names: tuple[str, ...] | None) -> Callable[[Any], Form]:
+    def _object(self, cls: type, names: tuple[str, ...] | None) -> Way:
         """Objects with fields; those that can change have an identity, too."""
         fields = self._classes.fields(cls)
-        read = fields.read
-        in_slots = fields.names
-        if names is not None:
-            in_slots, read = names, tuple
-        ways = tuple(self._field(name, fields) for name in in_slots)
+        read: Callable[[Any], tuple[object, ...]] = fields.read if names is None else tuple
+        ways = tuple(self._field(name, fields) for name in names or fields.names)
         what = cls.__qualname__
 
-        def of_slots(each: Any) -> Form:
+        def of_slots(each: object) -> tuple[Form, ...]:
             return (what, *[way(value) for way, value in zip(ways, read(each), strict=True) if way is not None])
 
         if names is not None or is_frozen(cls):
             return of_slots
-        of_dict: dict[str, Callable[[Any], Form] | None] = {}
+        of_dict: dict[str, Way | None] = {}
 
-        def written(each: Any) -> Form:
+        def written(each: object) -> Form:
             number = self._numbers.get(id(each))
             if number is not None:
                 return ("#", number)
@@ -180,7 +173,7 @@ class _Writer:
 
         return written
 
-    def _field(self, name: str, fields: Fields) -> Callable[[Any], Form] | None:
+    def _field(self, name: str, fields: Fields) -> Way | None:
         if name in fields.history:
             return None
         if name in fields.times:
@@ -190,7 +183,7 @@ class _Writer:
             return lambda value: self._label(family, value)
         return self.write
 
-    def _mapping(self, each: dict[Any, Any]) -> Form:
+    def _mapping(self, each: dict[object, object]) -> Form:
         return ("dict", [(self.write(key), self.write(each[key])) for key in self._sorted(each)])
 
     def _sorted(self, values: Iterable[Any]) -> list[Any]:
@@ -208,7 +201,7 @@ class _Writer:
         self._numbers, self._labels = kept
         return [value for _, _, value in sorted(zip(written, range(len(values)), values, strict=True))]
 
-    def _method(self, method: Any) -> Form:
+    def _method(self, method: types.MethodType | types.BuiltinMethodType) -> Form:
         owner = method.__self__
         return ("method", method.__name__, None if owner is None or isinstance(owner, types.ModuleType) else self.write(owner))
 
@@ -218,9 +211,9 @@ def _state_of_random(random: Random) -> Form:
     return ("random", hashlib.blake2b(repr(random.getstate()).encode(), digest_size=16).digest())
 
 
-def _itself(value: Any) -> Form:
+def _itself(value: object) -> Form:
     return value
 
 
-def _name(value: Any) -> Form:
+def _name(value: type | types.FunctionType | types.BuiltinFunctionType) -> Form:
     return ("name", value.__module__, value.__qualname__)

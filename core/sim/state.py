@@ -10,7 +10,7 @@ import enum
 import types
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
@@ -71,16 +71,16 @@ class Fields:
         self.labels = {name: family for each in meanings for name, family in each.labels.items()}
         self.names = tuple(name for name in slots_of(cls) if name not in self.wiring)
         self.has_dict = cls.__dictoffset__ != 0
-        self.read: Callable[[Any], tuple[Any, ...]] = reader(self.names)
+        self.read = reader(self.names)
         self._write = tuple(getattr(cls, name).__set__ for name in self.names)
 
-    def write(self, each: Any, values: tuple[Any, ...]) -> None:
+    def write(self, each: object, values: tuple[object, ...]) -> None:
         """Give the fields in slots their values."""
         for write, value in zip(self._write, values, strict=True):
             write(each, value)
 
 
-def reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def reader(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
     """Reads fields into a tuple, however many they are."""
     if not names:
         return lambda each: ()

@@ -58,11 +58,12 @@ def test_an_act_is_read_back_as_it_was(act: type[acts.Act]) -> None:
         ("kill", "[1]", "no JSON object"),
         ("kill", '{"broker":"1"}', 'broker cannot be "1"'),
         ("kill", "{}", "kill lacks broker"),
+        ("cut", '{"between":"b1"}', 'between cannot be "b1"'),
         ("kill", '{"broker":1,"when":2}', "no field 'when'"),
     ],
 )
 def test_what_is_no_act_is_refused(word: str, args: str, said: str) -> None:
-    with pytest.raises(ValueError, match="kil") as refused:
+    with pytest.raises(ValueError, match=word) as refused:
         recorded_act(word, args)
     assert said in str(refused.value)
 

@@ -177,7 +177,7 @@ async def test_unclean_election_of_a_partition_that_nobody_leads() -> None:
         board.refresh_view()
         assert all(p.offline for p in board.view.partitions)
         await pilot.press("U")
-        assert "no replica of orders-0 is alive" in board.footer.lines[0].text
+        assert "no replica of orders-0 is up" in board.footer.lines[0].text
         await pilot.press("s")
         board.session.tape.advance_to(55 * SECOND)
         board.refresh_view()

@@ -6,12 +6,14 @@ Both spread leaders and replicas evenly and over racks; both draw their starting
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import attrs
 
 from core.kafka.errors import INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, UNKNOWN_SERVER_ERROR, KafkaError
 from core.sim.spelled_out import SpelledOut
+
+T = TypeVar("T")
 
 Assignment = tuple[int, ...]
 """The replicas of one partition in order, the preferred leader first."""
@@ -24,7 +26,7 @@ class RandomSource(Protocol):
         """A number from 0 to `stop` - 1."""
         ...
 
-    def shuffle(self, x: list[Any], /) -> None:
+    def shuffle(self, x: list[T], /) -> None:
         """Shuffle a list in place."""
         ...
 

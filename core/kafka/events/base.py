@@ -36,7 +36,7 @@ class Event:
     def __init_subclass__(cls) -> None:
         cls.columns = {name: written for name, written in cls.__annotations__.items() if not written.startswith("ClassVar")}
 
-    def __init__(self, *values: Any) -> None:
+    def __init__(self, *values: object) -> None:
         self.__dict__.update(zip(self.columns, values, strict=True))
 
     def __setattr__(self, name: str, value: object) -> None:

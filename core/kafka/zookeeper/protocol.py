@@ -21,7 +21,7 @@ class Create(NamedTuple):
     """Make a znode; `sequential` appends a rising number of ten digits to its name."""
 
     path: str
-    data: Any = None
+    data: object = None
     ephemeral: bool = False
     sequential: bool = False
 
@@ -30,7 +30,7 @@ class SetData(NamedTuple):
     """Write a znode if it has this version."""
 
     path: str
-    data: Any
+    data: object
     version: int = ANY_VERSION
 
 

@@ -7,7 +7,7 @@ who watch them are told. That is all a controller knows of a broker's death.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -43,7 +43,7 @@ from core.sim.node import Node
 NO_SESSION: Final = 0
 """Owner of a znode that is not ephemeral."""
 
-Observer = Callable[[str, Any, int, int], int]
+Observer = Callable[[str, object, int, int], int]
 """Sees every write: path, data, version, zxid of its making (version -1: it is gone); returns the seq of the event that tells it, or 0."""
 
 
@@ -51,7 +51,7 @@ Observer = Callable[[str, Any, int, int], int]
 class Znode:
     """A znode: its data, how often it was written since it was made, the zxid that made it, the session it lives with."""
 
-    data: Any
+    data: object
     created: int
     version: int = 0
     owner: int = NO_SESSION

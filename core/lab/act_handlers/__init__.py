@@ -6,7 +6,7 @@ An act that is impossible is refused before anything changes, with a message tha
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -55,7 +55,7 @@ def carry_out(cluster: ClusterNodes, act: acts.Act) -> int:
 
 def arguments(act: acts.Act) -> str:
     """An act's fields that differ from their defaults, as compact JSON with the script's words."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for field in attrs.fields(type(act)):
         value = getattr(act, field.name)
         if field.default is attrs.NOTHING or value != field.default:
@@ -63,7 +63,7 @@ def arguments(act: acts.Act) -> str:
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, TopicPartition):
         return str(value)
     if isinstance(value, tuple):

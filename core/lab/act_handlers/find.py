@@ -18,7 +18,7 @@ ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
 Doing = Callable[[], None]
 """What is left to do once an act is found possible."""
 
-Deeds = dict[type[Act], Callable[[Any, Any], Doing]]
+Deeds = dict[type[Act], Callable[[ClusterNodes, Any], Doing]]
 """For each act the function that checks it against a cluster and gives its doing."""
 
 

@@ -7,7 +7,7 @@ broker's process does. The event that made it what it is, is the first of those 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -27,7 +27,7 @@ _BROKER_EVENTS: Final = frozenset(
     }
 )  # fmt: skip
 
-Value = Callable[[EventTuple], Any]
+Value = Callable[[EventTuple], object]
 """What an event leaves a cell at; `_ELSEWHERE` when the event is about another cell."""
 
 _ELSEWHERE: Final = object()
@@ -49,7 +49,7 @@ class Cell(SpelledOut):
 
     name: str
     label: str
-    value: Any
+    value: object
     left_at: Value
     all_events: bool = False
 
@@ -95,7 +95,7 @@ def cells_of(partition: PartitionView | None, broker: BrokerView | None) -> list
 def _leader(tp: TopicPartition) -> Value:
     topic, number = tp
 
-    def left_at(event: EventTuple) -> Any:
+    def left_at(event: EventTuple) -> object:
         kind = event[3]
         if kind == "leader-elected" and event[4] == topic and event[5] == number:
             return event[6]
@@ -111,7 +111,7 @@ def _leader(tp: TopicPartition) -> Value:
 def _isr(tp: TopicPartition) -> Value:
     topic, number = tp
 
-    def left_at(event: EventTuple) -> Any:
+    def left_at(event: EventTuple) -> object:
         kind = event[3]
         if kind in ("isr-shrunk", "isr-expanded") and event[5] == topic and event[6] == number:
             return sorted(event[7])
@@ -136,7 +136,7 @@ _LEO: Final = {
 def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> Value:
     topic, number = tp
 
-    def left_at(event: EventTuple) -> Any:
+    def left_at(event: EventTuple) -> object:
         if event[3] == "broker-started" and event[4] == broker:
             return _LOADED
         place = places.get(event[3])
@@ -148,7 +148,7 @@ def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> Valu
 
 
 def _of_broker(broker: int) -> Value:
-    def left_at(event: EventTuple) -> Any:
+    def left_at(event: EventTuple) -> object:
         return event[4] if event[3] in _BROKER_EVENTS and event[4] == broker else _ELSEWHERE
 
     return left_at
@@ -159,7 +159,7 @@ class LastChange(Watch):
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
-        self._value: Any = _ELSEWHERE
+        self._value: object = _ELSEWHERE
         self._rose = False
 
     def see(self, event: EventTuple) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from core.kafka.events import KINDS, EventTuple, column_types
 from core.kafka.ids import TopicPartition
@@ -41,9 +41,9 @@ class BecomesTrue(Watch):
 class Changes(Watch):
     """A value is another one than a step ago."""
 
-    def __init__(self, value: Callable[[ClusterLike], Any]) -> None:
+    def __init__(self, value: Callable[[ClusterLike], object]) -> None:
         self._value = value
-        self._before: tuple[Any] | None = None
+        self._before: tuple[object] | None = None
 
     def became(self, cluster: ClusterLike) -> bool:
         now = (self._value(cluster),)
@@ -57,7 +57,7 @@ class AnyChanges(Watch):
     def __init__(self, column: str) -> None:
         self._name = column.replace("-", "_")
         self._at = 4 + list(column_types(KINDS["partition-changed"])).index(self._name)
-        self._known: dict[TopicPartition, Any] | None = None
+        self._known: dict[TopicPartition, object] | None = None
         self._changed = False
 
     def see(self, event: EventTuple) -> None:

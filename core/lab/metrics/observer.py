@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, Protocol
 
 import attrs
 
-from core.kafka import errors
+from core.kafka import errors, events
 from core.kafka.broker.fetcher_manager import fetcher_id
 from core.kafka.clients.client_config import DEFAULT
-from core.kafka.events import EventTuple, HighWatermarkAdvanced, decode
 from core.kafka.health import effective_min_isr, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.log.producer_state import EXPIRATION
@@ -27,7 +26,7 @@ from core.lab.metrics.meter import Meter
 from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.lab.spec import ClusterSpec, ControlPlane
 
-HIGH_WATERMARK: Final = HighWatermarkAdvanced.kind
+HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
 """There are so many of them that they are taken as they are, not decoded."""
 
 REQUEST_BYTES: Final = 200
@@ -44,6 +43,13 @@ class Sample(NamedTuple):
 
 UNKNOWN: Final = -1
 """The high watermark that a follower's fetcher has been told, before its first answer."""
+
+
+class OfPartition(Protocol):
+    """An event that tells something of a partition."""
+
+    topic: str
+    partition: int
 
 
 @attrs.define(slots=True)
@@ -117,39 +123,43 @@ class MetricsObserver:
         self._elections = 0  # of active controllers
         self._fetchers: dict[int, int] = {}  # num.replica.fetchers by broker, as far as they were looked up
         self._active = self._controllers_at_start(spec)
-        self._takes = {
-            "append": self._append,
-            "append-refused": self._append_refused,
-            "follower-append": self._follower_append,
-            "follower-fetched": self._follower_fetched,
-            "became-leader": self._role,
-            "became-follower": self._role,
-            "truncated": self._truncated,
-            "fetch-failed": self._fetch_failed,
-            "fetcher-lags": self._fetcher_lags,
-            "follower-high-watermark": lambda now, event: self._of(event).known(event.broker),
-            "producer-id-given": self._producer_id_given,
-            "offline-replica-found": self._offline_replica_found,
-            "controller-elected": self._controller_elected,
-            "controller-resigned": lambda now, event: self._active.pop(event.controller, None),
-            "controller-stopped": lambda now, event: self._active.pop(event.controller, None),
-            "leader-elected": self._leader_elected,
-            "consumed": self._consumed,
-            "isr-shrunk": lambda now, event: self._mark("kafka.server:type=ReplicaManager,name=IsrShrinksPerSec", event.broker, now),
-            "isr-expanded": lambda now, event: self._mark("kafka.server:type=ReplicaManager,name=IsrExpandsPerSec", event.broker, now),
-            "isr-change-failed": lambda now, event: self._mark(
+        self._takes: Final[dict[str, Callable[[int, Any], object]]] = {
+            events.Appended.kind: self._append,
+            events.AppendRefused.kind: self._append_refused,
+            events.FollowerAppended.kind: self._follower_append,
+            events.FollowerFetched.kind: self._follower_fetched,
+            events.BecameLeader.kind: self._role,
+            events.BecameFollower.kind: self._role,
+            events.Truncated.kind: self._truncated,
+            events.FetchFailed.kind: self._fetch_failed,
+            events.FetcherLags.kind: self._fetcher_lags,
+            events.FollowerHighWatermark.kind: lambda now, event: self._of(event).known(event.broker),
+            events.ProducerIdGiven.kind: self._producer_id_given,
+            events.OfflineReplicaFound.kind: self._offline_replica_found,
+            events.ControllerElected.kind: self._controller_elected,
+            events.ControllerResigned.kind: lambda now, event: self._active.pop(event.controller, None),
+            events.ControllerStopped.kind: lambda now, event: self._active.pop(event.controller, None),
+            events.LeaderElected.kind: self._leader_elected,
+            events.Consumed.kind: self._consumed,
+            events.IsrShrunk.kind: lambda now, event: self._mark(
+                "kafka.server:type=ReplicaManager,name=IsrShrinksPerSec", event.broker, now
+            ),
+            events.IsrExpanded.kind: lambda now, event: self._mark(
+                "kafka.server:type=ReplicaManager,name=IsrExpandsPerSec", event.broker, now
+            ),
+            events.IsrChangeFailed.kind: lambda now, event: self._mark(
                 "kafka.server:type=ReplicaManager,name=FailedIsrUpdatesPerSec", event.broker, now
             ),
-            "partition-changed": self._partition_changed,
-            "topic-created": self._topic_created,
-            "setting-changed": self._setting_changed,
-            "broker-stopped": self._stopped,
-            "broker-started": self._process_started,
-            "log-dir-failed": self._dir_failed,
-            "broker-registered": self._registered,
-            "broker-unregistered": lambda now, event: self._fenced.pop(event.broker, None),
-            "broker-fenced": self._broker_fenced,
-            "broker-unfenced": self._unfenced,
+            events.PartitionChanged.kind: self._partition_changed,
+            events.TopicCreated.kind: self._topic_created,
+            events.SettingChanged.kind: self._setting_changed,
+            events.BrokerStopped.kind: self._stopped,
+            events.BrokerStarted.kind: self._process_started,
+            events.LogDirFailed.kind: self._dir_failed,
+            events.BrokerRegistered.kind: self._registered,
+            events.BrokerUnregistered.kind: lambda now, event: self._fenced.pop(event.broker, None),
+            events.BrokerFenced.kind: self._broker_fenced,
+            events.BrokerUnfenced.kind: self._unfenced,
         }
 
     def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
@@ -163,18 +173,18 @@ class MetricsObserver:
             return {"controller": None}
         return dict.fromkeys([broker_address(min(self._started))] if self._started else [])
 
-    def take(self, event: EventTuple) -> None:
+    def take(self, event: events.EventTuple) -> None:
         """One more event."""
         if event[3] == HIGH_WATERMARK:
             self._high_watermark(*event[4:])
             return
         take = self._takes.get(event[3])
         if take is not None:
-            take(event[1], decode(event))
+            take(event[1], events.decode(event))
 
     # --- events ----------------------------------------------------------------------------------------------------
 
-    def _of(self, event: Any) -> _Partition:
+    def _of(self, event: OfPartition) -> _Partition:
         return self._partitions.setdefault(TopicPartition(event.topic, event.partition), _Partition())
 
     def _mark(self, name: str, broker: int, now: int, amount: float = 1) -> None:
@@ -183,7 +193,7 @@ class MetricsObserver:
             meter = self._meters[name, broker] = Meter(self._started.get(broker, 0))
         meter.mark(now, amount)
 
-    def _topic_meter(self, name: str, event: Any, broker: int, now: int, amount: float) -> None:
+    def _topic_meter(self, name: str, event: OfPartition, broker: int, now: int, amount: float) -> None:
         """A metric that Kafka keeps for all topics and for each (`BrokerTopicStats`)."""
         mbean = f"kafka.server:type=BrokerTopicMetrics,name={name}"
         self._mark(mbean, broker, now, amount)
@@ -202,7 +212,7 @@ class MetricsObserver:
                 pool = pools[broker] = ThreadPool(self._settings.integer(setting, broker=broker), since)
             pool.work(now, cost)
 
-    def _append(self, now: int, event: Any) -> None:
+    def _append(self, now: int, event: events.Appended) -> None:
         partition = self._of(event)
         partition.appended(event.from_offset, event.to_offset, event.bytes)
         partition.leo[event.broker] = event.to_offset
@@ -218,12 +228,12 @@ class MetricsObserver:
         self._topic_meter("TotalProduceRequestsPerSec", event, event.broker, now, 1)
         self._request(event.broker, now, event.bytes)
 
-    def _append_refused(self, now: int, event: Any) -> None:
+    def _append_refused(self, now: int, event: events.AppendRefused) -> None:
         self._topic_meter("TotalProduceRequestsPerSec", event, event.broker, now, 1)
         self._topic_meter("FailedProduceRequestsPerSec", event, event.broker, now, 1)
         self._request(event.broker, now, 0)
 
-    def _follower_append(self, now: int, event: Any) -> None:
+    def _follower_append(self, now: int, event: events.FollowerAppended) -> None:
         partition = self._of(event)
         size = partition.bytes_below(event.to_offset) - partition.bytes_below(event.from_offset)
         partition.leo[event.broker] = event.to_offset
@@ -239,27 +249,27 @@ class MetricsObserver:
             self._mark("kafka.server:type=BrokerTopicMetrics,name=ReassignmentBytesOutPerSec", event.leader, now, size)
         self._request(event.leader, now, size)
 
-    def _follower_fetched(self, now: int, event: Any) -> None:
+    def _follower_fetched(self, now: int, event: events.FollowerFetched) -> None:
         self._of(event).known(event.follower)
         self._request(event.broker, now, 0)
 
-    def _fetcher_lags(self, now: int, event: Any) -> None:
+    def _fetcher_lags(self, now: int, event: events.FetcherLags) -> None:
         self._of(event).fetchers[event.broker] = (event.leader, event.high_watermark)
 
-    def _role(self, now: int, event: Any) -> None:
+    def _role(self, now: int, event: events.BecameLeader | events.BecameFollower) -> None:
         partition = self._of(event)
         partition.leo[event.broker] = event.offset
         partition.fetchers.pop(event.broker, None)
         self._failed_partitions.get(event.broker, {}).pop(TopicPartition(event.topic, event.partition), None)
         if partition.waits_at == event.broker:
             partition.waiting.clear()
-        if event.kind == "became-leader":
+        if isinstance(event, events.BecameLeader):
             partition.waits_at = event.broker
             partition.waiting.clear()
         elif event.leader != NO_LEADER:
             partition.fetchers[event.broker] = (event.leader, UNKNOWN)
 
-    def _truncated(self, now: int, event: Any) -> None:
+    def _truncated(self, now: int, event: events.Truncated) -> None:
         self._of(event).leo[event.broker] = event.from_offset
 
     def _high_watermark(self, broker: int, topic: str, number: int, epoch: int, old: int, new: int, held_by: int) -> None:
@@ -268,7 +278,7 @@ class MetricsObserver:
             while partition.waiting and partition.waiting[0][0] <= new:
                 partition.waiting.popleft()
 
-    def _fetch_failed(self, now: int, event: Any) -> None:
+    def _fetch_failed(self, now: int, event: events.FetchFailed) -> None:
         if event.error == errors.CORRUPT_MESSAGE:
             return  # the leader knows nothing of it
         if event.error == errors.FENCED_LEADER_EPOCH:
@@ -277,14 +287,14 @@ class MetricsObserver:
         self._topic_meter("FailedFetchRequestsPerSec", event, event.leader, now, 1)
         self._request(event.leader, now, 0)
 
-    def _consumed(self, now: int, event: Any) -> None:
+    def _consumed(self, now: int, event: events.Consumed) -> None:
         partition = self._of(event)
         size = partition.bytes_below(event.to_offset) - partition.bytes_below(event.from_offset)
         self._topic_meter("BytesOutPerSec", event, event.broker, now, size)
         self._topic_meter("TotalFetchRequestsPerSec", event, event.broker, now, 1)
         self._request(event.broker, now, size)
 
-    def _partition_changed(self, now: int, event: Any) -> None:
+    def _partition_changed(self, now: int, event: events.PartitionChanged) -> None:
         partition = self._of(event)
         if partition.replicas and event.leader not in (NO_LEADER, partition.leader) and event.leader not in partition.isr:
             self._mark("kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec", CONTROLLER, now)
@@ -293,13 +303,13 @@ class MetricsObserver:
         for broker in [broker for broker in partition.fetchers if broker not in partition.replicas]:
             del partition.fetchers[broker]
 
-    def _topic_created(self, now: int, event: Any) -> None:
+    def _topic_created(self, now: int, event: events.TopicCreated) -> None:
         for name, value in self._topic_configs.get(event.topic, {}).items():
             self._set(name, value, topic=event.topic)
 
-    def _setting_changed(self, now: int, event: Any) -> None:
+    def _setting_changed(self, now: int, event: events.SettingChanged) -> None:
         self._fetchers.clear()
-        subject: str = event.subject
+        subject = event.subject
         if subject[:1] == "b" and subject[1:].isdecimal() and int(subject[1:]) in self._fenced:
             broker = int(subject[1:])
             self._set(event.name, event.new, broker=broker)
@@ -317,7 +327,7 @@ class MetricsObserver:
         except ValueError:
             return  # a topic's setting that the laboratory keeps for describe only
 
-    def _stopped(self, now: int, event: Any) -> None:
+    def _stopped(self, now: int, event: events.BrokerStopped) -> None:
         self._active.pop(broker_address(event.broker), None)
         self._started.pop(event.broker, None)
         for pools in (self._network, self._handlers):
@@ -330,39 +340,39 @@ class MetricsObserver:
             if partition.waits_at == event.broker:
                 partition.waiting.clear()
 
-    def _process_started(self, now: int, event: Any) -> None:
+    def _process_started(self, now: int, event: events.BrokerStarted) -> None:
         self._started[event.broker] = now
         self._offline.pop(event.broker, None)
 
-    def _dir_failed(self, now: int, event: Any) -> None:
+    def _dir_failed(self, now: int, event: events.LogDirFailed) -> None:
         self._offline[event.broker] = self._offline.get(event.broker, 0) + event.partitions
 
-    def _offline_replica_found(self, now: int, event: Any) -> None:
+    def _offline_replica_found(self, now: int, event: events.OfflineReplicaFound) -> None:
         """The next process counts those that it is told of; one that is reassigned away stays counted until it ends.
 
         Kafka: `HostedPartition.Offline`.
         """
         self._offline[event.broker] = self._offline.get(event.broker, 0) + 1
 
-    def _producer_id_given(self, now: int, event: Any) -> None:
+    def _producer_id_given(self, now: int, event: events.ProducerIdGiven) -> None:
         self._producers[event.producer] = None
 
-    def _controller_elected(self, now: int, event: Any) -> None:
+    def _controller_elected(self, now: int, event: events.ControllerElected) -> None:
         self._elections += 1
         self._active[event.controller] = None
 
-    def _leader_elected(self, now: int, event: Any) -> None:
+    def _leader_elected(self, now: int, event: events.LeaderElected) -> None:
         if self._release.zookeeper:
             self._mark("kafka.controller:type=ControllerStats,name=LeaderElectionRateAndTimeMs", CONTROLLER, now)
 
-    def _registered(self, now: int, event: Any) -> None:
+    def _registered(self, now: int, event: events.BrokerRegistered) -> None:
         self._fenced[event.broker] = True
 
-    def _broker_fenced(self, now: int, event: Any) -> None:
+    def _broker_fenced(self, now: int, event: events.BrokerFenced) -> None:
         self._fenced[event.broker] = True
         self._timed_out += event.limit_us >= 0
 
-    def _unfenced(self, now: int, event: Any) -> None:
+    def _unfenced(self, now: int, event: events.BrokerUnfenced) -> None:
         self._fenced[event.broker] = False
 
     # --- what JMX shows --------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ There is no controller node: the controller is one of the brokers. What views sh
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -251,8 +251,8 @@ class ZooKeeperControl:
 
     # --- what is written -------------------------------------------------------------------------------------------
 
-    def _written(self, path: str, data: Any, version: int, created: int) -> int:
-        if path == paths.CONTROLLER_PATH and version >= 0:
+    def _written(self, path: str, data: object, version: int, created: int) -> int:
+        if path == paths.CONTROLLER_PATH and isinstance(data, int):
             self.replication.node = data
         if self.replication.booting:
             return 0
@@ -260,7 +260,7 @@ class ZooKeeperControl:
             return self._broker_written(int(path.rpartition("/")[2]), there=version >= 0, epoch=created)
         tp = paths.partition_of(path)
         if tp is not None:
-            return self.replication.state_written(tp, data, version) if version >= 0 else 0
+            return self.replication.state_written(tp, data, version) if isinstance(data, PartitionState) else 0
         if path.startswith(paths.TOPICS) and isinstance(data, tuple):
             self.replication.assignment_written(path.rpartition("/")[2], data)
         return 0
