@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 EventTuple = tuple[Any, ...]  # (int, int, int, str, *columns)
@@ -17,24 +18,35 @@ NOTABLE: Final = 2
 
 
 class Event:
-    """Base of all kinds; a kind's annotated fields are its columns.
+    """Base of all kinds; a kind's annotated fields are its columns. Plain classes: fifty attrs ones took a tenth of the time that `isrlab run` may take to start.
 
-    `kind` is the name in the log, `level` how notable, `source` the Kafka class, method or KIP to read on. Plain classes:
-    fifty attrs ones took a tenth of the time that `isrlab run` may take to start.
+    Attributes:
+        kind: its name in the log.
+        source: the Kafka class, method or KIP to read on.
+        level: how notable it is.
+        words: columns that hold one of a few words, by name.
+        defaults: the last columns, if logs of an earlier isrlab lack them: the value that stands for each there.
+        columns: column names in order, with their types as written: `int`, `str`, `bool` or `tuple[int, ...]`.
     """
 
-    kind: ClassVar[str] = ""
-    level: ClassVar[int] = NORMAL
-    source: ClassVar[str] = ""
-    columns: ClassVar[dict[str, str]] = {}
-    """Column names in order, with their types as written: `int`, `str`, `bool` or `tuple[int, ...]`."""
-    words: ClassVar[dict[str, tuple[str, ...]]] = {}
-    """Columns that hold one of a few words, by name."""
-    defaults: ClassVar[dict[str, int]] = {}
-    """The last columns, if logs of an earlier isrlab lack them: the value that stands for each there."""
+    kind: ClassVar[str]
+    source: ClassVar[str]
+    level: ClassVar[int]
+    words: ClassVar[Mapping[str, tuple[str, ...]]]
+    defaults: ClassVar[Mapping[str, int]]
+    columns: ClassVar[dict[str, str]]
 
-    def __init_subclass__(cls) -> None:
-        cls.columns = {name: written for name, written in cls.__annotations__.items() if not written.startswith("ClassVar")}
+    def __init_subclass__(
+        cls,
+        *,
+        kind: str,
+        source: str = "",
+        level: int = NORMAL,
+        words: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        defaults: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        cls.kind, cls.source, cls.level, cls.words, cls.defaults = kind, source, level, words, defaults
+        cls.columns = dict(cls.__annotations__)
 
     def __init__(self, *values: object) -> None:
         self.__dict__.update(zip(self.columns, values, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from core.kafka.events.base import DETAIL, NOTABLE, Event, name_of, offsets
 from core.sim.units import format_duration
@@ -17,17 +17,13 @@ _STOPPED: Final = {
 }
 
 
-class BrokerStopped(Event):
+class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}):
     """A broker's process ended.
 
     `how`: killed, power-loss, shutdown, halted (by failed log directories), unheard (halted, because the controller could not be told of
     one), or exited (rather than cut its log).
     """
 
-    kind: ClassVar[str] = "broker-stopped"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "BrokerServer#shutdown"
-    words: ClassVar[dict[str, tuple[str, ...]]] = {"how": tuple(_STOPPED)}
     broker: int
     how: str
 
@@ -35,12 +31,9 @@ class BrokerStopped(Event):
         return f"b{self.broker} {_STOPPED[self.how]}"
 
 
-class UnflushedLost(Event):
+class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
     """The tail of a log went with the machine's page cache; `offset` is its recovery point, below which all was flushed."""
 
-    kind: ClassVar[str] = "unflushed-lost"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "log.flush.interval.messages"
     broker: int
     topic: str
     partition: int
@@ -55,12 +48,9 @@ class UnflushedLost(Event):
         )
 
 
-class BrokerStarted(Event):
+class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", level=NOTABLE):
     """A broker's process runs again; `recovery_us` is spent on log recovery when there was no clean-shutdown file."""
 
-    kind: ClassVar[str] = "broker-started"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "LogManager#loadLogs"
     broker: int
     clean: bool
     recovery_us: int
@@ -71,24 +61,18 @@ class BrokerStarted(Event):
         return f"b{self.broker} starts: no clean-shutdown file, logs recovered in {format_duration(self.recovery_us)}; high watermarks come from the last checkpoint"
 
 
-class BrokerPaused(Event):
+class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.ms, BrokerHeartbeatManager", level=NOTABLE):
     """A broker's process stands still."""
 
-    kind: ClassVar[str] = "broker-paused"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "broker.session.timeout.ms, BrokerHeartbeatManager"
     broker: int
 
     def sentence(self) -> str:
         return f"b{self.broker} stands still (as in a long GC pause): it handles and sends nothing, but believes what it believed"
 
 
-class BrokerResumed(Event):
+class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager", level=NOTABLE):
     """A paused process goes on."""
 
-    kind: ClassVar[str] = "broker-resumed"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "BrokerLifecycleManager"
     broker: int
     paused_us: int
 
@@ -96,11 +80,9 @@ class BrokerResumed(Event):
         return f"b{self.broker} goes on after {format_duration(self.paused_us)}"
 
 
-class BrokerRegistered(Event):
+class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlManager#registerBroker"):
     """The controller gave a broker a new epoch; it stays fenced until it has caught up with the metadata."""
 
-    kind: ClassVar[str] = "broker-registered"
-    source: ClassVar[str] = "ClusterControlManager#registerBroker"
     broker: int
     broker_epoch: int
 
@@ -108,12 +90,9 @@ class BrokerRegistered(Event):
         return f"the controller registered b{self.broker} with broker epoch {self.broker_epoch}; fenced until it has the metadata"
 
 
-class BrokerUnregistered(Event):
+class BrokerUnregistered(Event, kind="broker-unregistered", source="ReplicationControlManager#handleBrokerUnregistered", level=NOTABLE):
     """Somebody took a broker's registration away; it leaves every ISR, its replicas stay assigned to it."""
 
-    kind: ClassVar[str] = "broker-unregistered"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#handleBrokerUnregistered"
     broker: int
     broker_epoch: int
 
@@ -123,11 +102,9 @@ class BrokerUnregistered(Event):
         )
 
 
-class RegistrationRefused(Event):
+class RegistrationRefused(Event, kind="registration-refused", source="ClusterControlManager#registerBroker"):
     """The controller, or ZooKeeper, refused a registration."""
 
-    kind: ClassVar[str] = "registration-refused"
-    source: ClassVar[str] = "ClusterControlManager#registerBroker"
     broker: int
     error: str
 
@@ -136,12 +113,9 @@ class RegistrationRefused(Event):
         return f"{who} refused to register b{self.broker}: {self.error} (its former session is still valid); it tries again"
 
 
-class BrokerFenced(Event):
+class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManager#handleBrokerFenced", level=NOTABLE):
     """A broker's session expired, or it was fenced by hand."""
 
-    kind: ClassVar[str] = "broker-fenced"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#handleBrokerFenced"
     broker: int
     silent_us: int
     limit_us: int
@@ -155,36 +129,27 @@ class BrokerFenced(Event):
         )
 
 
-class BrokerUnfenced(Event):
+class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlManager#handleBrokerUnfenced", level=NOTABLE):
     """A registered broker has caught up with the metadata and may lead again; it re-enters no ISR by this."""
 
-    kind: ClassVar[str] = "broker-unfenced"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#handleBrokerUnfenced"
     broker: int
 
     def sentence(self) -> str:
         return f"b{self.broker} is unfenced: it may lead again; into an ISR it comes only by fetching up to the high watermark"
 
 
-class ShutdownBegun(Event):
+class ShutdownBegun(Event, kind="shutdown-begun", source="ReplicationControlManager#handleBrokerInControlledShutdown", level=NOTABLE):
     """A broker asked for controlled shutdown."""
 
-    kind: ClassVar[str] = "shutdown-begun"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#handleBrokerInControlledShutdown"
     broker: int
 
     def sentence(self) -> str:
         return f"b{self.broker} asks for controlled shutdown: it leaves every ISR and its leaderships move first"
 
 
-class HighWatermarksCheckpointed(Event):
+class HighWatermarksCheckpointed(Event, kind="checkpoint", source="ReplicaManager#checkpointHighWatermarks", level=DETAIL):
     """A broker wrote `replication-offset-checkpoint`; `partitions` counts those that changed."""
 
-    kind: ClassVar[str] = "checkpoint"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "ReplicaManager#checkpointHighWatermarks"
     broker: int
     partitions: int
 

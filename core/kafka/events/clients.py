@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from core.kafka.events.base import DETAIL, NOTABLE, Event, leader_name, name_of, offsets, records
 from core.sim.units import format_duration
 
 
-class ProduceAcked(Event):
+class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplete"):
     """A producer was told that its batch is in; `latency_us` from first send. With acks=0 it tells itself: offsets are -1."""
 
-    kind: ClassVar[str] = "produce-acked"
-    source: ClassVar[str] = "DelayedProduce#onComplete"
     producer: str
     topic: str
     partition: int
@@ -35,11 +31,9 @@ class ProduceAcked(Event):
         )
 
 
-class ProduceFailed(Event):
+class ProduceFailed(Event, kind="produce-failed", source="Sender#failBatch, Sender#canRetry"):
     """A produce attempt failed; `retry` tells whether the producer tries again or gives up."""
 
-    kind: ClassVar[str] = "produce-failed"
-    source: ClassVar[str] = "Sender#failBatch, Sender#canRetry"
     producer: str
     topic: str
     partition: int
@@ -54,11 +48,9 @@ class ProduceFailed(Event):
         return what + (": it tries again" if self.retry else ": it gives up")
 
 
-class ProduceWaiting(Event):
+class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#createdMs"):
     """A batch has had no answer for longer than a second; told once. `waited_us` is from first send, as `latency_us` of what is acknowledged."""
 
-    kind: ClassVar[str] = "produce-waiting"
-    source: ClassVar[str] = "ProducerBatch#createdMs"
     producer: str
     topic: str
     partition: int
@@ -75,12 +67,9 @@ class ProduceWaiting(Event):
         )
 
 
-class ProduceGivenUp(Event):
+class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", level=NOTABLE):
     """A producer gave a batch up, which it had first sent `waited_us` before; whether its records are in a log, it does not know."""
 
-    kind: ClassVar[str] = "produce-given-up"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Sender#failBatch"
     producer: str
     topic: str
     partition: int
@@ -96,11 +85,9 @@ class ProduceGivenUp(Event):
         )
 
 
-class ProducerIdGiven(Event):
+class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdManager#generateProducerId"):
     """A broker gave an idempotent producer its id; its epoch begins with 0."""
 
-    kind: ClassVar[str] = "producer-id-given"
-    source: ClassVar[str] = "RPCProducerIdManager#generateProducerId"
     broker: int
     producer: str
     producer_id: int
@@ -109,12 +96,9 @@ class ProducerIdGiven(Event):
         return f"b{self.broker} gave {self.producer} the producer id {self.producer_id}: each of its batches now carries a sequence number"
 
 
-class DuplicateDropped(Event):
+class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
     """A leader recognised an idempotent producer's retry: nothing is appended, the offsets of the first time are the answer."""
 
-    kind: ClassVar[str] = "duplicate-dropped"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ProducerStateEntry#findDuplicateBatch"
     broker: int
     topic: str
     partition: int
@@ -130,12 +114,11 @@ class DuplicateDropped(Event):
         )
 
 
-class ProducerEpochBumped(Event):
+class ProducerEpochBumped(
+    Event, kind="producer-epoch-bumped", source="TransactionManager#requestIdempotentEpochBumpForPartition", level=NOTABLE
+):
     """An idempotent producer cannot tell what became of a batch, and begins a new epoch with sequence 0 in that partition."""
 
-    kind: ClassVar[str] = "producer-epoch-bumped"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "TransactionManager#requestIdempotentEpochBumpForPartition"
     producer: str
     topic: str
     partition: int
@@ -147,12 +130,9 @@ class ProducerEpochBumped(Event):
         return f"{self.producer} gave a batch of {name_of(self.topic, self.partition)} up ({self.error}) and goes on in producer epoch {self.producer_epoch} from sequence 0"
 
 
-class Consumed(Event):
+class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation", level=DETAIL):
     """A consumer was given records: always below the high watermark it was told."""
 
-    kind: ClassVar[str] = "consumed"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "UnifiedLog#read, FetchIsolation"
     consumer: str
     topic: str
     partition: int
@@ -165,11 +145,9 @@ class Consumed(Event):
         return f"{self.consumer} read {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)} from b{self.broker}, below the high watermark {self.high_watermark}"
 
 
-class ReadReplica(Event):
+class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferredReadReplica, RackAwareReplicaSelector, KIP-392"):
     """A consumer reads a partition from another broker: its leader named a follower in the consumer's rack, or (`reason`) it goes back to the leader."""
 
-    kind: ClassVar[str] = "read-replica"
-    source: ClassVar[str] = "ReplicaManager#findPreferredReadReplica, RackAwareReplicaSelector, KIP-392"
     consumer: str
     topic: str
     partition: int
@@ -185,12 +163,9 @@ class ReadReplica(Event):
         return f"{leader_name(self.leader)} sent {self.consumer} to b{self.broker} for {name}: that replica is in its rack {self.rack}"
 
 
-class ConsumerReset(Event):
+class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", level=NOTABLE):
     """A consumer's position was not in the log any more and was reset."""
 
-    kind: ClassVar[str] = "consumer-reset"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "auto.offset.reset"
     consumer: str
     topic: str
     partition: int
@@ -203,12 +178,9 @@ class ConsumerReset(Event):
         return f"{self.consumer} stood at {self.from_offset} of {name_of(self.topic, self.partition)} ({self.error}) and was reset to {self.policy}: {self.to_offset}"
 
 
-class ConsumerTruncated(Event):
+class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
     """A consumer found that what it read last is not in the new leader's log any more, and goes back to where that diverges."""
 
-    kind: ClassVar[str] = "consumer-truncated"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "SubscriptionState#maybeCompleteValidation, KIP-320"
     consumer: str
     topic: str
     partition: int

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name, name_of
 from core.sim.units import format_duration
 
 
-class TopicCreated(Event):
+class TopicCreated(Event, kind="topic-created", source="ReplicationControlManager#createTopic", level=NOTABLE):
     """A topic exists; its partitions follow as `partition-changed`."""
 
-    kind: ClassVar[str] = "topic-created"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#createTopic"
     topic: str
     topic_id: str
     partitions: int
@@ -24,12 +21,9 @@ class TopicCreated(Event):
         return f"topic {self.topic}: {many}, replication factor {self.replication_factor}"
 
 
-class PartitionsCreated(Event):
+class PartitionsCreated(Event, kind="partitions-created", source="ReplicationControlManager#createPartitions", level=NOTABLE):
     """A topic got more partitions; they follow as `partition-changed`."""
 
-    kind: ClassVar[str] = "partitions-created"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#createPartitions"
     topic: str
     added: int
     partitions: int
@@ -38,12 +32,9 @@ class PartitionsCreated(Event):
         return f"topic {self.topic}: {self.added} more, {self.partitions} partitions now"
 
 
-class TopicRefused(Event):
+class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE):
     """A topic, or more partitions of one, was refused; nothing was created."""
 
-    kind: ClassVar[str] = "topic-refused"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#createTopic"
     topic: str
     error: str
     message: str
@@ -52,11 +43,9 @@ class TopicRefused(Event):
         return f"topic {self.topic} refused, nothing created: {self.error}: {self.message}"
 
 
-class PartitionChanged(Event):
+class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeBuilder#build"):
     """The controller committed a partition's new state: the whole of it, as `PartitionRegistration` holds it."""
 
-    kind: ClassVar[str] = "partition-changed"
-    source: ClassVar[str] = "PartitionChangeBuilder#build"
     topic: str
     partition: int
     leader: int
@@ -88,13 +77,11 @@ _ELECTED: Final = {
 }
 
 
-class LeaderElected(Event):
+class LeaderElected(
+    Event, kind="leader-elected", source="PartitionChangeBuilder#electLeader", level=NOTABLE, words={"election": tuple(_ELECTED)}
+):
     """A leader was elected; `election`: clean, unclean, preferred, eligible (from the ELR) or last-known."""
 
-    kind: ClassVar[str] = "leader-elected"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "PartitionChangeBuilder#electLeader"
-    words: ClassVar[dict[str, tuple[str, ...]]] = {"election": tuple(_ELECTED)}
     topic: str
     partition: int
     leader: int
@@ -111,12 +98,9 @@ class LeaderElected(Event):
         return f"b{self.leader} leads {name} in epoch {self.leader_epoch} after {leader_name(self.old_leader)}: {how} ({self.reason})"
 
 
-class PartitionOffline(Event):
+class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeBuilder#electLeader", level=NOTABLE):
     """No replica may lead: the partition serves nothing until an ISR (or eligible) member returns."""
 
-    kind: ClassVar[str] = "partition-offline"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "PartitionChangeBuilder#electLeader"
     topic: str
     partition: int
     old_leader: int
@@ -132,11 +116,9 @@ class PartitionOffline(Event):
         )
 
 
-class ElectionRefused(Event):
+class ElectionRefused(Event, kind="election-refused", source="ReplicationControlManager#electLeaders"):
     """An election that somebody asked for was refused."""
 
-    kind: ClassVar[str] = "election-refused"
-    source: ClassVar[str] = "ReplicationControlManager#electLeaders"
     topic: str
     partition: int
     election: str
@@ -146,12 +128,11 @@ class ElectionRefused(Event):
         return f"{self.election} election of {name_of(self.topic, self.partition)} refused: {self.error}"
 
 
-class AlterPartitionRefused(Event):
+class AlterPartitionRefused(
+    Event, kind="alter-partition-refused", source="ReplicationControlManager#validateAlterPartitionData", level=NOTABLE
+):
     """The controller refused an ISR that a leader proposed."""
 
-    kind: ClassVar[str] = "alter-partition-refused"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#validateAlterPartitionData"
     broker: int
     topic: str
     partition: int
@@ -162,12 +143,9 @@ class AlterPartitionRefused(Event):
         return f"the controller refused ISR {ids(self.isr)} of {name_of(self.topic, self.partition)} from b{self.broker}: {self.error}"
 
 
-class ControllerCandidate(Event):
+class ControllerCandidate(Event, kind="controller-candidate", source="QuorumState#transitionToCandidate", level=DETAIL):
     """A voter stands for election as the controllers' leader."""
 
-    kind: ClassVar[str] = "controller-candidate"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "QuorumState#transitionToCandidate"
     controller: str
     controller_epoch: int
 
@@ -175,12 +153,11 @@ class ControllerCandidate(Event):
         return f"{self.controller} has heard nothing from an active controller and stands for election in controller epoch {self.controller_epoch}"
 
 
-class ControllerElected(Event):
+class ControllerElected(
+    Event, kind="controller-elected", source="QuorumController.QuorumMetaLogListener#handleLeaderChange", level=NOTABLE
+):
     """A voter is the active controller: a majority holds the first entry of its epoch. Without voters: a broker made /controller in ZooKeeper."""
 
-    kind: ClassVar[str] = "controller-elected"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "QuorumController.QuorumMetaLogListener#handleLeaderChange"
     controller: str
     controller_epoch: int
     voters: int
@@ -197,12 +174,9 @@ class ControllerElected(Event):
         )
 
 
-class ControllerResigned(Event):
+class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftClient#transitionToResigned", level=NOTABLE):
     """A voter leads the quorum no more; `uncommitted` writes of it wait for what its successor has."""
 
-    kind: ClassVar[str] = "controller-resigned"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KafkaRaftClient#transitionToResigned"
     controller: str
     controller_epoch: int
     reason: str
@@ -213,12 +187,9 @@ class ControllerResigned(Event):
         return f"{self.controller} resigns as controller of epoch {self.controller_epoch}: {self.reason}{tail}"
 
 
-class UncommittedDropped(Event):
+class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE):
     """A voter dropped writes that its new leader does not have: no majority ever held them, no broker ever saw them."""
 
-    kind: ClassVar[str] = "uncommitted-dropped"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicatedLog#truncateToEndOffset"
     controller: str
     controller_epoch: int
     uncommitted: int
@@ -228,12 +199,9 @@ class UncommittedDropped(Event):
         return f"{self.controller} drops {many} that no majority ever held: epoch {self.controller_epoch} goes on without"
 
 
-class NoMajority(Event):
+class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
     """No majority of the controllers is in touch: metadata stand still until one is."""
 
-    kind: ClassVar[str] = "no-majority"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KIP-595"
     controller: str
     in_touch: int
     voters: int
@@ -246,48 +214,36 @@ class NoMajority(Event):
         )
 
 
-class ControllerStopped(Event):
+class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", level=NOTABLE):
     """A controller's process ended."""
 
-    kind: ClassVar[str] = "controller-stopped"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KIP-595"
     controller: str
 
     def sentence(self) -> str:
         return f"controller {self.controller} was killed; its log and its vote are on disk"
 
 
-class ControllerStarted(Event):
+class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE):
     """A controller's process runs again."""
 
-    kind: ClassVar[str] = "controller-started"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KafkaRaftClient#initialize"
     controller: str
 
     def sentence(self) -> str:
         return f"controller {self.controller} starts"
 
 
-class ControllerPaused(Event):
+class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=NOTABLE):
     """A controller's process stands still."""
 
-    kind: ClassVar[str] = "controller-paused"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KIP-595"
     controller: str
 
     def sentence(self) -> str:
         return f"controller {self.controller} stands still (as in a long GC pause), and believes what it believed"
 
 
-class ControllerResumed(Event):
+class ControllerResumed(Event, kind="controller-resumed", source="KafkaRaftClient#poll", level=NOTABLE):
     """A paused controller goes on."""
 
-    kind: ClassVar[str] = "controller-resumed"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KafkaRaftClient#poll"
     controller: str
     paused_us: int
 

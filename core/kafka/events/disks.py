@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from core.kafka.events.base import DETAIL, NOTABLE, Event, name_of, offsets
 from core.sim.units import format_duration
 
 
-class LogsRecovered(Event):
+class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, LogLoader#recoverLog"):
     """A starting broker without clean-shutdown file read what may not have been flushed, one directory at a time of the others."""
 
-    kind: ClassVar[str] = "logs-recovered"
-    source: ClassVar[str] = "LogManager#loadLogs, LogLoader#recoverLog"
     broker: int
     dir: int
     logs: int
@@ -28,11 +24,9 @@ class LogsRecovered(Event):
         )
 
 
-class LogFlushed(Event):
+class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
     """A log was flushed because it had not been for log.flush.interval.ms: what is below `to_offset` outlives the machine."""
 
-    kind: ClassVar[str] = "log-flushed"
-    source: ClassVar[str] = "LogManager#flushDirtyLogs"
     broker: int
     topic: str
     partition: int
@@ -43,11 +37,9 @@ class LogFlushed(Event):
         return f"b{self.broker} flushed {name_of(self.topic, self.partition)} to disk, {offsets(self.from_offset, self.to_offset)}: log.flush.interval.ms"
 
 
-class SegmentsDeleted(Event):
+class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteOldSegments"):
     """Retention deleted the oldest segments; the log starts at `to_offset` now. `rule`: retention.ms, retention.bytes or log-start."""
 
-    kind: ClassVar[str] = "segments-deleted"
-    source: ClassVar[str] = "UnifiedLog#deleteOldSegments"
     broker: int
     topic: str
     partition: int
@@ -64,11 +56,9 @@ class SegmentsDeleted(Event):
         )
 
 
-class LogStartMoved(Event):
+class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLogStartOffset"):
     """A log's start offset moved forward. `rule`: delete-records, or leader (a follower takes over its leader's)."""
 
-    kind: ClassVar[str] = "log-start"
-    source: ClassVar[str] = "UnifiedLog#maybeIncrementLogStartOffset"
     broker: int
     topic: str
     partition: int
@@ -81,12 +71,9 @@ class LogStartMoved(Event):
         return f"the log of {name_of(self.topic, self.partition)} on b{self.broker} starts at {self.new_offset}, before at {self.old_offset}: {why}"
 
 
-class DeleteRecordsRefused(Event):
+class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partition#deleteRecordsOnLeader", level=NOTABLE):
     """A leader refused to delete records."""
 
-    kind: ClassVar[str] = "delete-records-refused"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Partition#deleteRecordsOnLeader"
     broker: int
     topic: str
     partition: int
@@ -101,12 +88,11 @@ class DeleteRecordsRefused(Event):
         )
 
 
-class LogRestarted(Event):
+class LogRestarted(
+    Event, kind="log-restarted", source="AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt", level=NOTABLE
+):
     """A follower whose log ends below its leader's log start dropped everything and goes on from there."""
 
-    kind: ClassVar[str] = "log-restarted"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt"
     broker: int
     topic: str
     partition: int
@@ -121,12 +107,9 @@ class LogRestarted(Event):
         )
 
 
-class LogDirFailed(Event):
+class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLogDirFailure", level=NOTABLE):
     """A log directory of a broker failed; `partitions` replicas in it are offline."""
 
-    kind: ClassVar[str] = "log-dir-failed"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicaManager#handleLogDirFailure"
     broker: int
     dir: int
     partitions: int
@@ -137,12 +120,9 @@ class LogDirFailed(Event):
         )
 
 
-class DirectoriesOffline(Event):
+class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationControlManager#handleDirectoriesOffline", level=NOTABLE):
     """The controller heard of a failed directory: the broker leaves the ISRs and leaderships of what is in it."""
 
-    kind: ClassVar[str] = "directories-offline"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicationControlManager#handleDirectoriesOffline"
     broker: int
     dir: int
     partitions: int
@@ -154,12 +134,9 @@ class DirectoriesOffline(Event):
         )
 
 
-class LogDirRepaired(Event):
+class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", level=NOTABLE):
     """A failed directory works again; the broker takes it up when it starts the next time."""
 
-    kind: ClassVar[str] = "log-dir-repaired"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KIP-112, KIP-858"
     broker: int
     dir: int
     empty: bool
@@ -169,11 +146,9 @@ class LogDirRepaired(Event):
         return f"log directory {self.dir} of b{self.broker} is replaced {how}; the broker takes it up at its next start"
 
 
-class OfflineReplicaFound(Event):
+class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaManager#markPartitionOffline"):
     """A process is told of a replica that is in a failed log directory: it counts as offline until the process ends."""
 
-    kind: ClassVar[str] = "offline-replica-found"
-    source: ClassVar[str] = "ReplicaManager#markPartitionOffline"
     broker: int
     topic: str
     partition: int
@@ -183,11 +158,9 @@ class OfflineReplicaFound(Event):
         return f"b{self.broker} is to host {name_of(self.topic, self.partition)}, which is in its failed log directory {self.dir}: it is offline"
 
 
-class OfflineReplicaDropped(Event):
+class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="ReplicaManager#stopPartitions, HostedPartition.Offline"):
     """A replica in a failed log directory was reassigned away. `counted`: its process goes on counting it as offline until it ends."""
 
-    kind: ClassVar[str] = "offline-replica-dropped"
-    source: ClassVar[str] = "ReplicaManager#stopPartitions, HostedPartition.Offline"
     broker: int
     topic: str
     partition: int
@@ -199,11 +172,9 @@ class OfflineReplicaDropped(Event):
         return f"b{self.broker} hosts {name_of(self.topic, self.partition)} of its failed log directory {self.dir} no more{tail}"
 
 
-class ReplicaMoveBegun(Event):
+class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#alterReplicaLogDirs, KIP-113"):
     """A replica is copied to another log directory of its broker."""
 
-    kind: ClassVar[str] = "replica-move-begun"
-    source: ClassVar[str] = "ReplicaManager#alterReplicaLogDirs, KIP-113"
     broker: int
     topic: str
     partition: int
@@ -214,12 +185,9 @@ class ReplicaMoveBegun(Event):
         return f"b{self.broker} copies {name_of(self.topic, self.partition)} to its log directory {self.dir}: {self.bytes:,} bytes so far"
 
 
-class ReplicaMoved(Event):
+class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCurrentWithFutureReplica", level=NOTABLE):
     """The future replica has caught up with the current one and took its place."""
 
-    kind: ClassVar[str] = "replica-moved"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Partition#maybeReplaceCurrentWithFutureReplica"
     broker: int
     topic: str
     partition: int
@@ -234,12 +202,9 @@ class ReplicaMoved(Event):
         )
 
 
-class DiskSlowed(Event):
+class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTABLE):
     """A broker's disk takes longer for each write; 0 is a healthy one."""
 
-    kind: ClassVar[str] = "disk-slowed"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "LocalLog#append"
     broker: int
     delay_us: int
 
@@ -249,12 +214,9 @@ class DiskSlowed(Event):
         return f"each write of b{self.broker} takes {format_duration(self.delay_us)}: of its fetchers, and of producers' batches, one after another"
 
 
-class DiskBehind(Event):
+class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETAIL):
     """A write that arrives now would wait for the broker's slow disk for longer than `core.kafka.health.STALL_BOUND`."""
 
-    kind: ClassVar[str] = "disk-behind"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "LocalLog#append"
     broker: int
     write_wait_us: int
 
@@ -262,12 +224,9 @@ class DiskBehind(Event):
         return f"the disk of b{self.broker} is behind: a write that arrives now is done in {format_duration(self.write_wait_us)}"
 
 
-class RecoveryPointsCheckpointed(Event):
+class RecoveryPointsCheckpointed(Event, kind="log-checkpoint", source="LogManager#checkpointLogRecoveryOffsets", level=DETAIL):
     """A broker wrote recovery points or log start offsets to their checkpoint files; `partitions` counts those that may have changed."""
 
-    kind: ClassVar[str] = "log-checkpoint"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "LogManager#checkpointLogRecoveryOffsets"
     broker: int
     partitions: int
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from core.kafka.events.base import NOTABLE, Event, name_of, offsets, records
 
@@ -28,7 +28,9 @@ def _whose(acknowledged: int, read: int, count: int) -> str:
     return " and ".join(words)
 
 
-class RecordsLost(Event):
+class RecordsLost(
+    Event, kind="records-lost", source="durability account", level=NOTABLE, defaults={"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN}
+):
     """Records that were acknowledged or read are not in the log that now counts, the one of leader `broker`.
 
     `doomed_by` is the event that took them: a truncation, a power loss, or the election of a leader that never had them.
@@ -36,9 +38,6 @@ class RecordsLost(Event):
     can be both. Logs of an earlier isrlab lack these two columns.
     """
 
-    kind: ClassVar[str] = "records-lost"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "durability account"
     topic: str
     partition: int
     broker: int
@@ -49,7 +48,6 @@ class RecordsLost(Event):
     doomed_by: int
     lost_acknowledged: int
     lost_read: int
-    defaults: ClassVar[dict[str, int]] = {"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN}
 
     def sentence(self) -> str:
         count = self.to_offset - self.from_offset
@@ -61,15 +59,12 @@ class RecordsLost(Event):
         )
 
 
-class LostRecordsSeen(Event):
+class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
     """Records that count as lost already are acknowledged to their producer, or read by a consumer, only after their loss.
 
     They count once in `lost`; `lost_acknowledged` and `lost_read` grow by these columns.
     """
 
-    kind: ClassVar[str] = "lost-records-seen"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "durability account"
     topic: str
     partition: int
     epoch: int
@@ -86,12 +81,9 @@ class LostRecordsSeen(Event):
         )
 
 
-class RecordsExposed(Event):
+class RecordsExposed(Event, kind="records-exposed", source="durability account", level=NOTABLE):
     """Committed records have begun to hang on luck: `broker` lacks some of [from, to), and it may be elected."""
 
-    kind: ClassVar[str] = "records-exposed"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "durability account"
     topic: str
     partition: int
     broker: int
@@ -106,12 +98,9 @@ class RecordsExposed(Event):
         )
 
 
-class RecordsSafe(Event):
+class RecordsSafe(Event, kind="records-safe", source="durability account", level=NOTABLE):
     """A broker endangers committed records no more. `why`: it caught up, may not be elected now, or leads, so that they are gone."""
 
-    kind: ClassVar[str] = "records-safe"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "durability account"
     topic: str
     partition: int
     broker: int
@@ -125,15 +114,18 @@ class RecordsSafe(Event):
         return f"safe again: b{self.broker} {how} of {name}"
 
 
-class RecordsRecovered(Event):
+class RecordsRecovered(
+    Event,
+    kind="records-recovered",
+    source="durability account",
+    level=NOTABLE,
+    defaults={"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN},
+):
     """Records counted as lost are in the leader's log again, because a replica that kept them leads.
 
     `lost_acknowledged` and `lost_read` of them had counted as such. Logs of an earlier isrlab lack these two columns.
     """
 
-    kind: ClassVar[str] = "records-recovered"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "durability account"
     topic: str
     partition: int
     broker: int
@@ -143,7 +135,6 @@ class RecordsRecovered(Event):
     leader_epoch: int
     lost_acknowledged: int
     lost_read: int
-    defaults: ClassVar[dict[str, int]] = {"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN}
 
     def sentence(self) -> str:
         return (
@@ -152,12 +143,9 @@ class RecordsRecovered(Event):
         )
 
 
-class RecordsDiverged(Event):
+class RecordsDiverged(Event, kind="records-diverged", source="durability account", level=NOTABLE):
     """Two replicas hold different records at the same offsets and no longer notice."""
 
-    kind: ClassVar[str] = "records-diverged"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "durability account"
     topic: str
     partition: int
     broker: int
@@ -172,12 +160,9 @@ class RecordsDiverged(Event):
         )
 
 
-class RecordsDuplicated(Event):
+class RecordsDuplicated(Event, kind="records-duplicated", source="durability account", level=NOTABLE):
     """A retried batch was appended although its first attempt is in the log."""
 
-    kind: ClassVar[str] = "records-duplicated"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "durability account"
     topic: str
     partition: int
     broker: int

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from core.kafka.events.base import NOTABLE, Event, ids, name_of, records
 from core.sim.units import format_duration
 
 
-class IsrShrinkProposed(Event):
+class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#maybeShrinkIsr"):
     """A leader wants to drop followers that have not caught up in time (before 0.9: not fetched)."""
 
-    kind: ClassVar[str] = "isr-shrink-proposed"
-    source: ClassVar[str] = "Partition#maybeShrinkIsr"
     broker: int
     topic: str
     partition: int
@@ -28,11 +24,9 @@ class IsrShrinkProposed(Event):
         )
 
 
-class IsrShrinkByCount(Event):
+class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getOutOfSyncReplicas"):
     """Before 0.9: a leader asks to drop followers that lack too many records, though they fetch."""
 
-    kind: ClassVar[str] = "isr-shrink-by-count"
-    source: ClassVar[str] = "Partition#getOutOfSyncReplicas"
     broker: int
     topic: str
     partition: int
@@ -48,11 +42,9 @@ class IsrShrinkByCount(Event):
         )
 
 
-class IsrExpandProposed(Event):
+class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#maybeExpandIsr"):
     """A leader wants to take a follower in that has reached the high watermark: it asks the controller, or before 2.7 writes it to ZooKeeper."""
 
-    kind: ClassVar[str] = "isr-expand-proposed"
-    source: ClassVar[str] = "Partition#maybeExpandIsr"
     broker: int
     topic: str
     partition: int
@@ -68,12 +60,11 @@ class IsrExpandProposed(Event):
         )
 
 
-class IsrShrunk(Event):
+class IsrShrunk(
+    Event, kind="isr-shrunk", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr", level=NOTABLE
+):
     """A smaller ISR that the leader had proposed is committed: by the controller, before 2.7 by the leader's own write to ZooKeeper."""
 
-    kind: ClassVar[str] = "isr-shrunk"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr"
     broker: int
     topic: str
     partition: int
@@ -86,12 +77,11 @@ class IsrShrunk(Event):
         return f"{ids(self.out)} left the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}; the high watermark no longer waits for {them}"
 
 
-class IsrExpanded(Event):
+class IsrExpanded(
+    Event, kind="isr-expanded", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr", level=NOTABLE
+):
     """A larger ISR that the leader had proposed is committed: by the controller, before 2.7 by the leader's own write to ZooKeeper."""
 
-    kind: ClassVar[str] = "isr-expanded"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr"
     broker: int
     topic: str
     partition: int
@@ -103,11 +93,9 @@ class IsrExpanded(Event):
         return f"{ids(self.joined)} joined the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}"
 
 
-class IsrChangeFailed(Event):
+class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleAlterPartitionError"):
     """A leader's ISR proposal came back with an error."""
 
-    kind: ClassVar[str] = "isr-change-failed"
-    source: ClassVar[str] = "Partition#handleAlterPartitionError"
     broker: int
     topic: str
     partition: int

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from core.kafka.events.base import NOTABLE, Event
 from core.sim.units import format_duration
 
 
-class LinkCut(Event):
+class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
     """Messages from `src` to `dst` are dropped from now on."""
 
-    kind: ClassVar[str] = "link-cut"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "NetworkClient#handleTimedOutRequests"
     src: str
     dst: str
 
@@ -21,12 +16,9 @@ class LinkCut(Event):
         return f"the link {self.src} → {self.dst} is cut"
 
 
-class LinkHealed(Event):
+class LinkHealed(Event, kind="link-healed", source="NetworkClient#ready", level=NOTABLE):
     """Messages from `src` to `dst` arrive again."""
 
-    kind: ClassVar[str] = "link-healed"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "NetworkClient#ready"
     src: str
     dst: str
 
@@ -34,12 +26,9 @@ class LinkHealed(Event):
         return f"the link {self.src} → {self.dst} works again"
 
 
-class LinkChanged(Event):
+class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTABLE):
     """A link's quality changed."""
 
-    kind: ClassVar[str] = "link-changed"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Selector#poll"
     src: str
     dst: str
     latency_us: int
@@ -54,12 +43,9 @@ class LinkChanged(Event):
         )
 
 
-class LinkProxied(Event):
+class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE):
     """What a proxy on a client's link does to requests changed."""
 
-    kind: ClassVar[str] = "link-proxied"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "NetworkClient#correlate"
     src: str
     dst: str
     duplicate_ppm: int
@@ -72,12 +58,9 @@ class LinkProxied(Event):
         )
 
 
-class LinkHeld(Event):
+class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
     """Messages from `src` to `dst` are held back."""
 
-    kind: ClassVar[str] = "link-held"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "NetworkClient#handleTimedOutRequests"
     src: str
     dst: str
 
@@ -85,12 +68,9 @@ class LinkHeld(Event):
         return f"messages {self.src} → {self.dst} are held back"
 
 
-class LinkReleased(Event):
+class LinkReleased(Event, kind="link-released", source="Selector#poll", level=NOTABLE):
     """Held messages are delivered."""
 
-    kind: ClassVar[str] = "link-released"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Selector#poll"
     src: str
     dst: str
     messages: int

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from core.kafka.events.base import NOTABLE, Event
 from core.sim.units import format_duration
 
 
-class Acted(Event):
+class Acted(Event, kind="act", level=NOTABLE):
     """Somebody did something; `args` are the act's fields as JSON."""
 
-    kind: ClassVar[str] = "act"
-    level: ClassVar[int] = NOTABLE
     act: str
     args: str
 
@@ -20,12 +16,9 @@ class Acted(Event):
         return f"You: {self.act} {self.args}" if self.args != "{}" else f"You: {self.act}"
 
 
-class SettingChanged(Event):
+class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig, KIP-226", level=NOTABLE):
     """A setting has a new value in force; `subject` is the broker or topic, empty for the whole cluster."""
 
-    kind: ClassVar[str] = "setting-changed"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "DynamicBrokerConfig, KIP-226"
     name: str
     subject: str
     old: str
@@ -36,12 +29,9 @@ class SettingChanged(Event):
         return f"{self.name} is now {self.new}{where} (it was {self.old})"
 
 
-class ClockSet(Event):
+class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE):
     """A component's clock is wrong from now on, or right again."""
 
-    kind: ClassVar[str] = "clock-set"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Time#milliseconds"
     node: str
     skew_us: int
     drift_ppm: int

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
-from core.kafka.events.base import DETAIL, NORMAL, NOTABLE, Event, ids, leader_name, name_of, offsets, records
+from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name, name_of, offsets, records
 
 
-class BecameLeader(Event):
+class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
     """A broker took up leadership: its log is now what counts."""
 
-    kind: ClassVar[str] = "became-leader"
-    source: ClassVar[str] = "Partition#makeLeader"
     broker: int
     topic: str
     partition: int
@@ -27,11 +25,9 @@ class BecameLeader(Event):
         )
 
 
-class BecameFollower(Event):
+class BecameFollower(Event, kind="became-follower", source="Partition#makeFollower"):
     """A broker follows a leader; `offset` is its LEO."""
 
-    kind: ClassVar[str] = "became-follower"
-    source: ClassVar[str] = "Partition#makeFollower"
     broker: int
     topic: str
     partition: int
@@ -47,12 +43,9 @@ class BecameFollower(Event):
         )
 
 
-class Appended(Event):
+class Appended(Event, kind="append", source="Partition#appendRecordsToLeader"):
     """A leader appended a produced batch."""
 
-    kind: ClassVar[str] = "append"
-    level: ClassVar[int] = NORMAL
-    source: ClassVar[str] = "Partition#appendRecordsToLeader"
     broker: int
     topic: str
     partition: int
@@ -71,12 +64,9 @@ class Appended(Event):
         )
 
 
-class AppendRefused(Event):
+class AppendRefused(Event, kind="append-refused", source="Partition#appendRecordsToLeader", level=NOTABLE):
     """A leader (or a broker that is none) refused a produced batch; nothing was appended."""
 
-    kind: ClassVar[str] = "append-refused"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "Partition#appendRecordsToLeader"
     broker: int
     topic: str
     partition: int
@@ -91,12 +81,9 @@ class AppendRefused(Event):
         return f"b{self.broker} refused {records(self.records)} of {self.producer} for {name_of(self.topic, self.partition)}, nothing appended: {self.error}{why}"
 
 
-class FollowerFetched(Event):
+class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFollowerFetchState", level=DETAIL):
     """The leader learned how far a follower's log reaches: the offset its fetch asks from."""
 
-    kind: ClassVar[str] = "follower-fetched"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "Partition#updateFollowerFetchState"
     broker: int
     topic: str
     partition: int
@@ -108,12 +95,9 @@ class FollowerFetched(Event):
         return f"b{self.follower} asked b{self.broker} for {name_of(self.topic, self.partition)} from offset {self.new_offset}: so it holds all below"
 
 
-class FollowerAppended(Event):
+class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
     """A follower appended what it was handed; `high_watermark` is its own after that."""
 
-    kind: ClassVar[str] = "follower-append"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "ReplicaFetcherThread#processPartitionData"
     broker: int
     topic: str
     partition: int
@@ -129,12 +113,9 @@ class FollowerAppended(Event):
         )
 
 
-class FollowerHighWatermark(Event):
+class FollowerHighWatermark(Event, kind="follower-high-watermark", source="UnifiedLog#maybeUpdateHighWatermark", level=DETAIL):
     """A follower's high watermark moved without new records."""
 
-    kind: ClassVar[str] = "follower-high-watermark"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "UnifiedLog#maybeUpdateHighWatermark"
     broker: int
     topic: str
     partition: int
@@ -145,12 +126,9 @@ class FollowerHighWatermark(Event):
         return f"b{self.broker} learned the high watermark of {name_of(self.topic, self.partition)}: {self.old_offset} → {self.new_offset}"
 
 
-class HighWatermarkAdvanced(Event):
+class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#maybeIncrementLeaderHW"):
     """A leader's high watermark rose; `held_by` is the replica with the smallest LEO that counts."""
 
-    kind: ClassVar[str] = "high-watermark"
-    level: ClassVar[int] = NORMAL
-    source: ClassVar[str] = "Partition#maybeIncrementLeaderHW"
     broker: int
     topic: str
     partition: int
@@ -168,14 +146,12 @@ class HighWatermarkAdvanced(Event):
         return f"high watermark of {name_of(self.topic, self.partition)} {self.old_offset} → {self.new_offset} on b{self.broker}: {why}"
 
 
-class EpochAnswered(Event):
+class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
     """A follower asked where its last epoch ends (OffsetsForLeaderEpoch) and was told (`epoch`, `end_offset`).
 
     -1 where the leader cannot tell; before 2.0 it tells no epoch.
     """
 
-    kind: ClassVar[str] = "epoch-answered"
-    source: ClassVar[str] = "AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"
     broker: int
     topic: str
     partition: int
@@ -198,16 +174,12 @@ _TRUNCATED: Final = {
 }
 
 
-class Truncated(Event):
+class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=NOTABLE, words={"rule": tuple(_TRUNCATED)}):
     """A replica cut its log to `from_offset`.
 
     It reached to `to_offset`. `rule`: high-watermark, leader-epoch, diverging-epoch or out-of-range.
     """
 
-    kind: ClassVar[str] = "truncated"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "UnifiedLog#truncateTo"
-    words: ClassVar[dict[str, tuple[str, ...]]] = {"rule": tuple(_TRUNCATED)}
     broker: int
     topic: str
     partition: int
@@ -224,11 +196,9 @@ class Truncated(Event):
         )
 
 
-class FetchFailed(Event):
+class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#processFetchRequest"):
     """A follower's fetch came back with an error; it tries again after replica.fetch.backoff.ms, or waits for metadata."""
 
-    kind: ClassVar[str] = "fetch-failed"
-    source: ClassVar[str] = "AbstractFetcherThread#processFetchRequest"
     broker: int
     topic: str
     partition: int
@@ -239,12 +209,9 @@ class FetchFailed(Event):
         return f"b{self.broker} could not fetch {name_of(self.topic, self.partition)} from b{self.leader}: {self.error}"
 
 
-class FetcherLags(Event):
+class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
     """A follower appended what it was handed, and knows that more is committed: `high_watermark` is its leader's."""
 
-    kind: ClassVar[str] = "fetcher-lags"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "FetcherLagMetrics#lag"
     broker: int
     topic: str
     partition: int
@@ -259,12 +226,9 @@ class FetcherLags(Event):
         )
 
 
-class FetcherDisconnected(Event):
+class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFetcherBlockingSend", level=DETAIL):
     """A follower lost the connection to a leader; all partitions of that fetcher back off."""
 
-    kind: ClassVar[str] = "fetcher-disconnected"
-    level: ClassVar[int] = DETAIL
-    source: ClassVar[str] = "ReplicaFetcherBlockingSend"
     broker: int
     leader: int
     partitions: int

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from core.kafka.events.base import NOTABLE, Event, leader_name, name_of
 from core.sim.units import format_duration
 
 
-class SessionExpired(Event):
+class SessionExpired(Event, kind="session-expired", source="zookeeper.session.timeout.ms", level=NOTABLE):
     """A broker's ZooKeeper session expired: its ephemeral znodes go."""
 
-    kind: ClassVar[str] = "session-expired"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "zookeeper.session.timeout.ms"
     broker: int
     silent_us: int
     limit_us: int
@@ -27,12 +22,9 @@ class SessionExpired(Event):
         return f"ZooKeeper ends the session of b{self.broker}{why}; /brokers/ids/{self.broker} goes, and /controller if it held it"
 
 
-class BrokerJoined(Event):
+class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBroker", level=NOTABLE):
     """A broker's znode is there: the controller counts it among the living."""
 
-    kind: ClassVar[str] = "broker-joined"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KafkaZkClient#registerBroker"
     broker: int
     broker_epoch: int
 
@@ -40,12 +32,9 @@ class BrokerJoined(Event):
         return f"/brokers/ids/{self.broker} is there: b{self.broker} lives (zxid {self.broker_epoch})"
 
 
-class BrokerLeft(Event):
+class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBrokerChange", level=NOTABLE):
     """A broker's znode is gone."""
 
-    kind: ClassVar[str] = "broker-left"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KafkaController#processBrokerChange"
     broker: int
     broker_epoch: int
 
@@ -53,12 +42,9 @@ class BrokerLeft(Event):
         return f"/brokers/ids/{self.broker} is gone: the controller will elect others where b{self.broker} led, and take it out of the ISRs"
 
 
-class ControllerRequestRefused(Event):
+class ControllerRequestRefused(Event, kind="controller-request-refused", source="ReplicaManager#becomeLeaderOrFollower", level=NOTABLE):
     """A broker refused a request of a controller that has been replaced."""
 
-    kind: ClassVar[str] = "controller-request-refused"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "ReplicaManager#becomeLeaderOrFollower"
     broker: int
     sender: int
     request: str
@@ -72,11 +58,9 @@ class ControllerRequestRefused(Event):
         )
 
 
-class LeaderAndIsrIgnored(Event):
+class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaManager#becomeLeaderOrFollower"):
     """A broker ignored its role in a partition: it knows a newer leader epoch."""
 
-    kind: ClassVar[str] = "leader-and-isr-ignored"
-    source: ClassVar[str] = "ReplicaManager#becomeLeaderOrFollower"
     broker: int
     topic: str
     partition: int
@@ -90,11 +74,9 @@ class LeaderAndIsrIgnored(Event):
         )
 
 
-class LeaderUnavailable(Event):
+class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):
     """A broker was told to follow a leader that does not live, or nobody: it stays what it was (`old_leader`, `old_epoch`; -1: nothing)."""
 
-    kind: ClassVar[str] = "leader-unavailable"
-    source: ClassVar[str] = "ReplicaManager#makeFollowers"
     broker: int
     topic: str
     partition: int
@@ -114,12 +96,9 @@ class LeaderUnavailable(Event):
         return f"b{self.broker} cannot become follower of {name_of(self.topic, self.partition)} in epoch {self.leader_epoch}: {whom}; it {stays}"
 
 
-class ReplicasOffline(Event):
+class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#processLeaderAndIsrResponseReceived", level=NOTABLE):
     """A broker has answered LeaderAndIsr with KAFKA_STORAGE_ERROR: the controller moves what is in its failed log directory."""
 
-    kind: ClassVar[str] = "replicas-offline"
-    level: ClassVar[int] = NOTABLE
-    source: ClassVar[str] = "KafkaController#processLeaderAndIsrResponseReceived"
     broker: int
     partitions: int
     offline: int
@@ -131,11 +110,9 @@ class ReplicasOffline(Event):
         )
 
 
-class IsrChangesPublished(Event):
+class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaManager#maybePropagateIsrChanges"):
     """A leader tells the controller which partitions' ISRs it has changed."""
 
-    kind: ClassVar[str] = "isr-changes-published"
-    source: ClassVar[str] = "ReplicaManager#maybePropagateIsrChanges"
     broker: int
     partitions: int
     rested_us: int
