@@ -19,9 +19,13 @@ from core.sim.spelled_out import SpelledOut
 class Act(SpelledOut):
     """Base of all acts. `word` is the script's word, `does` one line for help texts, `by_hand` whether it needs that pace."""
 
-    word: ClassVar[str] = ""
-    does: ClassVar[str] = ""
-    by_hand: ClassVar[bool] = False
+    word: ClassVar[str]
+    does: ClassVar[str]
+    by_hand: ClassVar[bool]
+
+    def __init_subclass__(cls, *, word: str = "", does: str = "", by_hand: bool = False) -> None:
+        if word:  # attrs makes each class once more, with slots, and says nothing then
+            cls.word, cls.does, cls.by_hand = word, does, by_hand
 
     # Written once here, as `SpelledOut.__repr__` is: attrs would make them anew for each of forty classes.
 
@@ -41,16 +45,14 @@ class Act(SpelledOut):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Kill(Act):
+class Kill(Act, word="kill", does="kill -9 a broker's process; its logs survive"):
     """The broker's process dies at once (kill -9); its logs stay as they are, in the machine's page cache."""
 
-    word: ClassVar[str] = "kill"
-    does: ClassVar[str] = "kill -9 a broker's process; its logs survive"
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class PowerLoss(Act):
+class PowerLoss(Act, word="power-loss", does="a broker's machine loses power; the unflushed tail of its logs is gone"):
     """The broker's machine loses power: of what lies above a log's recovery point, some or all is gone.
 
     `unflushed` says how much of that tail had reached the disk by itself: `drawn` (for each log, from the seed), `lost`
@@ -58,46 +60,36 @@ class PowerLoss(Act):
     other partitions keep everything.
     """
 
-    word: ClassVar[str] = "power-loss"
-    does: ClassVar[str] = "a broker's machine loses power; the unflushed tail of its logs is gone"
     broker: int
     keep: tuple[tuple[TopicPartition, int], ...] = ()
     unflushed: str = "drawn"
 
 
 @attrs.frozen(eq=False, repr=False)
-class Shutdown(Act):
+class Shutdown(Act, word="shutdown", does="stop a broker in good order (controlled shutdown)"):
     """Controlled shutdown (SIGTERM): leaderships move away first, high watermarks are written, then the process ends."""
 
-    word: ClassVar[str] = "shutdown"
-    does: ClassVar[str] = "stop a broker in good order (controlled shutdown)"
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class Start(Act):
+class Start(Act, word="start", does="start a stopped broker"):
     """Start a stopped broker's process again."""
 
-    word: ClassVar[str] = "start"
-    does: ClassVar[str] = "start a stopped broker"
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class Pause(Act):
+class Pause(Act, word="pause", does="freeze a broker's process, as a long GC pause does"):
     """The process stands still (a long GC pause, SIGSTOP): nothing is handled or sent; messages wait."""
 
-    word: ClassVar[str] = "pause"
-    does: ClassVar[str] = "freeze a broker's process, as a long GC pause does"
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class Resume(Act):
+class Resume(Act, word="resume", does="let a paused broker go on"):
     """A paused process goes on."""
 
-    word: ClassVar[str] = "resume"
-    does: ClassVar[str] = "let a paused broker go on"
     broker: int
 
 
@@ -105,49 +97,41 @@ class Resume(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class FailDir(Act):
+class FailDir(Act, word="fail-dir", does="a log directory of a broker fails"):
     """A log directory of a broker fails (a disk dies): its replicas go offline; without another directory the broker halts."""
 
-    word: ClassVar[str] = "fail-dir"
-    does: ClassVar[str] = "a log directory of a broker fails"
     broker: int
     dir: int = 1
 
 
 @attrs.frozen(eq=False, repr=False)
-class RepairDir(Act):
+class RepairDir(Act, word="repair-dir", does="replace a failed log directory; the broker finds it at its next start"):
     """A failed log directory is replaced, by an empty one or (`empty: false`) with what was in it.
 
     The broker takes it up when it starts.
     """
 
-    word: ClassVar[str] = "repair-dir"
-    does: ClassVar[str] = "replace a failed log directory; the broker finds it at its next start"
     broker: int
     dir: int = 1
     empty: bool = True
 
 
 @attrs.frozen(eq=False, repr=False)
-class MoveReplica(Act):
+class MoveReplica(Act, word="move-replica", does="move a replica to another log directory of its broker"):
     """Move a replica to another log directory of its broker: a copy catches up, then takes over.
 
     As `kafka-reassign-partitions` does with log_dirs.
     """
 
-    word: ClassVar[str] = "move-replica"
-    does: ClassVar[str] = "move a replica to another log directory of its broker"
     partition: TopicPartition
     broker: int
     dir: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class SlowDisk(Act):
+class SlowDisk(Act, word="slow-disk", does="make each write of a broker's disk take time, or (0) no longer"):
     """A broker's disk takes `delay` for each write, one after another: of followers' fetchers and of producers' batches; 0 ends it."""
 
-    word: ClassVar[str] = "slow-disk"
-    does: ClassVar[str] = "make each write of a broker's disk take time, or (0) no longer"
     broker: int
     delay: int
 
@@ -156,38 +140,30 @@ class SlowDisk(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class KillController(Act):
+class KillController(Act, word="kill-controller", does="kill -9 a dedicated controller"):
     """A dedicated controller's process dies at once; its log and its vote stay on disk. A combined one dies with its broker (`kill`)."""
 
-    word: ClassVar[str] = "kill-controller"
-    does: ClassVar[str] = "kill -9 a dedicated controller"
     node: str
 
 
 @attrs.frozen(eq=False, repr=False)
-class StartController(Act):
+class StartController(Act, word="start-controller", does="start a killed controller"):
     """Start a dedicated controller's process again."""
 
-    word: ClassVar[str] = "start-controller"
-    does: ClassVar[str] = "start a killed controller"
     node: str
 
 
 @attrs.frozen(eq=False, repr=False)
-class PauseController(Act):
+class PauseController(Act, word="pause-controller", does="freeze a dedicated controller, as a long GC pause does"):
     """A dedicated controller stands still; when it goes on it believes what it believed: a zombie, until it is told."""
 
-    word: ClassVar[str] = "pause-controller"
-    does: ClassVar[str] = "freeze a dedicated controller, as a long GC pause does"
     node: str
 
 
 @attrs.frozen(eq=False, repr=False)
-class ResumeController(Act):
+class ResumeController(Act, word="resume-controller", does="let a paused controller go on"):
     """A paused controller goes on."""
 
-    word: ClassVar[str] = "resume-controller"
-    does: ClassVar[str] = "let a paused controller go on"
     node: str
 
 
@@ -195,38 +171,32 @@ class ResumeController(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Cut(Act):
+class Cut(Act, word="cut", does="cut the link between two nodes"):
     """Cut the link between two nodes; `one_way` cuts only from the first to the second.
 
     Nodes: `b1`, `controller` (or `c1`; with ZooKeeper the broker that is it), `zookeeper`, a client.
     """
 
-    word: ClassVar[str] = "cut"
-    does: ClassVar[str] = "cut the link between two nodes"
     between: tuple[str, str]
     one_way: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)
-class Heal(Act):
+class Heal(Act, word="heal", does="heal a cut link, or all of them"):
     """Heal the link between two nodes, or every cut link."""
 
-    word: ClassVar[str] = "heal"
-    does: ClassVar[str] = "heal a cut link, or all of them"
     between: tuple[str, str] | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
-class Isolate(Act):
+class Isolate(Act, word="isolate", does="cut a node off from all others"):
     """Cut every link of a node."""
 
-    word: ClassVar[str] = "isolate"
-    does: ClassVar[str] = "cut a node off from all others"
     node: str
 
 
 @attrs.frozen(eq=False, repr=False)
-class Link(Act):
+class Link(Act, word="link", does="change a link's latency, jitter or loss; what a client's proxy repeats or reorders"):
     """Change a link in both directions: latency and jitter in µs, loss in parts per million.
 
     Loss is made good by TCP, and TCP neither repeats nor overtakes. What repeats a request, or sends it on another connection
@@ -234,8 +204,6 @@ class Link(Act):
     of a client's link that such a proxy delivers twice, or lets later ones overtake. An answer comes once, and in order.
     """
 
-    word: ClassVar[str] = "link"
-    does: ClassVar[str] = "change a link's latency, jitter or loss; what a client's proxy repeats or reorders"
     between: tuple[str, str]
     latency: int | None = None
     jitter: int | None = None
@@ -245,20 +213,16 @@ class Link(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Hold(Act):
+class Hold(Act, word="hold", does="hold back the messages from one node to another"):
     """Hold back every message from the first node to the second until `release`; order is kept."""
 
-    word: ClassVar[str] = "hold"
-    does: ClassVar[str] = "hold back the messages from one node to another"
     between: tuple[str, str]
 
 
 @attrs.frozen(eq=False, repr=False)
-class Release(Act):
+class Release(Act, word="release", does="deliver held messages"):
     """Deliver the messages that `hold` held back; with `messages` only the oldest so many, and the rest is held on."""
 
-    word: ClassVar[str] = "release"
-    does: ClassVar[str] = "deliver held messages"
     between: tuple[str, str]
     messages: int | None = None
 
@@ -267,15 +231,13 @@ class Release(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Set(Act):
+class Set(Act, word="set", does="change a Kafka setting while it runs"):
     """Change a Kafka setting, cluster-wide, for a topic or for a broker.
 
     A setting that Kafka reads only at start is refused in a running cluster; `force` has it so all the same, as if the
     brokers had been restarted with it and nothing else had happened.
     """
 
-    word: ClassVar[str] = "set"
-    does: ClassVar[str] = "change a Kafka setting while it runs"
     name: str
     value: str
     topic: str | None = None
@@ -284,11 +246,9 @@ class Set(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class CreateTopic(Act):
+class CreateTopic(Act, word="create-topic", does="create a topic"):
     """Create a topic; `replicas` places its partitions by hand."""
 
-    word: ClassVar[str] = "create-topic"
-    does: ClassVar[str] = "create a topic"
     topic: str
     partitions: int = 1
     replication_factor: int = 3
@@ -297,84 +257,70 @@ class CreateTopic(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class CreatePartitions(Act):
+class CreatePartitions(Act, word="create-partitions", does="give a topic more partitions"):
     """Give a topic more partitions, `partitions` in all (`kafka-topics --alter`); `replicas` places the new ones by hand.
 
     Clients hear of them with their next metadata: at the latest after metadata.max.age.ms (5 minutes).
     """
 
-    word: ClassVar[str] = "create-partitions"
-    does: ClassVar[str] = "give a topic more partitions"
     topic: str
     partitions: int
     replicas: tuple[tuple[int, ...], ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
-class Elect(Act):
+class Elect(Act, word="elect", does="elect preferred leaders, or unclean ones"):
     """`kafka-leader-election`: preferred or unclean, for one partition or all of them."""
 
-    word: ClassVar[str] = "elect"
-    does: ClassVar[str] = "elect preferred leaders, or unclean ones"
     election: str = "preferred"
     partition: TopicPartition | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
-class Reassign(Act):
+class Reassign(Act, word="reassign", does="move a partition to other replicas, or change their number or order"):
     """Move a partition to other replicas (`kafka-reassign-partitions --execute`): added ones must catch up before removed ones go."""
 
-    word: ClassVar[str] = "reassign"
-    does: ClassVar[str] = "move a partition to other replicas, or change their number or order"
     partition: TopicPartition
     replicas: tuple[int, ...]
 
 
 @attrs.frozen(eq=False, repr=False)
-class CancelReassignment(Act):
+class CancelReassignment(Act, word="cancel-reassignment", does="give a running reassignment up"):
     """Give a running reassignment up (`kafka-reassign-partitions --cancel`)."""
 
-    word: ClassVar[str] = "cancel-reassignment"
-    does: ClassVar[str] = "give a running reassignment up"
     partition: TopicPartition
 
 
 @attrs.frozen(eq=False, repr=False)
-class Unregister(Act):
+class Unregister(Act, word="unregister", does="take a broker's registration away"):
     """`kafka-cluster unregister` (KRaft): the controller forgets a broker, which leaves every ISR first.
 
     Its replicas stay assigned to it: reassign them before. A process that still runs is refused its heartbeats, comes into no
     ISR, and registers again only when it is started anew.
     """
 
-    word: ClassVar[str] = "unregister"
-    does: ClassVar[str] = "take a broker's registration away"
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class DeleteRecords(Act):
+class DeleteRecords(Act, word="delete-records", does="delete a partition's records below an offset"):
     """`kafka-delete-records`: the records of a partition below an offset may no longer be read.
 
     Without one, all below the high watermark.
     """
 
-    word: ClassVar[str] = "delete-records"
-    does: ClassVar[str] = "delete a partition's records below an offset"
     partition: TopicPartition
     offset: int | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
-class SetClock(Act):
+class SetClock(Act, word="clock", does="let a component's clock be wrong, or run too fast or too slow"):
     """Set the clock of a broker, a client, or the controller: `skew` it is ahead of the true time (behind, if negative), `drift` it gains from now on.
 
     A broker and the controller measure the durations of their settings by it, retention holds the broker's time of day
     against the records' timestamps, and those are their producer's.
     """
 
-    word: ClassVar[str] = "clock"
-    does: ClassVar[str] = "let a component's clock be wrong, or run too fast or too slow"
     node: str
     skew: int = 0
     drift_ppm: int = 0
@@ -384,15 +330,13 @@ class SetClock(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Produce(Act):
+class Produce(Act, word="produce", does="produce a burst of records"):
     """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions.
 
     By hand `to` names the broker that the producer still believes to be the leader. `config` has settings of the producer by their
     Kafka names, if it is new: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
     """
 
-    word: ClassVar[str] = "produce"
-    does: ClassVar[str] = "produce a burst of records"
     topic: str
     records: int
     partition: int | None = None
@@ -408,11 +352,9 @@ class Produce(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Load(Act):
+class Load(Act, word="load", does="produce steadily until stop-load"):
     """Produce steadily: `rate` records per second, sent every `every` µs, until `stop-load`; `config` as for `produce`."""
 
-    word: ClassVar[str] = "load"
-    does: ClassVar[str] = "produce steadily until stop-load"
     topic: str
     rate: int
     acks: str = "all"
@@ -426,26 +368,22 @@ class Load(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class StopLoad(Act):
+class StopLoad(Act, word="stop-load", does="stop a steady producer"):
     """Stop a steady producer; what it has sent is still answered."""
 
-    word: ClassVar[str] = "stop-load"
-    does: ClassVar[str] = "stop a steady producer"
     producer: str = "load"
 
 
 @attrs.frozen(eq=False, repr=False)
-class Acks(Act):
+class Acks(Act, word="acks", does="change a producer's acks"):
     """Change a producer's acks for what it sends from now on: 0, 1 or all."""
 
-    word: ClassVar[str] = "acks"
-    does: ClassVar[str] = "change a producer's acks"
     acks: str
     producer: str = "load"
 
 
 @attrs.frozen(eq=False, repr=False)
-class Consume(Act):
+class Consume(Act, word="consume", does="start a consumer on a topic"):
     """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest.
 
     `rack` is its client.rack: with `replica.selector.class: RackAwareReplicaSelector` leaders send it to a replica there (KIP-392).
@@ -453,8 +391,6 @@ class Consume(Act):
     `config` has settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
-    word: ClassVar[str] = "consume"
-    does: ClassVar[str] = "start a consumer on a topic"
     topic: str
     consumer: str = "consumer"
     reset: str = "earliest"
@@ -465,11 +401,9 @@ class Consume(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class StopConsume(Act):
+class StopConsume(Act, word="stop-consume", does="stop a consumer"):
     """Stop a consumer."""
 
-    word: ClassVar[str] = "stop-consume"
-    does: ClassVar[str] = "stop a consumer"
     consumer: str = "consumer"
 
 
@@ -477,15 +411,13 @@ class StopConsume(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class SetPace(Act):
+class SetPace(Act, word="pace", does="move a running cluster by hand, or let it run by itself again"):
     """Turn a running cluster to another pace: `by-hand` or `timeline`.
 
     By hand, followers fetch and loads produce only as single acts say, and whatever is on its way arrives at once. Brokers keep
     their other tasks, but no virtual time passes unless somebody lets it. Back on the timeline everything runs by itself again.
     """
 
-    word: ClassVar[str] = "pace"
-    does: ClassVar[str] = "move a running cluster by hand, or let it run by itself again"
     pace: str
 
 
@@ -493,16 +425,13 @@ class SetPace(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Fetch(Act):
+class Fetch(Act, word="fetch", does="by hand: a follower fetches and is answered at once", by_hand=True):
     """By hand: one turn of a follower's fetcher, answered at once: it asks, the leader answers, it appends.
 
     An answer at once carries the high watermark from before this very fetch. A fetcher that must first truncate does
     that in this turn too. `leader` picks one when the follower fetches from several.
     """
 
-    word: ClassVar[str] = "fetch"
-    does: ClassVar[str] = "by hand: a follower fetches and is answered at once"
-    by_hand: ClassVar[bool] = True
     follower: int
     leader: int | None = None
     records: int | None = None
@@ -510,26 +439,20 @@ class Fetch(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Arrive(Act):
+class Arrive(Act, word="arrive", does="by hand: a follower's fetch reaches the leader and waits there", by_hand=True):
     """By hand: a follower's fetch reaches the leader, updates the leader's view, and waits in its purgatory."""
 
-    word: ClassVar[str] = "arrive"
-    does: ClassVar[str] = "by hand: a follower's fetch reaches the leader and waits there"
-    by_hand: ClassVar[bool] = True
     follower: int
     leader: int | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
-class Answer(Act):
+class Answer(Act, word="answer", does="by hand: a waiting fetch is answered", by_hand=True):
     """By hand: the waiting fetch of a follower leaves the purgatory: log and HW are read now, the answer is delivered.
 
     `records` bounds what it carries; `lost` loses the answer on its way; `corrupt` turns bits of its records over, so that their checksums are wrong.
     """
 
-    word: ClassVar[str] = "answer"
-    does: ClassVar[str] = "by hand: a waiting fetch is answered"
-    by_hand: ClassVar[bool] = True
     follower: int
     leader: int | None = None
     records: int | None = None
@@ -538,48 +461,36 @@ class Answer(Act):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Fence(Act):
+class Fence(Act, word="fence", does="by hand: the controller fences a broker", by_hand=True):
     """By hand: the controller notices that a broker's session has expired."""
 
-    word: ClassVar[str] = "fence"
-    does: ClassVar[str] = "by hand: the controller fences a broker"
-    by_hand: ClassVar[bool] = True
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class Bounce(Act):
+class Bounce(Act, word="bounce", does="by hand: restart a broker faster than the controller notices", by_hand=True):
     """By hand: a broker's process is restarted so fast that the controller does not notice.
 
     `clean` writes the high-watermark checkpoint first, as a shutdown does; otherwise the last checkpoint counts. With
     `keep` it was the machine that went down: those partitions keep only what lies below that offset.
     """
 
-    word: ClassVar[str] = "bounce"
-    does: ClassVar[str] = "by hand: restart a broker faster than the controller notices"
-    by_hand: ClassVar[bool] = True
     broker: int
     clean: bool = True
     keep: tuple[tuple[TopicPartition, int], ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
-class Checkpoint(Act):
+class Checkpoint(Act, word="checkpoint", does="by hand: a broker checkpoints its high watermarks", by_hand=True):
     """By hand: a broker writes its high watermarks to disk."""
 
-    word: ClassVar[str] = "checkpoint"
-    does: ClassVar[str] = "by hand: a broker checkpoints its high watermarks"
-    by_hand: ClassVar[bool] = True
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class CheckIsr(Act):
+class CheckIsr(Act, word="check-isr", does="by hand: a broker looks for followers to drop from its ISRs", by_hand=True):
     """By hand: a broker runs its isr-expiration task over the partitions it leads."""
 
-    word: ClassVar[str] = "check-isr"
-    does: ClassVar[str] = "by hand: a broker looks for followers to drop from its ISRs"
-    by_hand: ClassVar[bool] = True
     broker: int
 
 
