@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from core.sim.errors import Standstill
 from core.sim.units import format_duration
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     node: str
     sender: str
     connection: int
-    message: object
+    message: Any
     cause: int
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
+
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.disk import Disk
 from core.kafka.broker.replica_selector import RACK_AWARE
@@ -27,7 +29,7 @@ def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker
     return quota
 
 
-class BrokerContext(Node):
+class BrokerContext(Node, metaclass=ABCMeta):
     """Base of all brokers; it knows none of their parts, so that each part can know it.
 
     Attributes:
@@ -157,34 +159,34 @@ class BrokerContext(Node):
 
     # --- what a part asks of the broker ----------------------------------------------------------------------------
 
+    @abstractmethod
     def stop(self, how: str) -> None:
         """The process ends."""
-        raise NotImplementedError
 
+    @abstractmethod
     def send_heartbeat(self) -> None:
         """Tell the controller that this broker lives."""
-        raise NotImplementedError
 
+    @abstractmethod
     def broker_epoch_is_current(self) -> bool:
         """Whether this process is registered."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take_offline(self, gone: list[TopicPartition]) -> None:
         """Those replicas are in a directory that has failed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tell_of_failed_directory(self, directory: str) -> None:
         """A log directory failed, and others work: the controller must hear of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ask_for_producer_ids(self) -> None:
         """Ask for a block of producer ids."""
-        raise NotImplementedError
 
+    @abstractmethod
     def give_controller_up(self) -> None:
         """The controller has not answered in time."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ask_controller_again(self) -> None:
         """Everything that was under way to the controller once more."""
-        raise NotImplementedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from typing import Final
 
 from core.kafka.clients.client_config import DEFAULT
@@ -35,7 +36,7 @@ Kafka: `NetworkClient#poll`, where `#handleTimedOutRequests` comes after the ans
 """
 
 
-class Client(Node):
+class Client(Node, metaclass=ABCMeta):
     """A client of one topic.
 
     Attributes:
@@ -168,10 +169,10 @@ class Client(Node):
             self.refresh_metadata_soon()
         self.connection_lost(message.node)
 
+    @abstractmethod
     def metadata_updated(self) -> None:
         """New metadata arrived."""
-        raise NotImplementedError
 
+    @abstractmethod
     def connection_lost(self, node: str) -> None:
         """A broker's connection broke."""
-        raise NotImplementedError
