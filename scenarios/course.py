@@ -60,6 +60,9 @@ class ScenarioCourse:
         due = self.run.next_due()
         if due is None:
             return False
+        if self.run.finished:
+            self.cluster.run_until(max(due, self.cluster.now))
+            return True
         self.run.advance_to(max(due, self.cluster.now), steps=1)
         if self.run.next_step is None and not self.run.finished:
             self.run.advance_to(self.cluster.now)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import faulthandler
 import os
 import random
 import resource
@@ -53,6 +54,9 @@ MOST_KEYS: Final = 2_500
 
 TOO_LONG: Final = 10.0
 """Seconds of processor time that a single step of the application may take: as long it answers no key."""
+
+STUCK: Final = 300.0
+"""Seconds of wall time after which a burst is taken to have no end: a traceback says where it is, and nothing more is played."""
 
 PATIENCE: Final = 1.0
 """Seconds of wall time that a burst is waited for: an application that plays at full speed always has something to do."""
@@ -200,6 +204,7 @@ async def _session(report: Report, number: int, until: float) -> None:
     make = draw.choices([each for each, _ in TARGETS], [often for _, often in TARGETS])[0]
     size = draw.choice(SIZES)
     last: list[str] = []
+    print(f"{report.cases:,} keys; session {number} ({make.__name__.strip('_')}, {size[0]}x{size[1]})", file=sys.__stderr__, flush=True)
     try:
         target = make(draw)
         app = Playground(
@@ -224,6 +229,7 @@ async def _session(report: Report, number: int, until: float) -> None:
                     last.append(f"{size[0]}x{size[1]}")
                     driver._size = Size(*size)
                     app.post_message(events.Resize(Size(*size), Size(*size)))
+                faulthandler.dump_traceback_later(STUCK, exit=True, file=sys.__stderr__)
                 if draw.random() < 0.8:
                     took = await _handled(app, draw.choice((0.0, 0.002, 0.02)))
                 elif draw.random() < 0.5:
@@ -241,6 +247,7 @@ async def _session(report: Report, number: int, until: float) -> None:
             f"session {number} ({make.__name__.strip('_')}, {size[0]}x{size[1]}), after {last!r}:\n{traceback.format_exc()}"
             f"again: python -m tests.fuzz.key_bursts --seed {report.seed} --session {number}"
         )
+    faulthandler.cancel_dump_traceback_later()
     report.sessions += 1
 
 

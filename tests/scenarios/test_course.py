@@ -8,15 +8,30 @@ import attrs
 import pytest
 
 from core.kafka.events import EventTuple
+from core.kafka.release import CURRENT
 from core.lab.history.goal import Goal
 from core.lab.history.history import History
 from core.lab.history.position import Position
 from core.lab.spec import Pace
 from scenarios import catalogue
 from scenarios.course import KeptRun, ScenarioCourse
-from scenarios.language.script import releases_of
+from scenarios.language.script import read_script, releases_of
 from scenarios.releases import release_named
 from scenarios.runner import Check, Run, State
+
+ENDS_AT_ONCE = """
+scenario: ends-at-once
+about: On a network without latency the condition holds as soon as the script waits for it.
+cluster:
+  brokers: 3
+  topics: {orders: {partitions: 3, replication-factor: 3}}
+  network: {latency: 0ms}
+timeline:
+  - at: 1s
+    kill: 1
+  - until: urp == 0
+    within: 30s
+"""
 
 
 def standing(run: Run) -> list[Check]:
@@ -38,6 +53,18 @@ def test_played_by_steps_a_scenario_makes_the_events_it_makes_headless(name: str
     assert stepped == headless[: len(stepped)]
     assert [(c.text, c.state, c.time) for c in course.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
     assert {check.state for check in course.run.expectations} <= {State.HELD}
+
+
+def test_a_script_may_end_where_more_is_due_at_once() -> None:
+    """What the acts of its last moment led to is still to be handled then, and every step handles something."""
+    scenario = read_script(ENDS_AT_ONCE, "ends.yaml")
+    course = ScenarioCourse(Run(scenario, CURRENT))
+    while not course.finished:
+        course.step()
+    assert course.next_due() == course.cluster.now == 1_000_000
+    for _ in range(100):
+        course.step()
+    assert course.cluster.now > 1_000_000
 
 
 @pytest.mark.parametrize(
