@@ -12,8 +12,8 @@ import attrs
 from core.kafka.events import EventTuple
 from core.kafka.release import Release
 from core.lab.cluster import Cluster
-from core.lab.history.keyframe import Keyframe
 from core.lab.spec import Pace
+from core.sim.snapshot import Snapshot
 from scenarios.language.script import Scenario
 from scenarios.runner import Run, Standing
 
@@ -25,7 +25,7 @@ class KeptRun:
     scenario: Scenario
     release: Release
     seed: int
-    keyframe: Keyframe
+    keyframe: Snapshot[Cluster]
     standing: Standing
 
     def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> ScenarioCourse:

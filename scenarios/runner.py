@@ -19,9 +19,9 @@ from core.kafka.release import Release
 from core.lab.account import Loss
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.history.keyframe import Keyframe
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.errors import ActRefused
+from core.sim.snapshot import Snapshot
 from core.sim.units import format_duration
 from scenarios.conditions import ages, kinds_of
 from scenarios.errors import Place, ScriptError
@@ -174,7 +174,7 @@ class Run:
         seed: int | None = None,
         sink: Sink | None = None,
         *,
-        resumed: tuple[Keyframe, Standing, Cluster | None] | None = None,
+        resumed: tuple[Snapshot[Cluster], Standing, Cluster | None] | None = None,
     ) -> None:
         """Build the cluster, or go on from where a run of the same script stood, byte for byte; perhaps with the cluster at hand.
 

@@ -24,8 +24,8 @@ from core.kafka.log.intervals import Intervals
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Run, Stretch, Term
 from core.kafka.messages import ProduceRequest
+from core.sim.growing import Growing
 from core.sim.journal import Journal
-from core.sim.kept import Growing
 
 
 class Gone(NamedTuple):

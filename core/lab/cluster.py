@@ -13,15 +13,14 @@ from core.lab import act_handlers as deeds
 from core.lab import pace
 from core.lab.acts import Act
 from core.lab.exposure import Exposure
-from core.lab.history import keyframe
-from core.lab.history.keyframe import Keyframe
 from core.lab.nodes import ClusterNodes
 from core.lab.planes import plane_of
 from core.lab.spec import ClusterSpec
 from core.lab.staging import resume_leaderships
 from core.lab.views import observe
 from core.lab.views.view import ClusterView, PartitionView
-from core.sim.journal import Sink
+from core.sim.journal import Sink, nobody
+from core.sim.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.lab.views.detail import Harm, PartitionDetail
@@ -69,27 +68,30 @@ class Cluster(ClusterNodes):
         """
         return deeds.carry_out(self, act)
 
-    def snapshot(self) -> Keyframe:
-        """The whole state between two steps, as a value (`core.lab.history.keyframe`)."""
-        return keyframe.take(self)
+    def snapshot(self) -> Snapshot[Cluster]:
+        """The whole state between two steps, as a value."""
+        return self.snapshots.take(self)
 
     @staticmethod
-    def restore(snapshot: Keyframe, sink: Sink | None = None) -> Cluster:
+    def restore(snapshot: Snapshot[Cluster], sink: Sink | None = None) -> Cluster:
         """A cluster that goes on from a snapshot byte for byte; the one it was taken of is not touched. Its events go to `sink`."""
-        restored = keyframe.restore(snapshot, sink)
-        assert isinstance(restored, Cluster)
-        return restored
+        copy = snapshot.copy()
+        copy.journal.sink = sink or nobody
+        return copy
 
-    def go_back(self, snapshot: Keyframe, sink: Sink | None = None) -> None:
+    def go_back(self, snapshot: Snapshot[Cluster], sink: Sink | None = None) -> None:
         """Stand again where a snapshot was taken of this very cluster, which takes a fraction of the time. Its events go to `sink`.
 
         Raises:
             ValueError: it was taken of another one.
         """
-        keyframe.go_back(self, snapshot, sink)
+        if not snapshot.is_of(self):
+            raise ValueError("a cluster can only go back to a snapshot that was taken of itself")
+        snapshot.restore()
+        self.journal.sink = sink or nobody
 
     @staticmethod
-    def bring_back(snapshot: Keyframe, sink: Sink | None = None, at_hand: Cluster | None = None) -> Cluster:
+    def bring_back(snapshot: Snapshot[Cluster], sink: Sink | None = None, at_hand: Cluster | None = None) -> Cluster:
         """The cluster at hand, gone back to a snapshot, if that was taken of it; otherwise a new one."""
         if at_hand is None or not snapshot.is_of(at_hand):
             return Cluster.restore(snapshot, sink)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Final
 
 from core.kafka.admin_requests import AdminRequest
@@ -25,9 +24,10 @@ from core.lab.exposure import Exposure
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink
-from core.sim.kept import Transient
 from core.sim.network import Network
 from core.sim.simulation import Simulation
+from core.sim.snapshot import Snapshots
+from core.sim.stream import Stream
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import ControllerNode, Quorum
@@ -49,7 +49,7 @@ class ClusterNodes(Simulation):
         account, settings: the durability account, the controller's settings.
         exposure: who may be elected and lacks committed records.
         quiet_rounds: which empty fetch rounds are not played out.
-        objects: those that can change, once a keyframe was taken (`core.lab.history.keyframe.Objects`); no part of the state.
+        snapshots: takes those of it; no part of its state.
         page_cache: draws how much of an unflushed tail outlives a loss of power.
         brokers, controller, clients: the nodes; in a quorum `controller` is the state that its committed log makes.
         quorum: the controllers' quorum; None with the one controller that does not fail.
@@ -78,7 +78,7 @@ class ClusterNodes(Simulation):
             0 if quiet else net.latency,
             0 if quiet else net.jitter,
             0 if quiet else net.loss_ppm,
-            random.Random(f"{seed}:network"),
+            Stream(f"{seed}:network"),
             0 if quiet else net.duplicate_ppm,
             0 if quiet else net.reorder_ppm,
             PROXIED,
@@ -93,8 +93,8 @@ class ClusterNodes(Simulation):
         self.clients: dict[str, Client] = {}
         self.quorum: Quorum | None = None
         self.controllers: dict[str, ControllerNode] = {}
-        self.objects = Transient()
-        self.page_cache = random.Random(f"{seed}:page-cache")
+        self.snapshots = Snapshots()
+        self.page_cache = Stream(f"{seed}:page-cache")
         self.quiet_rounds = QuietRounds(self.journal, self.network, self.brokers, self.nodes, self.paused)
 
     def settings_of_spec(self) -> Settings:

@@ -13,12 +13,12 @@ import types
 from collections import deque
 from collections.abc import Callable, Iterable
 from operator import itemgetter
-from random import Random
 from typing import Any
 
 from core.sim.agenda import Entry
 from core.sim.simulation import Simulation
 from core.sim.state import Classes, Fields, Table, is_frozen
+from core.sim.stream import Stream
 
 Form = object
 """A value written down: tuples of atoms."""
@@ -91,7 +91,7 @@ class _Writer:
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
         self._ways: dict[type, Way] = dict.fromkeys((int, str, bool, float, bytes, type(None)), _itself)
-        self._ways |= {type: _name, types.FunctionType: _name, types.BuiltinFunctionType: _name, types.MethodType: self._method}
+        self._ways |= {type: _name, types.FunctionType: _name, types.MethodType: self._method}
         self._ways[types.BuiltinMethodType] = self._method
         self.begin(0)
 
@@ -128,8 +128,8 @@ class _Writer:
     def _way(self, cls: type) -> Way:
         if issubclass(cls, enum.Enum):
             return lambda each: (cls.__qualname__, each.name)
-        if issubclass(cls, Random):
-            return _state_of_random
+        if issubclass(cls, Stream):
+            return lambda each: ("random", each.name, each.drawn)
         if issubclass(cls, dict):
             return self._mapping
         if issubclass(cls, (set, frozenset)):
@@ -137,21 +137,20 @@ class _Writer:
         if issubclass(cls, (list, deque)):
             return lambda each: ("list", list(map(self.write, each)))
         if issubclass(cls, tuple):
-            names = getattr(cls, "_fields", None)
-            return self._object(cls, names) if names else lambda each: tuple(map(self.write, each))
-        return self._object(cls, None)
+            return self._object(cls) if hasattr(cls, "_fields") else lambda each: tuple(map(self.write, each))
+        return self._object(cls)
 
-    def _object(self, cls: type, names: tuple[str, ...] | None) -> Way:
+    def _object(self, cls: type) -> Way:
         """Objects with fields; those that can change have an identity, too."""
         fields = self._classes.fields(cls)
-        read: Callable[[Any], tuple[object, ...]] = fields.read if names is None else tuple
-        ways = tuple(self._field(name, fields) for name in names or fields.names)
+        read = fields.read
+        ways = tuple(self._field(name, fields) for name in fields.names)
         what = cls.__qualname__
 
         def of_slots(each: object) -> tuple[Form, ...]:
             return (what, *[way(value) for way, value in zip(ways, read(each), strict=True) if way is not None])
 
-        if names is not None or is_frozen(cls):
+        if issubclass(cls, tuple) or is_frozen(cls):
             return of_slots
         of_dict: dict[str, Way | None] = {}
 
@@ -204,11 +203,6 @@ class _Writer:
     def _method(self, method: types.MethodType | types.BuiltinMethodType) -> Form:
         owner = method.__self__
         return ("method", method.__name__, None if owner is None or isinstance(owner, types.ModuleType) else self.write(owner))
-
-
-def _state_of_random(random: Random) -> Form:
-    """A digest of its 625 numbers; `hash` of them is another one in every process, because None is among them."""
-    return ("random", hashlib.blake2b(repr(random.getstate()).encode(), digest_size=16).digest())
 
 
 def _itself(value: object) -> Form:

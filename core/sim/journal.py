@@ -27,8 +27,8 @@ class Journal:
         sink: where the tuples go.
     """
 
-    STATE: ClassVar = ("seq", "now", "cause")
-    """Where the tuples go is no part of a cluster's state."""
+    OUTSIDE: ClassVar = ("sink",)
+    """Where the tuples go is no part of a simulation's state."""
 
     __slots__ = ("cause", "now", "seq", "sink")
 

@@ -13,11 +13,11 @@ comes twice, or is overtaken by later ones. Its answer goes back once: a client 
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 from typing import Final
 
 from core.sim.agenda import Agenda
 from core.sim.messages import Disconnected
+from core.sim.stream import Stream
 
 RETRANSMISSION: Final = 200_000
 """TCP's least retransmission time-out, µs (Linux TCP_RTO_MIN)."""
@@ -75,7 +75,7 @@ class Network:
     )  # fmt: skip
 
     def __init__(
-        self, agenda: Agenda, latency: int, jitter: int, loss_ppm: int, random: Random, duplicate_ppm: int = 0, reorder_ppm: int = 0,
+        self, agenda: Agenda, latency: int, jitter: int, loss_ppm: int, random: Stream, duplicate_ppm: int = 0, reorder_ppm: int = 0,
         proxied: frozenset[type] = frozenset(),
     ) -> None:  # fmt: skip
         self.agenda = agenda

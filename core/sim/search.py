@@ -57,12 +57,12 @@ def search(
         limit: the most states.
         table: what fields mean where they are not plain state.
     """
-    snapshots = Snapshots(simulation, *also, table=table)
+    snapshots = Snapshots()
     fingerprints = Fingerprints(simulation, *also, table=table)
-    start = snapshots.take()
+    start = snapshots.take(simulation, *also)
     seen = {fingerprints.take()}
     came: list[tuple[int, tuple[str, ...]]] = [(-1, ())]
-    ahead: deque[tuple[int, Snapshot]] = deque([(0, start)])
+    ahead: deque[tuple[int, Snapshot[Simulation]]] = deque([(0, start)])
     taken = 0
     while ahead:
         number, snapshot = ahead.popleft()
@@ -85,7 +85,7 @@ def search(
             came.append((number, tuple(names)))
             if what or len(seen) >= limit:
                 return Outcome(what, _path(came), len(seen), taken, False)
-            ahead.append((len(came) - 1, snapshots.take()))
+            ahead.append((len(came) - 1, snapshots.take(simulation, *also)))
     start.restore()
     return Outcome("", (), len(seen), taken, True)
 

@@ -1,209 +1,315 @@
-"""Snapshots: the state of a simulation as a value, and the way back to it.
+"""Snapshots: the state of a simulation as a value, and the ways back to it.
 
-A snapshot holds, for each object that can change, what its fields held. To restore it is to fill the same objects again, so
-identity and cycles are kept without further care, and all that never changes is shared.
+A snapshot holds what every object that can change held (`core.sim.codecs`), and shares with the one before it what is still the same.
+Objects are read class by class, each class in one go, so nobody needs to tell what has changed since: it is found by comparing.
+To restore is to have the same objects hold again what they held, so identity and cycles need no care; only what differs is written.
+To copy is to make all objects anew, each reference going to the new object in the place of the old one.
+
+Functions are shared, so they may hold nothing: a closure in a state is refused.
 """
 
 from __future__ import annotations
 
-import types
+import gc
 from collections import deque
-from collections.abc import Callable
-from random import Random
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, compress, count, repeat
+from operator import is_not, ne
+from typing import ClassVar, Final, Generic, TypeVar
 
-from core.sim.simulation import Simulation
-from core.sim.state import ATOMS, Classes, Table, is_frozen
+from core.sim.codecs import OfFields, OfGrowing, OfItems, State, codec_of, parts_of, renewed
+from core.sim.state import ATOMS, Held
 
-State = Any
-"""What an object held, in the form that its way of reading has."""
+Root = TypeVar("Root")
+
+Columns = list[list[Held]]
+"""What objects of one class held: a list for each field, or the only one, of tuples of what containers hold; never changed, but replaced."""
+
+Visit = Callable[[Held], bool]
+"""Is told of each value that may lead to objects; whether it is, or holds, something that can change and may equal another."""
+
+PLACE: Final = 16
+"""How many places in a snapshot's lists take as much memory as an object's state."""
 
 
-class Snapshot:
-    """The state of all objects at a moment; immutable."""
+class Group:
+    """The objects of one class that declares its fields.
 
-    __slots__ = ("_objects", "_states", "_walk")
+    Attributes:
+        objects: in the order in which they were found; none is ever taken out.
+        columns: what the first of them held at the last snapshot.
+    """
 
-    def __init__(self, walk: Walk, objects: list[Any], states: list[State]) -> None:
-        self._walk, self._objects, self._states = walk, objects, states
+    def __init__(self, codec: OfFields) -> None:
+        self.codec = codec
+        self.objects: list[object] = []
+        self.columns: Columns = [[] for _ in codec.names]
+        self._alike: set[int] = set()  # fields of which one value may equal another and is not the same
+        self._flat: list[object] = []
+
+    def update(self, visit: Visit) -> int:
+        """Read the objects and visit what they lead to now; returns how many values are no longer shared with the last snapshot."""
+        flat, former_flat = self.codec.read(self.objects), self._flat
+        self._flat = flat
+        width = len(self.columns)
+        columns, alike = self.columns.copy(), self._alike
+        changed = 0
+        for place in sorted(alike) if flat == former_flat else range(width):
+            column, former = flat[place::width], columns[place]
+            if column == former and (place not in alike or not any(map(is_not, column, former))):
+                continue
+            columns[place] = column
+            changed += len(column)
+            if not ATOMS.issuperset(map(type, column)):
+                for value in chain(compress(column, map(is_not, column, former)), column[len(former) :]):
+                    if type(value) not in ATOMS and visit(value):
+                        alike.add(place)
+        self.columns = columns
+        return changed
+
+    def restore(self, columns: Columns) -> None:
+        """Have the objects hold what they held."""
+        width, names, alike = len(columns), self.codec.names, self._alike
+        flat = self.codec.read(self.objects)
+        is_as_last = columns is self.columns and flat == self._flat
+        for place in alike if is_as_last else range(width):
+            column = columns[place]
+            held = flat[place : width * len(column) : width]
+            if held != column or place in alike:
+                for each, value in compress(zip(self.objects, column, strict=False), map(is_not, column, held)):
+                    object.__setattr__(each, names[place], value)
+        if not is_as_last:
+            self.columns, self._flat = columns, self.codec.read(self.objects)
+
+    def fill(self, news: list[object], columns: Columns, renew: Callable[[Held], Held]) -> None:
+        """Have new objects hold the like of it."""
+        for name, column in zip(self.codec.names, columns, strict=True):
+            if not ATOMS.issuperset(map(type, column)):
+                column = list(map(renew, column))
+            deque(map(object.__setattr__, news, repeat(name), column), maxlen=0)
+
+
+class Containers:
+    """The containers of one type; as `Group`, with one column of what each holds."""
+
+    def __init__(self, codec: OfItems) -> None:
+        self.codec = codec
+        self.objects: list[object] = []
+        self.columns: Columns = [[]]
+        self._alike: set[int] = set()  # containers that hold what may equal another and is not the same
+
+    def _differing(self, states: list[State], others: list[State]) -> Iterable[int]:
+        end = min(len(states), len(others))
+        places = [] if states == others else list(compress(count(), map(ne, states, others)))
+        return places + [at for at in self._alike if at < end and any(map(is_not, states[at], others[at]))]
+
+    def update(self, visit: Visit) -> int:
+        """As of a `Group`."""
+        (former,) = self.columns
+        states = self.codec.read(self.objects, former)
+        changed = {*self._differing(states, former), *range(len(former), len(states))}
+        if not changed:
+            return 0
+        self.columns = [column] = [former + states[len(former) :]]
+        for at in changed:
+            column[at] = state = states[at]
+            if self.codec.leads and not ATOMS.issuperset(map(type, state)):
+                held = former[at] if at < len(former) else ()
+                for value in compress(state, map(is_not, state, held)) if len(state) == len(held) else state:
+                    if type(value) not in ATOMS and visit(value):
+                        self._alike.add(at)
+        return len(column) + PLACE * len(changed)
+
+    def restore(self, columns: Columns) -> None:
+        """As of a `Group`."""
+        (states,) = self.columns = columns
+        for at in self._differing(states, self.codec.reread(self.objects, states)):
+            self.codec.write(self.objects[at], states[at])
+
+    def fill(self, news: list[object], columns: Columns, renew: Callable[[Held], Held]) -> None:
+        """As of a `Group`."""
+        (states,) = columns
+        for new, state in zip(news, states, strict=True):
+            if state:
+                is_plain = not self.codec.leads or ATOMS.issuperset(map(type, state))
+                self.codec.write(new, state if is_plain else tuple(map(renew, state)))
+
+
+class Objects:
+    """All objects that can change, as they are found from the roots.
+
+    Attributes:
+        groups: by class.
+        first: how many there were at first; those that are gone are not looked for (`is_crowded`).
+    """
+
+    def __init__(self, roots: tuple[object, ...]) -> None:
+        self.roots = roots
+        self.groups: dict[type, Group | Containers] = {}
+        self._known: dict[int, tuple[object, bool]] = {}  # what was visited, which so stays alive and keeps its id
+        self._found: dict[Group | Containers, list[object]] = {}
+        for root in roots:
+            self._visit(root)
+        self._update_found()
+        self.first = len(self)
+
+    def __len__(self) -> int:
+        return sum(len(group.objects) for group in self.groups.values())
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many were found since the start that to begin anew saves time."""
+        return len(self) > self.first + self.first // 4 + 200 or len(self._known) > 3 * self.first + 10_000
+
+    def update(self) -> int:
+        """Read all of them, and those that are new; returns how many values are no longer shared with the last snapshot."""
+        changed = sum(group.update(self._visit) for group in list(self.groups.values()))
+        return changed + self._update_found()
+
+    def forget_growth(self) -> None:
+        """What only grows did something else meanwhile: it is read as a whole again."""
+        for group in self.groups.values():
+            if isinstance(group.codec, OfGrowing):
+                group.columns = [[]]
+
+    def _update_found(self) -> int:
+        """Read those that were found, and what is found in them."""
+        changed = 0
+        while self._found:
+            found, self._found = self._found, {}
+            for group, objects in found.items():
+                group.objects += objects
+                changed += group.update(self._visit)
+        return changed
+
+    def _visit(self, value: object) -> bool:
+        """Find what a value leads to; whether it is, or holds, something that can change and may equal another."""
+        cls = type(value)
+        known = self._known.get(id(value))
+        if known is not None:
+            return known[1]
+        parts = parts_of(value)
+        if parts is None:
+            group = self.groups.get(cls)
+            if group is None:
+                codec = codec_of(cls)
+                group = self.groups[cls] = Group(codec) if isinstance(codec, OfFields) else Containers(codec)
+            is_alike = cls.__eq__ is not object.__eq__
+            self._found.setdefault(group, []).append(value)
+        else:
+            if ATOMS.issuperset(map(type, parts)):
+                return False
+            is_alike = sum(self._visit(part) for part in parts if type(part) not in ATOMS) > 0  # all are looked at
+        self._known[id(value)] = value, is_alike
+        return is_alike
+
+
+class Snapshot(Generic[Root]):
+    """The state of all objects at a moment; immutable.
+
+    Attributes:
+        weight: about how many objects' states it holds that the snapshot before does not hold.
+        objects: which it shares with the snapshots before and after.
+    """
+
+    __slots__ = ("_columns", "_root", "_snapshots", "objects", "weight")
+
+    def __init__(self, root: Root, snapshots: Snapshots, objects: Objects, changed: int) -> None:
+        self._root, self._snapshots = root, snapshots
+        self.objects = objects
+        self._columns = {group: group.columns for group in objects.groups.values()}
+        self.weight = changed // PLACE
 
     def __len__(self) -> int:
         """How many objects it holds."""
-        return len(self._objects)
+        return sum(len(columns[0]) for columns in self._columns.values() if columns)
+
+    def is_of(self, root: object) -> bool:
+        """Whether it was taken of this very simulation."""
+        return self._root is root
 
     def restore(self) -> None:
         """Let everything stand as it did when this was taken."""
-        writers = self._walk.writers
-        for each, state in zip(self._objects, self._states, strict=True):
-            writers[type(each)](each, state)
+        with _collector_rests():
+            self._snapshots.go_on_from(self.objects)
+            for group in self.objects.groups.values():
+                group.restore(self._columns.get(group) or [[] for _ in group.columns])
+
+    def copy(self) -> Root:
+        """A new simulation that stands as the other did when this was taken; that one is left alone."""
+        with _collector_rests():
+            return self._copy()
+
+    def _copy(self) -> Root:
+        news: dict[int, Held] = {}
+        filled = []
+        for group, columns in self._columns.items():
+            objects = group.objects[: len(columns[0])] if columns else group.objects
+            blanks = list(map(group.codec.blank, objects))
+            news.update(zip(map(id, objects), blanks, strict=True))
+            filled.append((group, blanks, columns))
+        kept: list[object] = []
+
+        def renew(value: Held) -> Held:
+            if type(value) in ATOMS:
+                return value
+            new = news.get(id(value))
+            if new is None:
+                new = news[id(value)] = renewed(value, renew)
+                kept.append(value)  # so nothing else gets this id
+            return new
+
+        for group, blanks, columns in filled:
+            group.fill(blanks, columns, renew)
+        copy: Root = news[id(self._root)]
+        return copy
 
 
 class Snapshots:
-    """Takes snapshots of a simulation, and of what else belongs to it.
+    """Takes snapshots of a simulation, each sharing with the last one what has not changed."""
 
-    Attributes:
-        roots: what all the rest is found from.
-        table: what fields mean, where they are not plain state.
-    """
+    OUTSIDE: ClassVar = ("_objects",)
 
-    def __init__(self, simulation: Simulation, *also: object, table: Table | None = None) -> None:
-        self.roots = (simulation, simulation.journal, simulation.agenda, simulation.network, *also)
-        self._walk = Walk(Classes(table or {}))
+    __slots__ = ("_objects",)
 
-    def take(self) -> Snapshot:
-        """The state between two steps.
+    def __init__(self) -> None:
+        self._objects: Objects | None = None
+
+    @property
+    def shares(self) -> bool:
+        """Whether the next one shares with the last, and so is quickly taken."""
+        return self._objects is not None and not self._objects.is_crowded
+
+    def take(self, root: Root, *also: object) -> Snapshot[Root]:
+        """The state of a simulation between two steps, and of what else belongs to it.
 
         Raises:
-            TypeError: something in it has no declared fields; the message names its class.
+            TypeError: something in it cannot be read; the message names its class.
         """
-        objects, states = self._walk.from_roots(self.roots)
-        return Snapshot(self._walk, objects, states)
-
-
-class Walk:
-    """Finds all objects that can change and reads them.
-
-    Attributes:
-        readers: by class, what reads an object: its state, and the values in it.
-        writers: by class, what gives an object its state back.
-    """
-
-    def __init__(self, classes: Classes) -> None:
-        self._classes = classes
-        self.readers: dict[type, Callable[[Any], tuple[State, Any]]] = {}
-        self.writers: dict[type, Callable[[Any, State], None]] = {}
-        self._immutable: dict[type, Callable[[Any], Any]] = {}
-        self._drawn: dict[int, State] = {}
-
-    def from_roots(self, roots: tuple[Any, ...]) -> tuple[list[Any], list[State]]:
-        """All objects that can change, and their states."""
-        known: set[int] = set()
-        kept: list[Any] = []  # what is immutable stays alive, and so keeps its id, while the walk lasts
-        objects: list[Any] = []
-        states: list[State] = []
-        waiting = list(reversed(roots))
-        readers, immutable = self.readers, self._immutable
-        while waiting:
-            each = waiting.pop()
-            cls = type(each)
-            if cls in ATOMS or id(each) in known:
-                continue
-            known.add(id(each))
-            if cls not in readers and cls not in immutable:
-                self._learn(cls)
-            if cls in readers:
-                state, values = readers[cls](each)
-                objects.append(each)
-                states.append(state)
+        roots = (root, *also)
+        with _collector_rests():
+            objects, self._objects = self._objects, None  # where something cannot be read, it is not known what was
+            if objects is None or objects.is_crowded or list(map(id, roots)) != list(map(id, objects.roots)):
+                objects, changed = Objects(roots), 0
             else:
-                values = immutable[cls](each)
-                kept.append(each)
-            waiting += [value for value in values if type(value) not in ATOMS]
-        return objects, states
+                changed = objects.update()
+            self._objects = objects
+            return Snapshot(root, self, objects, changed)
 
-    def _learn(self, cls: type) -> None:
-        """How a class is read and written."""
-        if issubclass(cls, Random):
-            self.readers[cls], self.writers[cls] = self._read_random, Random.setstate
-            return
-        for base, (read, write) in CONTAINERS.items():
-            if issubclass(cls, base):
-                self.readers[cls], self.writers[cls] = read, write
-                return
-        if issubclass(cls, (tuple, frozenset)):
-            self._immutable[cls] = tuple
-        elif cls is types.MethodType or cls is types.BuiltinMethodType:
-            self._immutable[cls] = _owner
-        elif cls is types.FunctionType:
-            self._immutable[cls] = _nothing_held
-        else:
-            fields = self._classes.fields(cls)
-            if is_frozen(cls):
-                self._immutable[cls] = fields.read
-            elif fields.has_dict:
-                self.readers[cls], self.writers[cls] = _with_dict(fields.read, fields.write, fields.wiring)
-            else:
-                read_fields = fields.read
-
-                def read_slots(each: Any) -> tuple[State, Any]:
-                    state = read_fields(each)
-                    return state, state
-
-                self.readers[cls], self.writers[cls] = read_slots, fields.write
-
-    def _read_random(self, each: Random) -> tuple[State, Any]:
-        """A stream has much state, and is seldom drawn from: what it had last time is shared."""
-        state = each.getstate()
-        former = self._drawn.get(id(each))
-        if former == state:
-            return former, ()
-        self._drawn[id(each)] = state
-        return state, ()
+    def go_on_from(self, objects: Objects) -> None:
+        """A snapshot of these objects is restored; if others were found since, the next one shares with the last of those all the same."""
+        if self._objects is not None and self._objects is not objects:
+            self._objects.forget_growth()
 
 
-def _with_dict(read: Callable[[Any], tuple[Any, ...]], write: Callable[[Any, Any], None], wiring: frozenset[str]) -> tuple[Any, Any]:
-    def read_all(each: Any) -> tuple[State, Any]:
-        slots = read(each)
-        own = each.__dict__.copy()
-        for name in wiring & own.keys():
-            del own[name]
-        return (slots, own), (*slots, *own.values())
-
-    def write_all(each: Any, state: State) -> None:
-        slots, former = state
-        write(each, slots)
-        own = each.__dict__
-        if len(own) > len(former):
-            for name in own.keys() - former.keys() - wiring:
-                del own[name]
-        own.update(former)
-
-    return read_all, write_all
-
-
-def _owner(method: Any) -> tuple[Any, ...]:
-    return (method.__self__,)
-
-
-def _nothing_held(function: types.FunctionType) -> tuple[Any, ...]:
-    if function.__closure__ is not None:
-        raise TypeError(f"a closure is part of a simulation's state: {function.__qualname__}")
-    return ()
-
-
-def _read_mapping(each: dict[Any, Any]) -> tuple[State, Any]:
-    keys, values = tuple(each), tuple(each.values())
-    return (keys, values), keys + values
-
-
-def _write_mapping(each: dict[Any, Any], state: State) -> None:
-    each.clear()
-    each.update(zip(*state, strict=True))
-
-
-def _read_sequence(each: Any) -> tuple[State, Any]:
-    state = tuple(each)
-    return state, state
-
-
-def _write_list(each: list[Any], state: State) -> None:
-    each[:] = state
-
-
-def _write_deque(each: deque[Any], state: State) -> None:
-    each.clear()
-    each.extend(state)
-
-
-def _write_set(each: set[Any], state: State) -> None:
-    each.clear()
-    each.update(state)
-
-
-CONTAINERS: Final[dict[type, tuple[Callable[[Any], tuple[State, Any]], Callable[[Any, State], None]]]] = {
-    dict: (_read_mapping, _write_mapping),
-    list: (_read_sequence, _write_list),
-    deque: (_read_sequence, _write_deque),
-    set: (_read_sequence, _write_set),
-}
-"""How containers are read and written, whatever their class is derived from them."""
+@contextmanager
+def _collector_rests() -> Iterator[None]:
+    """Thousands of objects are made that stay: meanwhile the garbage collector, which would look through them again and again, rests."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

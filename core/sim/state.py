@@ -7,10 +7,11 @@ to them is said once, in a table of `Declared` by class; a field that no table n
 from __future__ import annotations
 
 import enum
+import sys
 import types
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
@@ -18,19 +19,18 @@ from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.simulation import Simulation
 
-ATOMS: Final = frozenset({int, str, bool, float, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType})
+Held = Any
+"""What a field holds: anything."""
+
+ATOMS: Final = frozenset({int, str, bool, float, bytes, type(None), type, types.ModuleType})
 """Types of values that never change and refer to nothing."""
 
 
-WRITTEN_IN_PYTHON: Final = 1 << 9
-"""Flag of classes that a program makes (CPython: Py_TPFLAGS_HEAPTYPE), as opposed to those of the interpreter, whose fields are hidden."""
-
-
 class Declared(NamedTuple):
-    """What some fields of a class mean; a class has those of its bases, too.
+    """What some fields of a class mean to fingerprints; a class has those of its bases, too.
 
     Attributes:
-        wiring: set once, when the simulation is built: neither a snapshot nor a fingerprint reads them.
+        wiring: set once, when the simulation is built: a fingerprint does not read them.
         history: sequence numbers, causes and counts: nothing that happens later depends on them.
         times: moments of virtual time, of which only the distance from now matters.
         labels: numbers above 0 that are only compared with others of their family, or dicts by such numbers; field to family.
@@ -45,7 +45,7 @@ class Declared(NamedTuple):
 Table = Mapping[type, Declared]
 
 KERNEL: Final[Table] = {
-    Journal: Declared(wiring=("sink",), history=("seq", "cause")),
+    Journal: Declared(history=("seq", "cause")),
     Node: Declared(wiring=("handlers", "timers", "network", "journal")),
     Network: Declared(wiring=("agenda", "disturbed")),
     Simulation: Declared(wiring=("journal", "agenda", "network")),
@@ -55,7 +55,7 @@ KERNEL: Final[Table] = {
 
 
 class Fields:
-    """How objects of one class are read and written.
+    """What a fingerprint reads of the objects of one class.
 
     Attributes:
         names: of the fields in slots.
@@ -69,15 +69,10 @@ class Fields:
         self.history = frozenset(name for each in meanings for name in each.history)
         self.times = frozenset(name for each in meanings for name in each.times)
         self.labels = {name: family for each in meanings for name, family in each.labels.items()}
-        self.names = tuple(name for name in slots_of(cls) if name not in self.wiring)
-        self.has_dict = cls.__dictoffset__ != 0
+        names = cls._fields if issubclass(cls, tuple) and hasattr(cls, "_fields") else fields_of(cls)
+        self.names = tuple(name for name in names if name not in self.wiring and name != "__dict__")
+        self.has_dict = "__dict__" in names
         self.read = reader(self.names)
-        self._write = tuple(getattr(cls, name).__set__ for name in self.names)
-
-    def write(self, each: object, values: tuple[object, ...]) -> None:
-        """Give the fields in slots their values."""
-        for write, value in zip(self._write, values, strict=True):
-            write(each, value)
 
 
 def reader(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
@@ -90,13 +85,36 @@ def reader(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
     return attrgetter(*names)
 
 
-def slots_of(cls: type) -> list[str]:
-    """The names of all fields that a class and its bases keep in slots, or that a compiled class has."""
+_fields_of: Final[dict[type, tuple[str, ...]]] = {}
+
+
+def fields_of(cls: type) -> tuple[str, ...]:
+    """The names of the fields that are the state of a class's objects; an object's own `__dict__` is one.
+
+    Raises:
+        TypeError: not all of its fields are declared: it is built on a container, or it is an open file, or the like.
+    """
+    found = _fields_of.get(cls)
+    if found is None:
+        found = _fields_of[cls] = _declared_by(cls)
+    return found
+
+
+def _declared_by(cls: type) -> tuple[str, ...]:
     names: list[str] = [*getattr(cls, "__mypyc_attrs__", ())]
     for base in reversed(cls.__mro__):
-        slots = base.__dict__.get("__slots__", ())
-        names += [name for name in ([slots] if isinstance(slots, str) else slots) if name not in ("__weakref__", "__dict__")]
-    return names
+        slots = base.__dict__.get("__slots__", () if base is object and cls is not object else None)
+        if base.__module__.partition(".")[0] in sys.stdlib_module_names and slots != ():
+            raise TypeError(f"a simulation's state holds a {cls.__module__}.{cls.__qualname__}, which declares no fields")
+        names += [slots] if isinstance(slots, str) else slots or ()
+    if cls.__dictoffset__:
+        names.append("__dict__")
+    return tuple(name for name in dict.fromkeys(names) if name != "__weakref__" and name not in outside(cls))
+
+
+def outside(cls: type) -> tuple[str, ...]:
+    """The names of the fields that are no part of the state: `OUTSIDE` of the class. In a copy they stand as `cls()` makes them."""
+    return tuple(getattr(cls, "OUTSIDE", ()))
 
 
 def is_frozen(cls: type) -> bool:
@@ -115,11 +133,9 @@ class Classes:
         """Those of a class.
 
         Raises:
-            TypeError: it belongs to no simulation: a closure, an open file, or the like.
+            TypeError: not all of its fields are declared.
         """
         found = self._fields.get(cls)
         if found is None:
-            if not cls.__flags__ & WRITTEN_IN_PYTHON:
-                raise TypeError(f"a simulation's state holds a {cls.__module__}.{cls.__qualname__}, which declares no fields")
             found = self._fields[cls] = Fields(cls, self._table)
         return found

@@ -26,8 +26,8 @@ from core.lab.cluster import Cluster
 from core.lab.history.course import FreeCourse
 from core.lab.history.goal import Goal, Known
 from core.lab.history.keeper import KEEP_EVERY
-from core.lab.history.keyframe import shares
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.snapshot import Snapshots
 from core.sim.units import SECOND
 from tui.session import Session
 
@@ -162,8 +162,8 @@ def each_keyframe(partitions: int) -> None:
             for _ in range(KEEP_EVERY):
                 cluster.step()
             if number % 20 == 0:
-                cluster.objects.value = None
-            which = "moved" if shares(cluster) else "whole"
+                cluster.snapshots = Snapshots()
+            which = "moved" if cluster.snapshots.shares else "whole"
             started = time.process_time()
             snapshot = cluster.snapshot()
             costs[which].append(time.process_time() - started)

@@ -7,7 +7,6 @@ that later events look partitions up by.
 from __future__ import annotations
 
 import base64
-import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +25,7 @@ from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
 from core.sim.journal import Journal
 from core.sim.spelled_out import SpelledOut
+from core.sim.stream import Stream
 
 if TYPE_CHECKING:
     from core.kafka.durability import DurabilityObserver
@@ -85,8 +85,8 @@ class ReplicationControl:
         self.unbalanced: dict[TopicPartition, None] = {}
         self.node: int | None = None
         self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
-        self._placer = StripedReplicaPlacer(random.Random(f"{seed}:placement"))
-        self._ids = random.Random(f"{seed}:topic-ids")
+        self._placer = StripedReplicaPlacer(Stream(f"{seed}:placement"))
+        self._ids = Stream(f"{seed}:topic-ids")
 
     # --- who may lead ----------------------------------------------------------------------------------------------
 

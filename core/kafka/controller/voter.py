@@ -10,7 +10,6 @@ KIP-996), then stands for election. A leader that a majority has not fetched fro
 from __future__ import annotations
 
 import enum
-import random
 from collections.abc import Collection
 from typing import Final, Protocol
 
@@ -36,6 +35,7 @@ from core.kafka.messages import (
 )
 from core.sim.messages import Disconnected
 from core.sim.node import Node
+from core.sim.stream import Stream
 from core.sim.units import US_PER_MS
 
 FETCH_WAIT: Final = 500 * US_PER_MS
@@ -112,7 +112,7 @@ class Voter:
         self.high_watermark = 0
         self.active: ActiveController | None = None
         self.followers: dict[str, FollowerProgress] = {}
-        self._random = random.Random(f"{seed}:quorum:{self.name}")
+        self._random = Stream(f"{seed}:quorum:{self.name}")
         self._former = ""
         self._granted: dict[str, None] = {}
         self._answered: dict[str, None] = {}

@@ -12,7 +12,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from core.sim.kept import Growing
+from core.sim.growing import Growing
 
 
 class Batch(NamedTuple):

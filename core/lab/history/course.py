@@ -13,8 +13,8 @@ from core.kafka.release import Release
 from core.kafka.settings import Settings
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.history.keyframe import Keyframe
 from core.lab.views.view import ClusterView
+from core.sim.snapshot import Snapshot
 from core.sim.spelled_out import SpelledOut
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class KeptCourse(Protocol):
     """A course as it stood at a moment, as a value."""
 
     @property
-    def keyframe(self) -> Keyframe:
+    def keyframe(self) -> Snapshot[Cluster]:
         """Its cluster."""
 
     def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> Course:
@@ -84,7 +84,7 @@ class Course(Protocol):
 class KeptFree(SpelledOut):
     """A free course as it stood."""
 
-    keyframe: Keyframe
+    keyframe: Snapshot[Cluster]
 
     def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> FreeCourse:
         """A course that goes on from there."""

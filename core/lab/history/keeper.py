@@ -10,7 +10,6 @@ from typing import Final
 import attrs
 
 from core.lab.cluster import Cluster
-from core.lab.history import keyframe
 from core.lab.history.course import ClusterLike, KeptCourse
 from core.lab.history.position import Played, Position
 from core.lab.history.step_ends import StepEnds
@@ -108,7 +107,7 @@ class Keeper:
         if self._off or self._has_near(tape.steps):
             return
         started = self._clock()
-        shares = type(tape.cluster) is Cluster and keyframe.shares(tape.cluster)
+        shares = type(tape.cluster) is Cluster and tape.cluster.snapshots.shares
         if started < self._due[shares]:
             return
         if self._of is not tape.cluster:
@@ -156,7 +155,7 @@ class Keeper:
         return any(abs(steps - each.position.steps) < self._every for each in kept[max(at - 1, 0) : at + 1])
 
     def _weigh(self) -> int:
-        wholes = {id(kept.course.keyframe.whole): len(kept.course.keyframe) for kept in self.kept}
+        wholes = {id(kept.course.keyframe.objects): len(kept.course.keyframe) for kept in self.kept}
         return sum(wholes.values()) + sum(kept.course.keyframe.weight for kept in self.kept)
 
     def _thin_out_far_ones(self) -> None:

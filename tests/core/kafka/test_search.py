@@ -14,7 +14,7 @@ from core.lab.declared import LAB
 from core.sim.choices import enabled, take
 from core.sim.search import Outcome
 from core.sim.snapshot import Snapshots
-from core.sim.state import KERNEL, slots_of
+from core.sim.state import KERNEL, fields_of
 from tests.core.kafka.exploration import Exploration, Left, arrives_at_once
 
 E1 = {"records": 1, "fetches": 3, "failures": 2}
@@ -96,7 +96,7 @@ def test_states_with_the_same_fingerprint_go_on_alike(release: str, power: bool)
     """The same may happen next, and whatever of it does is told by the same events, and is followed by the same again."""
     exploration = Exploration(release, Left(**E2), power=power)
     cluster = exploration.cluster
-    snapshots = Snapshots(cluster, *exploration.also(), table=LAB)
+    snapshots, also = Snapshots(), exploration.also()
     fingerprints = exploration.fingerprints()
     told: list[Any] = []
     cluster.journal.sink = told.append
@@ -114,7 +114,7 @@ def test_states_with_the_same_fingerprint_go_on_alike(release: str, power: bool)
         return [event[3] for event in told], names()
 
     def goes_on() -> dict[str, Any]:
-        here = snapshots.take()
+        here = snapshots.take(cluster, *also)
         found = {}
         for name in names():
             found[name] = happens(name)
@@ -122,7 +122,7 @@ def test_states_with_the_same_fingerprint_go_on_alike(release: str, power: bool)
         return found
 
     known: dict[bytes, dict[str, Any]] = {}
-    ahead = deque([snapshots.take()])
+    ahead = deque([snapshots.take(cluster, *also)])
     compared = 0
     while ahead and compared < COMPARED:
         here = ahead.popleft()
@@ -132,7 +132,7 @@ def test_states_with_the_same_fingerprint_go_on_alike(release: str, power: bool)
             fingerprint = fingerprints.take()
             if fingerprint not in known:
                 known[fingerprint] = goes_on()
-                ahead.append(snapshots.take())
+                ahead.append(snapshots.take(cluster, *also))
             else:
                 assert goes_on() == known[fingerprint], name
                 compared += 1
@@ -144,4 +144,4 @@ def test_the_table_names_fields_that_there_are() -> None:
     for cls, declared in {**KERNEL, **LAB}.items():
         if cls is not object and not cls.__dictoffset__:
             named = {*declared.wiring, *declared.history, *declared.times, *declared.labels}
-            assert named <= {*slots_of(cls), *getattr(cls, "_fields", ())}, cls
+            assert named <= {*(getattr(cls, "_fields", None) or fields_of(cls))}, cls

@@ -12,9 +12,8 @@ from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history import keyframe
-from core.lab.history.keyframe import Keyframe
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
+from core.sim.snapshot import Snapshot
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.test_keyframes import plan
 from tests.core.properties.test_quiet import lives, spec_of
@@ -39,7 +38,7 @@ class Looker:
         self.draw = random.Random(f"{name}:{seed}:going back")
         self.events: list[tuple] = []
         self.cluster = Cluster(spec, RELEASES[name], seed, self.events.append)
-        self.kept: list[Keyframe] = []
+        self.kept: list[Snapshot[Cluster]] = []
         self.shared = 0
         for wait, act in [*plan(seed)[:ACTS], (2 * SECOND, None)]:
             due = self.cluster.now + wait
@@ -55,7 +54,7 @@ class Looker:
     def look(self) -> None:
         """Take keyframes a few steps apart; what they hold is what a walk through everything finds."""
         for _ in range(self.draw.randint(1, 3)):
-            self.shared += keyframe.shares(self.cluster)
+            self.shared += self.cluster.snapshots.shares
             self.kept.append(self.cluster.snapshot())
             same(self.cluster, Cluster.restore(self.kept[-1]))
             for _ in range(self.draw.randint(1, 3)):
@@ -118,7 +117,7 @@ def test_what_was_found_out_in_a_future_that_was_left_is_forgotten() -> None:
     cluster.snapshot()
     start = cluster.snapshot()
     cluster.run_until(7 * SECOND)
-    assert start.whole is cluster.snapshot().whole
+    assert start.objects is cluster.snapshot().objects
     cluster.go_back(start)
     cluster.do(acts.StopLoad("all"))
     cluster.do(acts.StopLoad("sure"))
@@ -166,7 +165,7 @@ def test_one_object_is_not_taken_for_another_that_equals_it() -> None:
     pair.one = pair.by_name["one"] = []
     pair.other = pair.one
     kept = cluster.snapshot()
-    assert kept.whole is before.whole
+    assert kept.objects is before.objects
     for copy in (Cluster.restore(kept), cluster):
         there: Any = copy.page_cache
         assert there.one is there.other is there.by_name["one"]

@@ -6,8 +6,9 @@ import types
 from typing import Any
 
 from core.lab.cluster import Cluster
-from core.lab.history.codecs import CONSTANT, METHODS, Codec, codec_of, fields_of, is_constant, is_frozen
-from core.sim.kept import Growing
+from core.sim.codecs import OfFields, codec_of, parts_of
+from core.sim.growing import Growing
+from core.sim.state import ATOMS
 
 
 def whole(cluster: Cluster) -> list[Any]:
@@ -17,14 +18,11 @@ def whole(cluster: Cluster) -> list[Any]:
 
     def plain(value: Any) -> Any:
         cls = type(value)
-        if cls in CONSTANT or is_constant(cls) or isinstance(value, (type, types.FunctionType)):
+        if cls in ATOMS or isinstance(value, (type, types.FunctionType)):
             return value
-        if isinstance(value, tuple):
-            return tuple(map(plain, value))
-        if cls in METHODS:
-            return value.__name__, plain(value.__self__)
-        if is_frozen(cls):
-            return cls.__name__, *(plain(getattr(value, name)) for name in fields_of(cls))
+        parts = parts_of(value)
+        if parts is not None:
+            return cls.__name__, getattr(value, "__name__", ""), *map(plain, parts)
         if id(value) not in numbers:
             numbers[id(value)] = len(objects)
             objects.append(value)
@@ -35,7 +33,7 @@ def whole(cluster: Cluster) -> list[Any]:
     for each in objects:  # it grows as it goes
         cls = type(each)
         codec = codec_of(cls)
-        state = each[:] if cls is Growing else codec.read([each]) if isinstance(codec, Codec) else codec.read([each], [])[0]
+        state = each[:] if cls is Growing else codec.read([each]) if isinstance(codec, OfFields) else codec.read([each], [])[0]
         found.append((cls.__name__, *map(plain, state)))
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import NamedTuple
 
 from core.sim.agenda import Agenda
@@ -11,6 +10,7 @@ from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.simulation import Simulation
+from core.sim.stream import Stream
 
 
 class Write(NamedTuple):
@@ -103,7 +103,7 @@ class Toy(Simulation):
 
     def __init__(self, *, hasty: bool, values: int = 2, sink: Sink = nobody) -> None:
         journal, agenda = Journal(sink), Agenda()
-        network = Network(agenda, 3, 0, 0, random.Random(0))
+        network = Network(agenda, 3, 0, 0, Stream("toy"))
         super().__init__(journal, agenda, network)
         self.servers = [
             Server("a", "b", network, journal, primary=True, hasty=hasty),

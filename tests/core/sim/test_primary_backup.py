@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from core.sim.choices import Choice, act, enabled, take
 from core.sim.fingerprint import Fingerprints
 from core.sim.search import search
 from core.sim.snapshot import Snapshots
+from core.sim.stream import Stream
 from tests.core.sim.primary_backup import Toy
 
 HERE = Path(__file__)
@@ -42,7 +42,7 @@ def test_rewound_it_does_the_same_again() -> None:
     events: list[Any] = []
     toy = Toy(hasty=False, values=5, sink=events.append)
     toy.run_until(25)
-    snapshot = Snapshots(toy).take()
+    snapshot = Snapshots().take(toy)
     before = len(events)
     toy.kill(toy.servers[0])
     toy.run_until(100)
@@ -63,8 +63,8 @@ def test_rewound_it_does_the_same_again() -> None:
 
 def test_a_snapshot_is_not_touched_by_what_happens_later() -> None:
     toy = Toy(hasty=False)
-    snapshots, fingerprints = Snapshots(toy), Fingerprints(toy)
-    snapshot, fingerprint = snapshots.take(), fingerprints.take()
+    fingerprints = Fingerprints(toy)
+    snapshot, fingerprint = Snapshots().take(toy), fingerprints.take()
     for _ in range(2):
         toy.run_until(100)
         toy.kill(toy.servers[1])
@@ -154,7 +154,7 @@ def test_a_fingerprint_tells_what_makes_a_difference() -> None:
 
 def fingerprint_with_random() -> str:
     """Of the toy and a source of random numbers, which is state, too."""
-    return Fingerprints(by_detour(detour=True), Random(5)).take().hex()
+    return Fingerprints(by_detour(detour=True), Stream("5")).take().hex()
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
@@ -167,7 +167,7 @@ def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
 
 
 def test_a_fingerprint_tells_how_far_random_numbers_are_drawn() -> None:
-    toy, random = Toy(hasty=False), Random(5)
+    toy, random = Toy(hasty=False), Stream("5")
     fingerprints = Fingerprints(toy, random)
     before = fingerprints.take()
     random.random()
@@ -180,4 +180,4 @@ def test_a_closure_is_refused() -> None:
     toy.client.handlers = {}
     toy.client.hidden = lambda: value  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="a closure is part of a simulation's state"):
-        Snapshots(toy).take()
+        Snapshots().take(toy)

@@ -5,7 +5,6 @@ There is no controller node: the controller is one of the brokers. What views sh
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import attrs
@@ -27,6 +26,7 @@ from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, SetD
 from core.kafka.zookeeper.server import ZooKeeper
 from core.sim.journal import Journal
 from core.sim.network import Network
+from core.sim.stream import Stream
 
 if TYPE_CHECKING:
     from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
@@ -43,7 +43,7 @@ class ZooKeeperReplication(ReplicationControl):
         """Know the ZooKeeper that holds it all, and the processes, to tell what nobody writes there."""
         self.zookeeper = zookeeper
         self.nodes = nodes
-        self._placement = random.Random(f"{seed}:placement")
+        self._placement = Stream(f"{seed}:placement")
 
     def create_topic(self, spec: TopicSpec) -> None:
         """Create a topic: its assignment is written to ZooKeeper, the controller makes leaders.

@@ -1,0 +1,206 @@
+"""How the objects of a class are read, written and made anew: by the fields that the class declares, or as the container that it is.
+
+The state of an object is what its fields hold, of a container its items. What can change is an object with a state of its own, so
+a state refers to it, and nobody has to say which field is plain. What never changes (numbers, tuples, frozen classes, bound methods)
+has no state; it may lead to objects that have.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from enum import Enum
+from itertools import chain
+from typing import Final
+
+from core.sim.growing import Growing
+from core.sim.state import Held, fields_of, is_frozen, outside, reader
+from core.sim.stream import Stream
+
+State = tuple[Held, ...]
+"""What an object holds."""
+
+
+class OfFields:
+    """Of a class that declares its fields.
+
+    Attributes:
+        names: of the fields; an object's own `__dict__` is one.
+    """
+
+    def __init__(self, cls: Held) -> None:
+        self.cls = cls
+        self.names = fields_of(cls)
+        self._is_made_whole = bool(outside(cls))
+        self._read: Callable[[object], State] = reader(self.names)
+
+    def read(self, objects: list[Held]) -> list[Held]:
+        """What objects hold now, field by field, one object after the other."""
+        return list(chain.from_iterable(map(self._read, objects)))
+
+    def blank(self, like: object) -> object:
+        """A new object, not yet filled."""
+        return self.cls() if self._is_made_whole else self.cls.__new__(self.cls)
+
+
+class OfItems:
+    """Of lists.
+
+    Attributes:
+        leads: whether items may lead to other objects.
+    """
+
+    leads = True
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+        """What objects hold now; `states` are what the first of them held."""
+        return list(map(tuple, objects))
+
+    def reread(self, objects: list[Held], states: list[State]) -> list[State]:
+        """What objects hold now, whatever became of them since they held those states."""
+        return self.read(objects, states)
+
+    def blank(self, like: Held) -> Held:
+        """A new object, not yet filled."""
+        return self.cls()
+
+    def write(self, each: Held, state: State) -> None:
+        """Have an object hold a state."""
+        each[:] = state
+
+
+class OfMapping(OfItems):
+    """Of dicts: all keys, then all values."""
+
+    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+        return [(*each, *each.values()) if each else () for each in objects]
+
+    def write(self, each: Held, state: State) -> None:
+        half = len(state) // 2
+        each.clear()
+        each.update(zip(state[:half], state[half:], strict=True))
+
+
+class OfSet(OfItems):
+    """Of sets; nobody asks them for an order."""
+
+    def write(self, each: Held, state: State) -> None:
+        each.clear()
+        each.update(state)
+
+
+class OfDeque(OfItems):
+    """Of deques, with how long they may become."""
+
+    def blank(self, like: Held) -> Held:
+        return deque(maxlen=like.maxlen)
+
+    def write(self, each: Held, state: State) -> None:
+        each.clear()
+        each.extend(state)
+
+
+class OfGrowing(OfItems):
+    """Of lists that only grow: a copy that all states share, and how much of it is the list."""
+
+    leads = False
+
+    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+        known = [state if len(each) == state[1] else _grown(each, state) for each, state in zip(objects, states, strict=False)]
+        return known + self.reread(objects[len(known) :], [])
+
+    def reread(self, objects: list[Held], states: list[State]) -> list[State]:
+        return [(list(each), len(each)) for each in objects]
+
+    def write(self, each: Held, state: State) -> None:
+        each[:] = state[0][: state[1]]
+
+
+def _grown(each: Growing[object], state: State) -> State:
+    """More was added since; a copy that went on otherwise before somebody went back is left as it is."""
+    copy, length = state
+    if len(copy) != length:
+        copy = copy[:length]
+    copy += each[length:]
+    return copy, len(copy)
+
+
+class OfStream(OfItems):
+    """Of random streams: how much was drawn, and what follows from it."""
+
+    leads = False
+
+    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+        known = [state if each.drawn == state[0] else (each.drawn, each.getstate()) for each, state in zip(objects, states, strict=False)]
+        return known + [(each.drawn, each.getstate()) for each in objects[len(known) :]]
+
+    def blank(self, like: Held) -> Held:
+        return self.cls(like.name)
+
+    def write(self, each: Held, state: State) -> None:
+        each.drawn = state[0]
+        each.setstate(state[1])
+
+
+CONTAINERS: Final[dict[type, type[OfItems]]] = {
+    dict: OfMapping, OrderedDict: OfMapping, list: OfItems, set: OfSet, deque: OfDeque, Growing: OfGrowing, Stream: OfStream,
+}  # fmt: skip
+"""What declares no fields and has a state all the same."""
+
+
+def codec_of(cls: type) -> OfFields | OfItems:
+    """How the states of a class's objects are read and written.
+
+    Raises:
+        TypeError: nobody knows what they hold.
+    """
+    return CONTAINERS[cls](cls) if cls in CONTAINERS else OfFields(cls)
+
+
+def parts_of(value: Held) -> Sequence[Held] | None:
+    """What leads on from something that never changes; None if it can change and so has a state.
+
+    Raises:
+        TypeError: it is a closure, which may hold anything.
+    """
+    cls = type(value)
+    if isinstance(value, tuple):
+        return value
+    if cls is types.MethodType or cls is types.BuiltinMethodType:
+        return (value.__self__,)
+    if cls is types.FunctionType:
+        if value.__closure__ is not None:
+            raise TypeError(f"a closure is part of a simulation's state: {value.__qualname__}")
+        return ()
+    if isinstance(value, frozenset):
+        return tuple(value)
+    if isinstance(value, (type, Enum)):
+        return ()
+    if is_frozen(cls):
+        return [getattr(value, name) for name in fields_of(cls)]
+    return None
+
+
+def renewed(value: Held, renew: Callable[[Held], Held]) -> Held:
+    """The like of something that never changes, with its parts renewed; itself, if they stay the same."""
+    cls = type(value)
+    parts = parts_of(value) or ()
+    news = list(map(renew, parts))
+    if all(new is part for new, part in zip(news, parts, strict=True)):
+        return value
+    if cls is types.MethodType:
+        return types.MethodType(value.__func__, news[0])
+    if cls is types.BuiltinMethodType:
+        return getattr(news[0], value.__name__)
+    if isinstance(value, tuple):
+        return tuple.__new__(cls, news)
+    if isinstance(value, frozenset):
+        return cls(news)
+    new = object.__new__(cls)
+    for name, part in zip(fields_of(cls), news, strict=True):
+        object.__setattr__(new, name, part)
+    return new

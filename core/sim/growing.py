@@ -1,0 +1,13 @@
+"""Lists that only grow."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Growing(list[T]):
+    """A list of constants to which is only ever added, so that former states of it share what they have in common."""
+
+    __slots__ = ()

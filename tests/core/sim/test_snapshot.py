@@ -1,0 +1,259 @@
+"""Whatever holds something that can change, a snapshot brings it back, and a copy has its own; nothing escapes."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any, ClassVar, NamedTuple
+
+import attrs
+import pytest
+
+from core.kafka.release import RELEASES
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.codecs import CONTAINERS
+from core.sim.growing import Growing
+from core.sim.snapshot import Snapshot, Snapshots
+from core.sim.state import ATOMS, is_frozen
+from core.sim.stream import Stream
+from core.sim.units import SECOND
+
+
+class InSlots:
+    """Holds something in a slot."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def reach(self) -> Any:
+        """What it holds."""
+        return self.held
+
+
+class InMoreSlots(InSlots):
+    """Has a slot that its base does not have."""
+
+    __slots__ = ("more",)
+
+    def __init__(self, held: Any) -> None:
+        super().__init__(None)
+        self.more = held
+
+
+class InDict:
+    """Holds something in its own dict."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+class InBoth(InDict):
+    """Has both."""
+
+    __slots__ = ("more",)
+
+    def __init__(self, held: Any) -> None:
+        super().__init__(None)
+        self.more = held
+
+
+class InName(NamedTuple):
+    """A tuple with names, which says that it holds what never changes."""
+
+    held: int
+
+
+@attrs.frozen
+class InFrozen:
+    """Never changes, as it says, nor does what it holds."""
+
+    held: int
+
+
+@attrs.define(eq=False)
+class InAttrs:
+    """Of attrs."""
+
+    held: Any
+
+
+HOLDERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "slot": (InSlots, lambda holder: holder.held),
+    "slot of a subclass": (InMoreSlots, lambda holder: holder.more),
+    "own dict": (InDict, lambda holder: holder.held),
+    "slot beside a dict": (InBoth, lambda holder: holder.more),
+    "field of attrs": (InAttrs, lambda holder: holder.held),
+    "field of a frozen class": (InFrozen, lambda holder: holder.held),
+    "item of a named tuple": (InName, lambda holder: holder.held),
+    "item of a tuple": (lambda held: (1, (held,)), lambda holder: holder[1][0]),
+    "item of a list": (lambda held: [held], lambda holder: holder[0]),
+    "item of a deque": (lambda held: deque([held], 3), lambda holder: holder[0]),
+    "value of a dict": (lambda held: {1: held}, lambda holder: holder[1]),
+    "value of an ordered dict": (lambda held: OrderedDict({1: held}), lambda holder: holder[1]),
+    "key of a dict": (lambda held: {InAttrs(held): 1}, lambda holder: next(iter(holder)).held),
+    "item of a set": (lambda held: {InAttrs(held)}, lambda holder: next(iter(holder)).held),
+    "item of a frozen set": (lambda held: frozenset({InAttrs(held)}), lambda holder: next(iter(holder)).held),
+    "owner of a method": (lambda held: InSlots(held).reach, lambda holder: holder()),
+    "owner of a method written in C": (lambda held: held.append, lambda holder: holder.__self__),
+    "value that a method written in C reaches": (lambda held: {1: held}.get, lambda holder: holder(1)),
+}
+"""How something may be held, and reached."""
+
+
+@pytest.mark.parametrize("way", HOLDERS)
+def test_what_is_held_is_brought_back(way: str) -> None:
+    hold, reach = HOLDERS[way]
+    held = [1]
+    root = InDict(None)
+    snapshots = Snapshots()
+    before = snapshots.take(root)
+    root.held = hold(held)
+    snapshot = snapshots.take(root)
+    copy = snapshot.copy()
+    held.append(2)
+    later = snapshots.take(root)
+    assert reach(copy.held) == [1]
+    snapshot.restore()
+    assert reach(root.held) is held
+    assert held == [1]
+    later.restore()
+    assert held == [1, 2]
+    assert reach(copy.held) == [1]
+    assert reach(later.copy().held) == [1, 2]
+    before.restore()
+    assert root.held is None
+
+
+class Partly:
+    """One of its fields is no part of the state."""
+
+    OUTSIDE: ClassVar = ("sink",)
+
+    __slots__ = ("held", "sink")
+
+    def __init__(self) -> None:
+        self.held = [1]
+        self.sink: Any = None
+
+
+def test_what_is_outside_stays_as_it_is() -> None:
+    root = Partly()
+    snapshot = Snapshots().take(root)
+    root.sink = lambda: root.held
+    root.held.append(2)
+    snapshot.restore()
+    assert root.held == [1]
+    assert root.sink() == [1]
+    assert snapshot.copy().sink is None
+
+
+class OnList(list[int]):
+    """Has more than its fields, which nobody has said."""
+
+
+@pytest.mark.parametrize("value", [object(), OnList(), iter([1]), bytearray(), memoryview(b"")])
+def test_what_declares_no_fields_is_refused(value: object) -> None:
+    with pytest.raises(TypeError, match="declares no fields"):
+        Snapshots().take(InDict(value))
+
+
+def test_what_grows_may_grow_otherwise() -> None:
+    """Also where other objects were found since, and are compared with from then on."""
+    snapshots = Snapshots()
+    root = InDict(Growing([1]))
+    start = snapshots.take(root)
+    root.held.append(2)
+    root.more = [InSlots(number) for number in range(1_000)]
+    crowded = snapshots.take(root)
+    assert not snapshots.shares
+    anew = snapshots.take(root)
+    assert anew.objects is not crowded.objects
+    start.restore()
+    root.held.append(3)
+    other = snapshots.take(root)
+    for snapshot, grown in ((start, [1]), (crowded, [1, 2]), (other, [1, 3]), (anew, [1, 2]), (other, [1, 3])):
+        snapshot.restore()
+        assert root.held == grown
+        assert snapshot.copy().held == grown
+
+
+def test_one_of_other_roots_shares_nothing() -> None:
+    snapshots = Snapshots()
+    one, other = InDict([1]), InDict([2])
+    first = snapshots.take(one, other)
+    assert first.objects is snapshots.take(one, other).objects is not snapshots.take(one).objects
+    other.held.append(3)
+    first.restore()
+    assert other.held == [2]
+
+
+def changeable(root: object, *beyond: object) -> Iterator[object]:
+    """All that can change and is reached from an object, as the garbage collector sees it: it does not know what is declared."""
+    seen = {id(each) for each in beyond}
+    waiting = [root]
+    while waiting:
+        value = waiting.pop()
+        cls = type(value)
+        if id(value) in seen or cls in ATOMS or isinstance(value, (type, Enum, types.FunctionType, types.ModuleType, types.CodeType)):
+            continue
+        seen.add(id(value))
+        if isinstance(value, Snapshots):
+            continue
+        if isinstance(value, Stream):  # what it refers to is part of `getstate()`
+            yield value
+            continue
+        waiting += gc.get_referents(value)
+        if not isinstance(value, (tuple, frozenset, types.MethodType, types.BuiltinMethodType)) and not is_frozen(cls):
+            yield value
+            if cls not in CONTAINERS:
+                waiting.append(getattr(value, "__dict__", None))
+
+
+def unknown(cluster: Cluster, snapshot: Snapshot[Cluster]) -> list[object]:
+    """What can change and is in no snapshot."""
+    known = {id(each) for group in snapshot.objects.groups.values() for each in group.objects}
+    return [each for each in changeable(cluster, cluster.journal.sink) if id(each) not in known]
+
+
+def busy(release: str) -> Cluster:
+    """A cluster in which much is under way."""
+    topics = (TopicSpec("t", 3, 3),)
+    cluster = Cluster(ClusterSpec(tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3)), topics), RELEASES[release], 0, [].append)
+    cluster.do(acts.Load("t", 100, acks="all", producer="all"))
+    cluster.do(acts.Consume("t"))
+    cluster.run_until(3 * SECOND)
+    cluster.do(acts.Kill(2))
+    cluster.run_until(9 * SECOND)
+    cluster.do(acts.Start(2))
+    cluster.run_until(cluster.now + SECOND // 3)
+    return cluster
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_no_mutable_field_escapes(release: str) -> None:
+    cluster = busy(release)
+    snapshot = cluster.snapshot()
+    assert unknown(cluster, snapshot) == []
+    cluster.run_until(cluster.now + SECOND)
+    assert unknown(cluster, cluster.snapshot()) == []
+
+
+def test_a_field_that_escapes_is_seen() -> None:
+    cluster = busy("4.1")
+    snapshot = cluster.snapshot()
+    planted = [1]
+    cluster.brokers[1].planted = planted  # type: ignore[attr-defined]
+    assert unknown(cluster, snapshot) == [planted]
+    snapshot = cluster.snapshot()
+    assert unknown(cluster, snapshot) == []
+    planted.append(2)
+    snapshot.restore()
+    assert planted == [1]
