@@ -9,11 +9,13 @@ from __future__ import annotations
 import difflib
 import enum
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import attrs
 
 from core.sim.spelled_out import SpelledOut
+
+T = TypeVar("T")
 
 
 class Truncation(enum.IntEnum):
@@ -62,6 +64,34 @@ class DeadTarget(enum.IntEnum):
     """`kafka-reassign-partitions` reads the live brokers from ZooKeeper and starts nothing (0.11 to 2.5)."""
     UNKNOWN = 3
     """It asks the cluster for them and starts nothing (KIP-455's tool, 2.6)."""
+
+
+_NAMES: Final = (
+    "0.8.2", "0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1", "4.2", "4.3",
+)  # fmt: skip
+"""The releases in time order."""
+
+
+def _by_release(at_first: T, *changes: tuple[str, T]) -> T:
+    """A rule's value in a release: the first one, then from each release (inclusive) on that which stands with it."""
+
+    values = [at_first] * len(_NAMES)
+    for since, value in changes:
+        first = _NAMES.index(since)
+        values[first:] = [value] * (len(_NAMES) - first)
+
+    def of(release: Release) -> T:
+        return values[release.order]
+
+    return attrs.field(default=attrs.Factory(of, takes_self=True))
+
+
+def _since(first: str) -> bool:
+    return _by_release(False, (first, True))
+
+
+def _until(first_without: str) -> bool:
+    return _by_release(True, (first_without, False))
 
 
 @attrs.frozen(repr=False)
@@ -142,59 +172,65 @@ class Release(SpelledOut):
 
     name: str
     order: int
-    truncation: Truncation
-    high_watermark: HighWatermarkRule
-    isr_order: IsrOrder
-    maximal_isr: bool
-    hw_needs_eligible: bool
-    strict_min_isr: bool
-    capped_min_isr: bool
-    epoch_at_start: bool
-    hides_stale_hw: bool
-    hw_completes_fetch: bool
-    halts_on_truncation: bool
-    halved_isr_check: bool
-    caught_up_as_of_last_fetch: bool
-    expand_needs_epoch_start: bool
-    shrink_spares_equal_leo: bool
-    fetch_epoch_fencing: bool
-    truncation_epoch_fencing: bool
-    hw_same_epoch: bool
-    truncate_on_epoch_change: bool
-    truncate_in_next_epoch: bool
-    isr_eligibility: bool
-    broker_epoch_in_isr: bool
-    alter_partition_v2: bool
-    partition_epoch_check: bool
-    bump_epoch_on_shrink: bool
-    bump_epoch_on_removal: bool
-    request_time_leo: bool
-    ignores_diverging_fetch: bool
-    recovery_state: bool
-    survives_failed_dir: bool
-    fences_periodically: bool
-    elects_unclean_later: bool
-    elr_feature: bool
-    elr: bool
-    unclean_broker_leaves_elr: bool
-    elect_from_isr: bool
-    counts_lag: bool
-    zookeeper: bool
-    takes_out_dead_at_start: bool
-    alters_reassignments: bool
-    dead_target: DeadTarget
-    leader_writes_isr: bool
-    publishes_isr_changes: bool
-    validates_positions: bool
-    finds_by_time: bool
-    reads_from_followers: bool
-    controller_epoch_fencing: bool
-    newer_clients: bool
-    describe_asks_brokers: bool
-    describe_topic_id: bool
-    describe_elr: bool
-    describe_spaced: bool
-    describe_no_leader: str
+    truncation: Truncation = _by_release(
+        Truncation.HIGH_WATERMARK, ("0.11", Truncation.EPOCH), ("2.0", Truncation.EPOCH_ROUNDS), ("2.8", Truncation.ON_FETCH)
+    )
+    high_watermark: HighWatermarkRule = _by_release(
+        HighWatermarkRule.ISR, ("0.10.2", HighWatermarkRule.ISR_OR_RECENT), ("3.3", HighWatermarkRule.MAXIMAL_ISR_OR_CAUGHT_UP)
+    )
+    isr_order: IsrOrder = _by_release(IsrOrder.INSERTION_TRIE, ("2.7", IsrOrder.INSERTION_TRIE_2_13), ("4.2", IsrOrder.HASH_TABLE))
+    maximal_isr: bool = _since("2.7")
+    hw_needs_eligible: bool = _since("3.6")
+    strict_min_isr: bool = _since("3.7")
+    capped_min_isr: bool = _since("3.7")
+    epoch_at_start: bool = _since("2.0")
+    hides_stale_hw: bool = _since("2.4")
+    hw_completes_fetch: bool = _by_release(False, ("2.4", True), ("2.7", False))
+    halts_on_truncation: bool = _until("2.0")
+    halved_isr_check: bool = _since("0.10.2")
+    caught_up_as_of_last_fetch: bool = _since("0.10.2")
+    expand_needs_epoch_start: bool = _since("2.0")
+    shrink_spares_equal_leo: bool = _since("2.1")
+    fetch_epoch_fencing: bool = _since("2.1")
+    truncation_epoch_fencing: bool = _since("2.1")
+    hw_same_epoch: bool = _since("2.1")
+    truncate_on_epoch_change: bool = _since("2.0")
+    truncate_in_next_epoch: bool = _since("2.1")
+    isr_eligibility: bool = _since("3.3")
+    broker_epoch_in_isr: bool = _since("3.6")
+    alter_partition_v2: bool = _since("3.3")
+    partition_epoch_check: bool = True
+    bump_epoch_on_shrink: bool = _by_release(False, ("2.8", True), ("3.6", False))
+    bump_epoch_on_removal: bool = _until("2.8")
+    request_time_leo: bool = True
+    ignores_diverging_fetch: bool = True
+    recovery_state: bool = _since("3.3")
+    survives_failed_dir: bool = _by_release(False, ("1.1", True), ("3.3", False), ("3.7", True))
+    fences_periodically: bool = _since("4.0")
+    elects_unclean_later: bool = _since("3.9")
+    elr_feature: bool = _since("4.0")
+    elr: bool = _since("4.1")
+    unclean_broker_leaves_elr: bool = _since("4.0")
+    elect_from_isr: bool = True
+    counts_lag: bool = _until("0.9")
+    zookeeper: bool = _until("3.3")
+    takes_out_dead_at_start: bool = _since("2.4")
+    alters_reassignments: bool = _since("2.4")
+    dead_target: DeadTarget = _by_release(
+        DeadTarget.FAILED, ("0.10.2", DeadTarget.AWAITED), ("0.11", DeadTarget.NOT_EXISTENT), ("2.7", DeadTarget.UNKNOWN)
+    )
+    leader_writes_isr: bool = _until("2.7")
+    publishes_isr_changes: bool = _since("0.9")
+    validates_positions: bool = _since("2.4")
+    finds_by_time: bool = _since("0.10.2")
+    reads_from_followers: bool = _since("2.4")
+    controller_epoch_fencing: bool = True
+    newer_clients: bool = _since("3.7")
+    describe_asks_brokers: bool = _since("2.4")
+    describe_topic_id: bool = _since("2.8")
+    describe_elr: bool = _since("3.9")
+    describe_spaced: bool = _since("2.4")
+    describe_no_leader: str = _by_release("-1", ("0.11", "none"))
 
     @property
     def controller(self) -> str:
@@ -265,115 +301,7 @@ GUARDS: Final = (
 )
 """The rules that can be switched off one by one, to see what each is for; the words are the fields' names with dashes."""
 
-# The releases in time order; a rule's column says from which release (inclusive) it holds.
-_NAMES: Final = (
-    "0.8.2",
-    "0.9",
-    "0.10.2",
-    "0.11",
-    "1.1",
-    "2.0",
-    "2.1",
-    "2.4",
-    "2.7",
-    "2.8",
-    "3.3",
-    "3.6",
-    "3.7",
-    "3.9",
-    "4.0",
-    "4.1",
-    "4.2",
-    "4.3",
-)
-
-
-def _at(name: str) -> int:
-    return _NAMES.index(name)
-
-
-def _profile(order: int, name: str) -> Release:
-    def since(first: str) -> bool:
-        return order >= _at(first)
-
-    if since("2.8"):
-        truncation = Truncation.ON_FETCH
-    elif since("2.0"):
-        truncation = Truncation.EPOCH_ROUNDS
-    else:
-        truncation = Truncation.EPOCH if since("0.11") else Truncation.HIGH_WATERMARK
-    if since("3.3"):
-        rule = HighWatermarkRule.MAXIMAL_ISR_OR_CAUGHT_UP
-    else:
-        rule = HighWatermarkRule.ISR_OR_RECENT if since("0.10.2") else HighWatermarkRule.ISR
-    if since("4.2"):
-        isr_order = IsrOrder.HASH_TABLE
-    else:
-        isr_order = IsrOrder.INSERTION_TRIE_2_13 if since("2.7") else IsrOrder.INSERTION_TRIE
-    if since("0.11"):
-        dead_target = DeadTarget.UNKNOWN if since("2.7") else DeadTarget.NOT_EXISTENT
-    else:
-        dead_target = DeadTarget.AWAITED if since("0.10.2") else DeadTarget.FAILED
-    return Release(
-        name=name,
-        order=order,
-        truncation=truncation,
-        high_watermark=rule,
-        isr_order=isr_order,
-        maximal_isr=since("2.7"),
-        hw_needs_eligible=since("3.6"),
-        strict_min_isr=since("3.7"),
-        capped_min_isr=since("3.7"),
-        epoch_at_start=since("2.0"),
-        hides_stale_hw=since("2.4"),
-        hw_completes_fetch=since("2.4") and not since("2.7"),
-        halts_on_truncation=not since("2.0"),
-        halved_isr_check=since("0.10.2"),
-        caught_up_as_of_last_fetch=since("0.10.2"),
-        expand_needs_epoch_start=since("2.0"),
-        shrink_spares_equal_leo=since("2.1"),
-        fetch_epoch_fencing=since("2.1"),
-        truncation_epoch_fencing=since("2.1"),
-        hw_same_epoch=since("2.1"),
-        truncate_on_epoch_change=since("2.0"),
-        truncate_in_next_epoch=since("2.1"),
-        isr_eligibility=since("3.3"),
-        broker_epoch_in_isr=since("3.6"),
-        alter_partition_v2=since("3.3"),
-        partition_epoch_check=True,
-        bump_epoch_on_shrink=since("2.8") and not since("3.6"),
-        bump_epoch_on_removal=not since("2.8"),
-        request_time_leo=True,
-        ignores_diverging_fetch=True,
-        recovery_state=since("3.3"),
-        survives_failed_dir=since("3.7") or (since("1.1") and not since("3.3")),
-        fences_periodically=since("4.0"),
-        elects_unclean_later=since("3.9"),
-        elr_feature=since("4.0"),
-        elr=since("4.1"),
-        unclean_broker_leaves_elr=since("4.0"),
-        elect_from_isr=True,
-        counts_lag=not since("0.9"),
-        zookeeper=not since("3.3"),
-        takes_out_dead_at_start=since("2.4"),
-        alters_reassignments=since("2.4"),
-        dead_target=dead_target,
-        leader_writes_isr=not since("2.7"),
-        publishes_isr_changes=since("0.9"),
-        validates_positions=since("2.4"),
-        finds_by_time=since("0.10.2"),
-        reads_from_followers=since("2.4"),
-        controller_epoch_fencing=True,
-        newer_clients=since("3.7"),
-        describe_asks_brokers=since("2.4"),
-        describe_topic_id=since("2.8"),
-        describe_elr=since("3.9"),
-        describe_spaced=since("2.4"),
-        describe_no_leader="none" if since("0.11") else "-1",
-    )
-
-
-RELEASES: Final = {name: _profile(order, name) for order, name in enumerate(_NAMES)}
+RELEASES: Final = {name: Release(name, order) for order, name in enumerate(_NAMES)}
 """The known profiles by name, oldest first."""
 
 CURRENT: Final = RELEASES[_NAMES[-1]]
