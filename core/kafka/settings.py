@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -51,6 +51,7 @@ class Setting(SpelledOut):
         meaning: one sentence for the people who turn it.
         least, most: inclusive bounds of an int.
         older_defaults: `(release, default)` pairs: the default in that release and before.
+        of_topic: of a broker setting, the name of that which overrides it for a topic, and has its type, default and bounds.
         synonym: of a topic setting, the broker setting that holds where the topic has none of its own.
         classes: of a `class`, the names it takes beside the empty one; the last part of a name will do.
     """
@@ -64,6 +65,7 @@ class Setting(SpelledOut):
     least: int = 0
     most: int = MAX_INT
     older_defaults: tuple[tuple[str, Value], ...] = ()
+    of_topic: str = ""
     synonym: str = ""
     classes: tuple[str, ...] = ()
 
@@ -182,152 +184,83 @@ _LONGEST_MS: Final = 3_650 * 86_400_000
 _ALL: Final = (
     Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas an acks=all write needs.", least=1),
     Setting(
-        "unclean.leader.election.enable",
-        "boolean",
-        False,
-        "topic",
-        True,
-        "May a replica outside the ISR lead when no member of it is alive? What it lacks is lost.",
-        older_defaults=(("0.10.2", True),),
+        "unclean.leader.election.enable", "boolean", False, "topic", True,
+        "May a replica outside the ISR lead when no member of it is alive? What it lacks is lost.", older_defaults=(("0.10.2", True),),
     ),
     Setting(
-        "replica.lag.time.max.ms",
-        "long",
-        30_000,
-        "broker",
-        False,
+        "replica.lag.time.max.ms", "long", 30_000, "broker", False,
         "A follower that has not caught up for this long leaves the ISR (up to 1.5 times as long, by the check's period).",
-        least=1,
-        most=MAX_LONG,
-        older_defaults=(("2.4", 10_000),),
+        least=1, most=MAX_LONG, older_defaults=(("2.4", 10_000),),
     ),
     Setting(
-        "replica.lag.max.messages",
-        "long",
-        4_000,
-        "broker",
-        False,
-        "A follower that lacks more records leaves the ISR; releases before 0.9 only.",
-        least=1,
-        most=MAX_LONG,
+        "replica.lag.max.messages", "long", 4_000, "broker", False,
+        "A follower that lacks more records leaves the ISR; releases before 0.9 only.", least=1, most=MAX_LONG,
     ),
     Setting(
-        "replica.fetch.wait.max.ms", "int", 500, "broker", False, "How long a leader holds a follower's fetch that has nothing to carry."
+        "replica.fetch.wait.max.ms", "int", 500, "broker", False,
+        "How long a leader holds a follower's fetch that has nothing to carry.",
     ),
     Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "A follower's fetch is answered once this many bytes wait."),
     Setting("replica.fetch.max.bytes", "int", 1_048_576, "broker", False, "Bytes of one partition in one answer to a follower."),
     Setting("replica.fetch.response.max.bytes", "int", 10_485_760, "broker", False, "Bytes of all partitions in one answer to a follower."),
     Setting("replica.fetch.backoff.ms", "int", 1_000, "broker", False, "How long a follower waits with a partition after an error."),
     Setting(
-        "replica.socket.timeout.ms",
-        "int",
-        30_000,
-        "broker",
-        False,
-        "How long a follower waits for an answer before it gives the connection up.",
-        least=1,
+        "replica.socket.timeout.ms", "int", 30_000, "broker", False,
+        "How long a follower waits for an answer before it gives the connection up.", least=1,
     ),
     Setting(
-        "num.replica.fetchers",
-        "int",
-        1,
-        "broker",
-        True,
-        "Fetcher threads from one broker to another; partitions are spread over them.",
-        least=1,
-        most=1_000,
+        "num.replica.fetchers", "int", 1, "broker", True,
+        "Fetcher threads from one broker to another; partitions are spread over them.", least=1, most=1_000,
     ),
     Setting(
-        "replica.high.watermark.checkpoint.interval.ms",
-        "long",
-        5_000,
-        "broker",
-        False,
-        "How often a broker writes the high watermarks to disk.",
-        least=1,
-        most=MAX_LONG,
+        "replica.high.watermark.checkpoint.interval.ms", "long", 5_000, "broker", False,
+        "How often a broker writes the high watermarks to disk.", least=1, most=MAX_LONG,
     ),
     Setting("default.replication.factor", "int", 1, "broker", False, "Replication factor of a topic that names none.", least=1),
     Setting("num.partitions", "int", 1, "broker", False, "Partitions of a topic that names none.", least=1),
     Setting(
-        "broker.heartbeat.interval.ms", "int", 2_000, "broker", False, "How often a broker tells the controller that it lives.", least=1
+        "broker.heartbeat.interval.ms", "int", 2_000, "broker", False,
+        "How often a broker tells the controller that it lives.", least=1,
     ),
     Setting("broker.session.timeout.ms", "int", 9_000, "controller", False, "A broker that has been silent for longer is fenced.", least=1),
     Setting(
-        "controller.quorum.fetch.timeout.ms",
-        "int",
-        2_000,
-        "controller",
-        False,
+        "controller.quorum.fetch.timeout.ms", "int", 2_000, "controller", False,
         "A voter that has not heard from the controllers' leader for longer stands for election; half as long again, and a leader without a majority resigns.",
         least=1,
     ),
     Setting(
-        "controller.quorum.election.timeout.ms",
-        "int",
-        1_000,
-        "controller",
-        False,
-        "How long a voter waits for votes before it starts another election; up to as much again is added at random.",
-        least=1,
+        "controller.quorum.election.timeout.ms", "int", 1_000, "controller", False,
+        "How long a voter waits for votes before it starts another election; up to as much again is added at random.", least=1,
     ),
     Setting(
-        "auto.leader.rebalance.enable",
-        "boolean",
-        True,
-        "controller",
-        False,
+        "auto.leader.rebalance.enable", "boolean", True, "controller", False,
         "Does the controller give leadership back to preferred leaders by itself?",
     ),
     Setting(
-        "leader.imbalance.check.interval.seconds",
-        "long",
-        300,
-        "controller",
-        False,
-        "Seconds between two checks for leaders that are not the preferred ones.",
-        least=1,
-        most=MAX_LONG,
+        "leader.imbalance.check.interval.seconds", "long", 300, "controller", False,
+        "Seconds between two checks for leaders that are not the preferred ones.", least=1, most=MAX_LONG,
     ),
     Setting(
-        "unclean.leader.election.interval.ms",
-        "long",
-        300_000,
-        "controller",
-        False,
+        "unclean.leader.election.interval.ms", "long", 300_000, "controller", False,
         "How often the controller looks for partitions that a changed unclean.leader.election.enable could bring online.",
-        least=1,
-        most=MAX_LONG,
+        least=1, most=MAX_LONG,
     ),
     Setting(
-        "leader.imbalance.per.broker.percentage",
-        "int",
-        10,
-        "controller",
-        False,
+        "leader.imbalance.per.broker.percentage", "int", 10, "controller", False,
         "Leaderships are given back only to a broker that lacks more than this share of them; a ZooKeeper controller's, KRaft ignores it.",
     ),
     Setting(
-        "zookeeper.session.timeout.ms",
-        "int",
-        18_000,
-        "broker",
-        False,
+        "zookeeper.session.timeout.ms", "int", 18_000, "broker", False,
         "A broker that ZooKeeper has not heard of for longer is dead to the controller; releases with ZooKeeper only.",
-        least=1,
-        older_defaults=(("2.4", 6_000),),
+        least=1, older_defaults=(("2.4", 6_000),),
     ),
     Setting(
-        "controlled.shutdown.enable", "boolean", True, "broker", False, "Does a broker that is stopped hand its leaderships over first?"
+        "controlled.shutdown.enable", "boolean", True, "broker", False,
+        "Does a broker that is stopped hand its leaderships over first?",
     ),
     Setting(
-        "num.network.threads",
-        "int",
-        3,
-        "broker",
-        True,
-        "Threads that read requests and write responses (NetworkProcessorAvgIdlePercent).",
-        least=1,
+        "num.network.threads", "int", 3, "broker", True,
+        "Threads that read requests and write responses (NetworkProcessorAvgIdlePercent).", least=1,
     ),
     Setting("num.io.threads", "int", 8, "broker", True, "Threads that work requests off (RequestHandlerAvgIdlePercent).", least=1),
     Setting(
@@ -352,134 +285,56 @@ _ALL: Final = (
         classes=("org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
     ),
     Setting(
-        "message.max.bytes", "int", 1_048_588, "broker", True, "Largest record a broker takes from a producer.", older_defaults=(("2.4", 1_000_012),)
+        "message.max.bytes", "int", 1_048_588, "broker", True,
+        "Largest record a broker takes from a producer.", older_defaults=(("2.4", 1_000_012),), of_topic="max.message.bytes",
     ),
     Setting(
-        "max.message.bytes",
-        "int",
-        1_048_588,
-        "topic",
-        True,
-        "message.max.bytes of a topic.",
-        older_defaults=(("2.4", 1_000_012),),
-        synonym="message.max.bytes",
+        "log.segment.bytes", "int", 1_073_741_824, "broker", True,
+        "A segment is closed before it grows larger.", least=14, of_topic="segment.bytes",
     ),
-    Setting("log.segment.bytes", "int", 1_073_741_824, "broker", True, "A segment is closed before it grows larger.", least=14),
-    Setting("segment.bytes", "int", 1_073_741_824, "topic", True, "log.segment.bytes of a topic.", least=14, synonym="log.segment.bytes"),
     Setting(
-        "log.roll.ms", "long", 604_800_000, "broker", True, "A segment is closed when its first batch is older.", least=1, most=_LONGEST_MS
+        "log.roll.ms", "long", 604_800_000, "broker", True,
+        "A segment is closed when its first batch is older.", least=1, most=_LONGEST_MS, of_topic="segment.ms",
     ),
-    Setting("segment.ms", "long", 604_800_000, "topic", True, "log.roll.ms of a topic.", least=1, most=_LONGEST_MS, synonym="log.roll.ms"),
     Setting(
-        "log.flush.interval.messages",
-        "long",
-        MAX_LONG,
-        "broker",
-        True,
+        "log.flush.interval.messages", "long", MAX_LONG, "broker", True,
         "A log is flushed to disk when so many records are not; by default only when a segment is closed.",
-        least=1,
-        most=MAX_LONG,
+        least=1, most=MAX_LONG, of_topic="flush.messages",
     ),
     Setting(
-        "flush.messages",
-        "long",
-        MAX_LONG,
-        "topic",
-        True,
-        "log.flush.interval.messages of a topic.",
-        least=1,
-        most=MAX_LONG,
-        synonym="log.flush.interval.messages",
-    ),
-    Setting(
-        "log.flush.interval.ms",
-        "long",
-        MAX_LONG,
-        "broker",
-        True,
+        "log.flush.interval.ms", "long", MAX_LONG, "broker", True,
         "A log is flushed to disk when it was not for so long; looked at every log.flush.scheduler.interval.ms only.",
-        least=0,
-        most=MAX_LONG,
-    ),
-    Setting(
-        "flush.ms",
-        "long",
-        MAX_LONG,
-        "topic",
-        True,
-        "log.flush.interval.ms of a topic.",
-        least=0,
-        most=MAX_LONG,
-        synonym="log.flush.interval.ms",
+        least=0, most=MAX_LONG, of_topic="flush.ms",
     ),
     Setting(
         "log.flush.scheduler.interval.ms", "long", MAX_LONG, "broker", False,
         "How often logs are looked through for those that log.flush.interval.ms wants flushed; by default never.", least=1, most=MAX_LONG,
     ),
     Setting(
-        "log.retention.ms",
-        "long",
-        604_800_000,
-        "broker",
-        True,
-        "Segments whose youngest record is older are deleted; -1: never.",
-        least=-1,
-        most=_LONGEST_MS,
+        "log.retention.ms", "long", 604_800_000, "broker", True,
+        "Segments whose youngest record is older are deleted; -1: never.", least=-1, most=_LONGEST_MS, of_topic="retention.ms",
     ),
     Setting(
-        "retention.ms",
-        "long",
-        604_800_000,
-        "topic",
-        True,
-        "log.retention.ms of a topic.",
-        least=-1,
-        most=_LONGEST_MS,
-        synonym="log.retention.ms",
-    ),
-    Setting(
-        "log.retention.bytes",
-        "long",
-        -1,
-        "broker",
-        True,
+        "log.retention.bytes", "long", -1, "broker", True,
         "The oldest segments are deleted while the log is at least this large without them; -1: never.",
-        least=-1,
-        most=MAX_LONG,
+        least=-1, most=MAX_LONG, of_topic="retention.bytes",
     ),
     Setting(
-        "retention.bytes",
-        "long",
-        -1,
-        "topic",
-        True,
-        "log.retention.bytes of a topic.",
-        least=-1,
-        most=MAX_LONG,
-        synonym="log.retention.bytes",
+        "log.retention.check.interval.ms", "long", 300_000, "broker", False,
+        "How often logs are looked through for old segments.", least=1, most=_LONGEST_MS,
     ),
     Setting(
-        "log.retention.check.interval.ms", "long", 300_000, "broker", False, "How often logs are looked through for old segments.", least=1,
-        most=_LONGEST_MS,
+        "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,
+        "How often a broker writes the recovery points to disk.", least=1,
     ),
     Setting(
-        "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False, "How often a broker writes the recovery points to disk.",
-        least=1,
+        "log.flush.start.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,
+        "How often a broker writes the log start offsets to disk.", least=1,
     ),
     Setting(
-        "log.flush.start.offset.checkpoint.interval.ms", "int", 60_000, "broker", False, "How often a broker writes the log start offsets to disk.",
-        least=1,
-    ),
-    Setting(
-        "num.recovery.threads.per.data.dir",
-        "int",
-        2,
-        "broker",
-        True,
+        "num.recovery.threads.per.data.dir", "int", 2, "broker", True,
         "Threads that load and recover the logs of one log directory at the start, and flush them at shutdown.",
-        least=1,
-        most=1_000,
-        older_defaults=(("3.9", 1),),
+        least=1, most=1_000, older_defaults=(("3.9", 1),),
     ),
     Setting(
         "log.dir.failure.timeout.ms", "long", 30_000, "broker", False,
@@ -487,10 +342,19 @@ _ALL: Final = (
     ),
 )  # fmt: skip
 
-SETTINGS: Final[Mapping[str, Setting]] = {setting.name: setting for setting in _ALL}
+
+def _with_those_of_topics(settings: Iterable[Setting]) -> Iterator[Setting]:
+    """Each setting, followed by that which overrides it for a topic."""
+    for each in settings:
+        yield each
+        if each.of_topic:
+            yield attrs.evolve(each, name=each.of_topic, scope="topic", meaning=f"{each.name} of a topic.", of_topic="", synonym=each.name)
+
+
+SETTINGS: Final[Mapping[str, Setting]] = {setting.name: setting for setting in _with_those_of_topics(_ALL)}
 """Every known setting by its Kafka name."""
 
-TOPIC_SETTINGS: Final = frozenset(setting.name for setting in _ALL if setting.scope == "topic")
+TOPIC_SETTINGS: Final = frozenset(setting.name for setting in SETTINGS.values() if setting.scope == "topic")
 """Names that a topic can override."""
 
 
