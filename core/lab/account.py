@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import attrs
 
@@ -78,14 +78,14 @@ class PartitionAccount:
     """
 
     accepted: int = 0
-    acked: dict[Term, Intervals] = attrs.field(factory=dict)
-    read: dict[Term, Intervals] = attrs.field(factory=dict)
-    lost: dict[Term, Intervals] = attrs.field(factory=dict)
+    acked: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
+    read: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
+    lost: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     committed: dict[Term, Intervals] = attrs.field(factory=dict)
     committed_end: int = 0
-    cuts: dict[int, list[Gone]] = attrs.field(factory=dict)
-    shortened: dict[int, int] = attrs.field(factory=dict)
-    dooms: list[Gone] = attrs.field(factory=list)
+    cuts: Final[dict[int, list[Gone]]] = attrs.field(factory=dict)
+    shortened: Final[dict[int, int]] = attrs.field(factory=dict)
+    dooms: Final[list[Gone]] = attrs.field(factory=list)
     registered_leader: int = NO_LEADER
     elected_by: int = 0
     acked_count: int = 0

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Final
 
 from core.sim.growing import Growing
-from core.sim.state import Held, fields_of, is_frozen, outside, reader
+from core.sim.state import Held, fields_of, final_of, is_frozen, outside, reader
 from core.sim.stream import Stream
 
 State = tuple[Held, ...]
@@ -26,17 +26,20 @@ class OfFields:
     """Of a class that declares its fields.
 
     Attributes:
-        names: of the fields; an object's own `__dict__` is one.
+        final: the fields that are set once.
+        names: of the others; an object's own `__dict__` is one.
     """
 
     def __init__(self, cls: Held) -> None:
         self.cls = cls
-        self.names = fields_of(cls)
+        names, final = fields_of(cls), final_of(cls)
+        self.final = tuple(name for name in names if name in final)
+        self.names = tuple(name for name in names if name not in final)
         self._is_made_whole = bool(outside(cls))
         self._read: Callable[[object], State] = reader(self.names)
 
     def read(self, objects: list[Held]) -> list[Held]:
-        """What objects hold now, field by field, one object after the other."""
+        """What objects hold now but for what is final, field by field, one object after the other."""
         return list(chain.from_iterable(map(self._read, objects)))
 
     def blank(self, like: object) -> object:

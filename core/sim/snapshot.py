@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, compress, count, repeat
-from operator import is_not, ne
+from operator import attrgetter, is_not, ne
 from typing import ClassVar, Final, Generic, TypeVar
 
 from core.sim.codecs import OfFields, OfGrowing, OfItems, State, codec_of, parts_of, renewed
@@ -38,15 +38,25 @@ class Group:
 
     Attributes:
         objects: in the order in which they were found; none is ever taken out.
-        columns: what the first of them held at the last snapshot.
+        final: what they hold in fields that are set once, a list for each.
+        columns: what the first of them held in the others at the last snapshot.
     """
 
     def __init__(self, codec: OfFields) -> None:
         self.codec = codec
         self.objects: list[object] = []
+        self.final: Columns = [[] for _ in codec.final]
         self.columns: Columns = [[] for _ in codec.names]
         self._alike: set[int] = set()  # fields of which one value may equal another and is not the same
         self._flat: list[object] = []
+
+    def add(self, found: list[object], visit: Visit) -> None:
+        """Take in more objects."""
+        self.objects += found
+        for name, column in zip(self.codec.final, self.final, strict=True):
+            values = list(map(attrgetter(name), found))
+            column += values
+            deque(map(visit, [value for value in values if type(value) not in ATOMS]), maxlen=0)
 
     def update(self, visit: Visit) -> int:
         """Read the objects and visit what they lead to now; returns how many values are no longer shared with the last snapshot."""
@@ -84,7 +94,7 @@ class Group:
 
     def fill(self, news: list[object], columns: Columns, renew: Callable[[Held], Held]) -> None:
         """Have new objects hold the like of it."""
-        for name, column in zip(self.codec.names, columns, strict=True):
+        for name, column in zip(self.codec.final + self.codec.names, self.final + columns, strict=True):
             if not ATOMS.issuperset(map(type, column)):
                 column = list(map(renew, column))
             deque(map(object.__setattr__, news, repeat(name), column), maxlen=0)
@@ -98,6 +108,10 @@ class Containers:
         self.objects: list[object] = []
         self.columns: Columns = [[]]
         self._alike: set[int] = set()  # containers that hold what may equal another and is not the same
+
+    def add(self, found: list[object], visit: Visit) -> None:
+        """As of a `Group`."""
+        self.objects += found
 
     def _differing(self, states: list[State], others: list[State]) -> Iterable[int]:
         end = min(len(states), len(others))
@@ -179,7 +193,7 @@ class Objects:
         while self._found:
             found, self._found = self._found, {}
             for group, objects in found.items():
-                group.objects += objects
+                group.add(objects, self._visit)
                 changed += group.update(self._visit)
         return changed
 
@@ -213,17 +227,17 @@ class Snapshot(Generic[Root]):
         objects: which it shares with the snapshots before and after.
     """
 
-    __slots__ = ("_columns", "_root", "_snapshots", "objects", "weight")
+    __slots__ = ("_held", "_root", "_snapshots", "objects", "weight")
 
     def __init__(self, root: Root, snapshots: Snapshots, objects: Objects, changed: int) -> None:
         self._root, self._snapshots = root, snapshots
         self.objects = objects
-        self._columns = {group: group.columns for group in objects.groups.values()}
+        self._held = {group: (len(group.objects), group.columns) for group in objects.groups.values()}
         self.weight = changed // PLACE
 
     def __len__(self) -> int:
         """How many objects it holds."""
-        return sum(len(columns[0]) for columns in self._columns.values() if columns)
+        return sum(size for size, _ in self._held.values())
 
     def is_of(self, root: object) -> bool:
         """Whether it was taken of this very simulation."""
@@ -233,8 +247,8 @@ class Snapshot(Generic[Root]):
         """Let everything stand as it did when this was taken."""
         with _collector_rests():
             self._snapshots.go_on_from(self.objects)
-            for group in self.objects.groups.values():
-                group.restore(self._columns.get(group) or [[] for _ in group.columns])
+            for group, (_, columns) in self._held.items():
+                group.restore(columns)
 
     def copy(self) -> Root:
         """A new simulation that stands as the other did when this was taken; that one is left alone."""
@@ -244,8 +258,8 @@ class Snapshot(Generic[Root]):
     def _copy(self) -> Root:
         news: dict[int, Held] = {}
         filled = []
-        for group, columns in self._columns.items():
-            objects = group.objects[: len(columns[0])] if columns else group.objects
+        for group, (size, columns) in self._held.items():
+            objects = group.objects[:size]
             blanks = list(map(group.codec.blank, objects))
             news.update(zip(map(id, objects), blanks, strict=True))
             filled.append((group, blanks, columns))

@@ -7,6 +7,7 @@ to them is said once, in a table of `Declared` by class; a field that no table n
 from __future__ import annotations
 
 import enum
+import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -115,6 +116,12 @@ def _declared_by(cls: type) -> tuple[str, ...]:
 def outside(cls: type) -> tuple[str, ...]:
     """The names of the fields that are no part of the state: `OUTSIDE` of the class. In a copy they stand as `cls()` makes them."""
     return tuple(getattr(cls, "OUTSIDE", ()))
+
+
+def final_of(cls: type) -> frozenset[str]:
+    """The fields that are declared `Final` in the class, and so set once, when the object is made; of compiled classes none is known."""
+    hints = {name: hint for base in cls.__mro__ for name, hint in inspect.get_annotations(base).items()}
+    return frozenset(name for name, hint in hints.items() if str(hint).startswith("Final"))
 
 
 def is_frozen(cls: type) -> bool:

@@ -8,6 +8,8 @@ from core.kafka.ids import NO_EPOCH
 
 if TYPE_CHECKING:
     from core.kafka.broker.partition import Partition
+    from core.kafka.log.replica_log import ReplicaLog
+    from core.sim.journal import Column
 
 TRUNCATING: Final = "truncating"
 """The fetcher must find the truncation point first."""
@@ -38,6 +40,11 @@ class PartitionFetchState:
         "asked_epoch", "checked", "delayed_until", "leader_epoch", "leader_high_watermark", "log", "number", "out_of_range", "partition",
         "sent_epoch", "state", "steady", "topic",
     )  # fmt: skip
+
+    partition: Final[Partition]
+    log: Final[ReplicaLog]
+    topic: Final[str]
+    number: Final[Column]
 
     def __init__(self, partition: Partition, leader_epoch: int) -> None:
         self.partition = partition

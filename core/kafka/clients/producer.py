@@ -7,6 +7,7 @@ producer gets an id from a broker and numbers its records by partition, so that 
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import POLL, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
@@ -47,6 +48,13 @@ class ProducerBatch:
         "sequence",
         "tp",
     )  # fmt: skip
+
+    id: Final[int]
+    tp: Final[TopicPartition]
+    count: Final[int]
+    bytes: Final[int]
+    acks: Final[int]
+    created: Final[int]
 
     def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:
         self.id = id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import attrs
 
@@ -15,8 +16,8 @@ Interval = tuple[int, int]
 class Intervals:
     """A set of offsets."""
 
-    starts: list[int] = attrs.field(factory=list)
-    ends: list[int] = attrs.field(factory=list)
+    starts: Final[list[int]] = attrs.field(factory=list)
+    ends: Final[list[int]] = attrs.field(factory=list)
 
     @classmethod
     def of(cls, intervals: Iterable[Interval]) -> Intervals:

@@ -7,6 +7,7 @@ records extends the last run, so an append of ten million costs what one of ten 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import Final
 
 from core.kafka import errors
 from core.kafka.log.leader_epoch_cache import LeaderEpochCache
@@ -41,6 +42,9 @@ class ReplicaLog:
         "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_append", "last_flush", "leo", "log_start", "noted",
         "recovery_point", "starts", "tail", "terms",
     )  # fmt: skip
+
+    keeps_epochs: Final[bool]
+    epochs: Final[LeaderEpochCache]
 
     def __init__(self, keeps_epochs: bool = True) -> None:
         self.keeps_epochs = keeps_epochs

@@ -55,14 +55,20 @@ class Term:
 
     __slots__ = ("_ends", "_totals", "bytes", "epoch", "leader", "stamped", "written")
 
+    epoch: Final[int]
+    leader: Final[int]
+    written: Final[list[BatchFields]]
+    _ends: Final[list[int]]
+    _totals: Final[list[int]]
+
     def __init__(self, epoch: int, leader: int) -> None:
         self.epoch = epoch
         self.leader = leader
-        self.written: list[BatchFields] = Growing()
+        self.written = Growing()
         self.bytes = 0
         self.stamped = False
-        self._ends: list[int] = Growing()
-        self._totals: list[int] = Growing()
+        self._ends = Growing()
+        self._totals = Growing()
 
     def __repr__(self) -> str:
         return f"Term({self.epoch} by b{self.leader})"

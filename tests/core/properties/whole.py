@@ -8,7 +8,7 @@ from typing import Any
 from core.lab.cluster import Cluster
 from core.sim.codecs import OfFields, codec_of, parts_of
 from core.sim.growing import Growing
-from core.sim.state import ATOMS
+from core.sim.state import ATOMS, fields_of
 
 
 def whole(cluster: Cluster) -> list[Any]:
@@ -33,7 +33,13 @@ def whole(cluster: Cluster) -> list[Any]:
     for each in objects:  # it grows as it goes
         cls = type(each)
         codec = codec_of(cls)
-        state = each[:] if cls is Growing else codec.read([each]) if isinstance(codec, OfFields) else codec.read([each], [])[0]
+        state = (
+            each[:]
+            if cls is Growing
+            else [getattr(each, name) for name in fields_of(cls)]
+            if isinstance(codec, OfFields)
+            else codec.read([each], [])[0]
+        )
         found.append((cls.__name__, *map(plain, state)))
     return found
 

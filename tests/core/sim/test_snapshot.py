@@ -7,7 +7,7 @@ import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import attrs
 import pytest
@@ -46,6 +46,17 @@ class InMoreSlots(InSlots):
     def __init__(self, held: Any) -> None:
         super().__init__(None)
         self.more = held
+
+
+class InFinal:
+    """Holds the same for good, whatever becomes of that."""
+
+    __slots__ = ("held",)
+
+    held: Final[Any]
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
 
 
 class InDict:
@@ -88,6 +99,7 @@ class InAttrs:
 HOLDERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "slot": (InSlots, lambda holder: holder.held),
     "slot of a subclass": (InMoreSlots, lambda holder: holder.more),
+    "final field": (InFinal, lambda holder: holder.held),
     "own dict": (InDict, lambda holder: holder.held),
     "slot beside a dict": (InBoth, lambda holder: holder.more),
     "field of attrs": (InAttrs, lambda holder: holder.held),
