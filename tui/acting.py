@@ -115,13 +115,13 @@ class Acting(MainScreen):
             if act.pace == Pace.BY_HAND:
                 self.session.pause()
             else:
-                self.session.play()
+                self.session.motion.play()
 
     def _toggle_play(self) -> None:
-        if self.session.moving:
+        if self.session.motion.moving:
             self.session.pause()
         else:
-            self.session.play()
+            self.session.motion.play()
         self.refresh_view()
 
     def _step(self) -> None:
@@ -147,18 +147,18 @@ class Acting(MainScreen):
             self.say(step_in_words(done))
 
     def _faster(self) -> None:
-        self.session.faster()
+        self.session.motion.faster()
         self.show_now()
 
     def _slower(self) -> None:
-        self.session.slower()
+        self.session.motion.slower()
         self.show_now()
 
     def _full_speed(self) -> None:
-        if self.session.speed == AS_FAST_AS_IT_CAN:
-            self.session.set_speed(self._before_full)
-            self.say(f"back to {speed_word(self.session.speed)}")
+        if self.session.motion.speed == AS_FAST_AS_IT_CAN:
+            self.session.motion.set_speed(self._before_full)
+            self.say(f"back to {speed_word(self.session.motion.speed)}")
         else:
-            self._before_full = self.session.speed
-            self.session.set_speed(AS_FAST_AS_IT_CAN)
+            self._before_full = self.session.motion.speed
+            self.session.motion.set_speed(AS_FAST_AS_IT_CAN)
             self.say(f"as fast as it can; {self.key('full-speed')} again goes back")

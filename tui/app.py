@@ -186,7 +186,7 @@ class Playground(App[int]):
 
     def _settle_again(self) -> None:
         """The session before is garbage by now; the new one's first screen stands."""
-        self.board.session.settle()
+        self.board.session.motion.settle()
         self.board.garbage.abandoned()
         self.board.garbage.at_rest()
 
@@ -251,7 +251,7 @@ class Playground(App[int]):
 
     def _settle(self) -> None:
         """The first screen stands."""
-        self.board.session.settle()
+        self.board.session.motion.settle()
         self.board.garbage.settle()
 
     def action_picture(self) -> None:

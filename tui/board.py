@@ -212,13 +212,13 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
     def _frame(self) -> None:
         now = time.perf_counter()
         wall, self._last_frame = now - self._last_frame, now
-        self.session.frame(wall)
-        self.view = self._look(exactly=not self.session.moving)
+        self.session.motion.frame(wall)
+        self.view = self._look(exactly=not self.session.motion.moving)
         self._sample()
         self._use_rings()
         self._choose_something()
         self._tell_notices()
-        calm = self.session.moving and self.view.state == self._told
+        calm = self.session.motion.moving and self.view.state == self._told
         self._told = self.view.state
         self._frames += 1
         self._beat = self._frames if calm else -1
@@ -227,12 +227,12 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         finally:
             self._beat = -1
         self.garbage.after_frame()
-        if not self.session.moving:
+        if not self.session.motion.moving:
             self._run_or_rest()
 
     def _run_or_rest(self) -> None:
         """Frames run while something moves, or has not been looked at yet, and no longer."""
-        if self.session.moving or self._is_behind() or (self.page is not None and self.page.unfinished):
+        if self.session.motion.moving or self._is_behind() or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
             self._timer.resume()
             self._rest.pause()
@@ -252,7 +252,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
 
     def refresh_view(self) -> None:
         """Take a new view now and show it."""
-        self.view = self._look(exactly=not self.session.moving)
+        self.view = self._look(exactly=not self.session.motion.moving)
         self._sample()
         self._use_rings()
         self._choose_something()
@@ -323,9 +323,9 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         self.header.update(
             Clock(
                 view.now,
-                session.playing,
-                session.speed,
-                session.reached,
+                session.motion.playing,
+                session.motion.speed,
+                session.motion.reached,
                 session.seeking,
                 view.release,
                 self._seed,
@@ -346,7 +346,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             )
         )
         if self._is_due(1):
-            self._hints = hints(self.situation(), moving=session.moving)
+            self._hints = hints(self.situation(), moving=session.motion.moving)
         marked = self._mark_told() if layout.timeline is not None and layout.timeline.height < HEADED else ""
         self.footer.update(self._hints, self._note or (Note(marked) if marked else None))
         if layout.size is SizeClass.MINIMAL:
@@ -393,7 +393,7 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
         )
         self._shown = [p.tp for p in shown]
         if self.view.state >= 0 and self.session.behind(self._shown):
-            self.view = self._look(exactly=not self.session.moving)
+            self.view = self._look(exactly=not self.session.motion.moving)
 
     def _order_note(self) -> str:
         """How the partitions are listed, where that is not all of them by name."""
@@ -437,8 +437,8 @@ class Board(Travel, Keeping, Selecting, Acting, Looking, Causes, Paging, MainScr
             partition=self._partition_view(),
             event=self.events.selected if self.page is None else self.page.event,
             focus=focus,
-            playing=self.session.playing,
-            speed=self.session.speed,
+            playing=self.session.motion.playing,
+            speed=self.session.motion.speed,
             pace=self.pace,
             in_the_past=self.session.in_the_past,
             key=self.key,

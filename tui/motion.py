@@ -8,11 +8,8 @@ not made up for later; `reached` tells the speed that was really kept.
 from __future__ import annotations
 
 import math
-import time
 from typing import Final
 
-from core.lab.history.course import Start
-from core.lab.history.event_log import EventLog
 from core.lab.history.history import History
 from core.lab.history.search import Search
 from core.lab.history.way import Enough, Way
@@ -32,8 +29,8 @@ MAX_FRAME: Final = 0.25
 """A frame that comes later than this (the terminal was stopped, the machine slept) counts as this many seconds."""
 
 
-class Motion(History):
-    """A history that goes on by wall time. What `History` has, and:
+class Motion:
+    """Moves a history on by wall time.
 
     Attributes:
         playing: whether virtual time goes on by itself.
@@ -41,15 +38,9 @@ class Motion(History):
         reached: the speed that was really kept lately, when the budget did not allow the wished one; else None.
     """
 
-    def __init__(self, start: Start, *, log: EventLog | None = None, budget: float = FRAME_BUDGET) -> None:
-        """Begin to play at speed 1.
-
-        Args:
-            start: makes the course.
-            log: writes the event log.
-            budget: seconds of CPU per frame.
-        """
-        super().__init__(start, log=log, clock=time.process_time, piece=self._of_a_frame)
+    def __init__(self, history: History, budget: float = FRAME_BUDGET) -> None:
+        """Begin to play at speed 1; `budget`: seconds of CPU per frame."""
+        self._history = history
         self.playing = True
         self.speed = 1.0
         self.reached: float | None = None
@@ -57,43 +48,44 @@ class Motion(History):
         self._debt = 0.0  # µs of virtual time below one that earlier frames left over
         self._kept = [0.0, 0.0]  # virtual and wall seconds of the last while
 
-    def _of_a_frame(self, way: Way) -> Enough:
-        """A way that changes nothing before it has arrived may take longer."""
+    def piece(self, way: Way) -> Enough:
+        """How much of a way is gone in a frame. One that changes nothing before it has arrived may take longer."""
         return within(self._budget if isinstance(way, Search) else 2 * self._budget)
 
     def frame(self, wall: float) -> None:
         """Move on by one frame that lasted `wall` seconds; nothing when paused."""
-        if self.under_way is not None:
-            self.go_on()
+        history = self._history
+        if history.under_way is not None:
+            history.go_on()
         elif self.playing:
             self._play(min(wall, MAX_FRAME))
         if self._stands_here:
-            self.keeper.offer(self.tape)
+            history.keeper.offer(history.tape)
 
     def settle(self) -> None:
         """The first screen stands: what takes a moment once is done now."""
         if self._stands_here:
-            self.keeper.begin(self.tape)
+            self._history.keeper.begin(self._history.tape)
 
     @property
     def _stands_here(self) -> bool:
         """Whether the present moment is the session's, and none on the way to another."""
-        return self.under_way is None or isinstance(self.under_way, Search)
+        return self._history.under_way is None or isinstance(self._history.under_way, Search)
 
     @property
     def moving(self) -> bool:
         """Whether frames change anything: it plays, or a step is still looking."""
-        return self.playing or self.seeking is not None
+        return self.playing or self._history.seeking is not None
 
     def play(self) -> None:
         """Let virtual time go on."""
-        self.give_up()
+        self._history.give_up()
         self.playing = True
         self._kept = [0.0, 0.0]
 
     def pause(self) -> None:
         """Hold virtual time."""
-        self.give_up()
+        self._history.give_up()
         self.playing = False
         self.reached = None
 
@@ -114,32 +106,33 @@ class Motion(History):
         self._kept = [0.0, 0.0]
 
     def _play(self, wall: float) -> None:
-        start = self.cluster.now
-        planned = not self.tape.finished
-        if self.tape.stands:
+        history = self._history
+        start, planned = history.cluster.now, not history.tape.finished
+        if history.tape.stands:
             self.pause()
             return
-        if self.tape.stepwise:
+        if history.tape.stepwise:
             self._play_steps(wall)
             self._kept, self.reached = [0.0, 0.0], None
         elif self.speed == AS_FAST_AS_IT_CAN:
-            self.run_until(None, within(self._budget))
+            history.run_until(None, within(self._budget))
         else:
             self._debt += wall * self.speed * SECOND
             whole = int(self._debt)
             self._debt -= whole
-            self.run_until(start + whole, within(self._budget))
-        if not self.tape.stepwise:
-            self._measure((self.cluster.now - start) / SECOND, wall)
-        if (planned and self.tape.finished) or (self.limit is not None and self.cluster.now >= self.limit):
+            history.run_until(start + whole, within(self._budget))
+        if not history.tape.stepwise:
+            self._measure((history.cluster.now - start) / SECOND, wall)
+        if (planned and history.tape.finished) or (history.limit is not None and history.cluster.now >= history.limit):
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
         """By hand a virtual second has no meaning: at speed 1 a step comes each second."""
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
-        while self._debt >= SECOND and self.tape.stepwise:
+        tape = self._history.tape
+        while self._debt >= SECOND and tape.stepwise:
             self._debt -= SECOND
-            self.tape.step()
+            tape.step()
 
     def _measure(self, virtual: float, wall: float) -> None:
         self._kept[0] += virtual

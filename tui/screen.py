@@ -191,14 +191,14 @@ class MainScreen(Screen[None]):
             travels: whether that goes through time, and leaves it paused.
         """
         session = self.session
-        playing = session.playing
+        playing = session.motion.playing
         if playing:
             session.pause()
             self.show_now()
 
         def written(answer: str | None) -> None:
-            if playing and not session.moving and (answer is None or not travels):
-                session.play()
+            if playing and not session.motion.moving and (answer is None or not travels):
+                session.motion.play()
             if answer is not None:
                 then(answer)
             self.refresh_view()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.kafka.ids import TopicPartition
 from core.lab.cluster import Cluster
+from core.lab.history.course import Start
+from core.lab.history.event_log import EventLog
+from core.lab.history.history import History
 from core.lab.history.log_replay import LogReplay
 from core.lab.history.position import Played
 from core.lab.history.replay import Replay
@@ -16,16 +20,34 @@ from core.lab.sentences import sentence
 from core.lab.views.glance import Glance
 from core.lab.views.observe import lags
 from core.lab.views.view import ClusterView
-from tui.motion import Motion
+from tui.motion import FRAME_BUDGET, Motion
 
 if TYPE_CHECKING:
     from scenarios.eventlog import Header
 
 
-class Session(Motion):
-    """A cluster being watched."""
+class Session(History):
+    """A cluster being watched.
 
-    _eye: Glance | None = None
+    Attributes:
+        motion: lets its time go on.
+    """
+
+    def __init__(self, start: Start, *, log: EventLog | None = None, budget: float = FRAME_BUDGET) -> None:
+        """Begin to play at speed 1.
+
+        Args:
+            start: makes the course.
+            log: writes the event log.
+            budget: seconds of CPU per frame.
+        """
+        self.motion = Motion(self, budget)
+        self._eye: Glance | None = None
+        super().__init__(start, log=log, clock=time.process_time, piece=self.motion.piece)
+
+    def pause(self) -> None:
+        """Hold virtual time."""
+        self.motion.pause()
 
     @property
     def by_hand(self) -> bool:

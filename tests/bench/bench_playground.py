@@ -82,10 +82,10 @@ class Meter:
         self.frames: list[float] = []
         self.moments: list[int] = []
         self._session = session
-        self._session_frame = session.frame
+        self._session_frame = session.motion.frame
         self._shown_since: float | None = None
-        session.frame = self._frame
-        session._budget = 1.0
+        session.motion.frame = self._frame
+        session.motion._budget = 1.0
 
     def _frame(self, wall: float) -> None:
         if self._shown_since is not None:
@@ -193,7 +193,7 @@ async def seek(app: Any) -> dict[str, object]:
         start, began = time.process_time(), time.perf_counter()
         session.go_to(goal)
         while session.seeking is not None:
-            session.frame(0.03)
+            session.motion.frame(0.03)
         cpu.append(time.process_time() - start)
         wall.append(time.perf_counter() - began)
         await asyncio.sleep(0)
@@ -288,7 +288,7 @@ def table() -> None:
         def frame(self) -> None:
             now = time.perf_counter()
             wall, self.last = now - self.last, now
-            session.frame(wall)
+            session.motion.frame(wall)
             grid = self.query_one(DataTable)
             for number, row in enumerate(self.rows()):
                 for at, text in enumerate(row):

@@ -226,7 +226,7 @@ def going_back(partitions: int, steps: int = 20_000) -> None:
             started = time.process_time()
             session.go_to(goal)
             while session.seeking is not None:
-                session.frame(0.0)
+                session.motion.frame(0.0)
             sessions.append(time.process_time() - started)
             known = Known(session.rings, tape.acts, (steps * 2, 0, 10**15))
             nearest = goal.nearest(keeper, tape.acts, known)

@@ -133,7 +133,7 @@ async def test_what_is_impossible_says_why_and_does_nothing(keys: list[str], rea
 async def test_a_kill_plays_out_on_the_screen() -> None:
     async with playing() as (app, board, pilot):
         await pilot.press("right", "k", "N")
-        while board.session.moving:
+        while board.session.motion.moving:
             await pilot.pause(0.05)
         text = screen_text(app)
         assert "b2 ✕ stopped" in text
@@ -147,13 +147,13 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
         assert "▽ at min" in screen_text(app)
         await pilot.press("s")
         await pilot.press(*["N"] * 1)
-        while board.session.moving:
+        while board.session.motion.moving:
             await pilot.pause(0.05)
         for _ in range(40):
             if all(len(p.isr) == 3 for p in board.view.partitions):
                 break
             await pilot.press("N")
-            while board.session.moving:
+            while board.session.motion.moving:
                 await pilot.pause(0.02)
         assert "✓ healthy" in screen_text(app)
 
@@ -195,18 +195,18 @@ async def test_space_steps_and_speed() -> None:
         assert board.view.now == SECOND
         await pilot.press("n")
         assert board.view.now > SECOND
-        assert not board.session.playing
+        assert not board.session.motion.playing
         await pilot.press("plus", "plus")
-        assert board.session.speed == 5
+        assert board.session.motion.speed == 5
         await pilot.press("minus")
-        assert board.session.speed == 2
+        assert board.session.motion.speed == 2
         await pilot.press("x")
-        assert board.session.speed == AS_FAST_AS_IT_CAN
+        assert board.session.motion.speed == AS_FAST_AS_IT_CAN
         await pilot.press("x")
-        assert board.session.speed == 2
+        assert board.session.motion.speed == 2
         before = board.view.now
         await pilot.press("space")
-        assert board.session.playing
+        assert board.session.motion.playing
         await pilot.pause(0.4)
         await pilot.press("space")
         assert board.view.now > before
@@ -460,7 +460,7 @@ async def test_what_is_said_of_an_answer_is_never_cut() -> None:
 async def test_row_and_inspector_and_account_show_one_moment() -> None:
     async with playing(until=5 * SECOND) as (_, board, pilot):
         await pilot.press("right", "right")
-        board.session.play()
+        board.session.motion.play()
         moved = set()
         for _ in range(20):
             board._last_frame = time.perf_counter() - 0.05

@@ -52,7 +52,7 @@ async def press(board: Board, pilot: Pilot[int], keys: list[str]) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_table_of_b2_is_typed_in_from_the_running_playground(size: tuple[int, int]) -> None:
     async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
-        board.session.play()
+        board.session.motion.play()
         await press(board, pilot, BEGIN)
         before = board.session.cluster.now
         for keys, (_, _, expected) in zip(TABLE, B2, strict=True):
@@ -65,7 +65,7 @@ async def test_the_table_of_b2_is_typed_in_from_the_running_playground(size: tup
 
 async def test_by_hand_nothing_goes_by_itself_until_the_key_is_pressed_again() -> None:
     async with playing(until=2 * SECOND) as (app, board, pilot):
-        board.session.play()
+        board.session.motion.play()
         await press(board, pilot, ["b"])
         assert "by hand" in screen_text(app).splitlines()[0]
         now, seq = board.session.cluster.now, board.view.seq
@@ -74,7 +74,7 @@ async def test_by_hand_nothing_goes_by_itself_until_the_key_is_pressed_again() -
         await pilot.pause(0.2)
         assert (board.session.cluster.now, board.view.seq) == (now, seq)
         await pilot.press("b")
-        assert board.session.playing
+        assert board.session.motion.playing
         await pilot.pause(0.3)
         assert board.session.cluster.now > now
         assert board.view.seq > seq
@@ -117,7 +117,7 @@ async def test_wrong_counts_are_told_where_they_are_written(text: str, wrong: st
 async def test_going_back_begins_a_branch_and_the_session_is_a_script_that_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with playing(until=2 * SECOND) as (app, board, pilot):
-        board.session.play()
+        board.session.motion.play()
         await press(board, pilot, BEGIN)
         for keys in TABLE[:4]:
             await press(board, pilot, keys)

@@ -100,7 +100,7 @@ async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
         board.session.tape.advance_to(20 * SECOND)
         board.refresh_view()
         await pilot.press("g", *"1s", "enter")
-        while board.session.moving:
+        while board.session.motion.moving:
             await pilot.pause(0.02)
         await pilot.press("right", "k")
         assert board.session.branch.name == "branch 2"

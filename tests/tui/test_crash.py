@@ -27,7 +27,7 @@ BROKEN_CLUSTER = """
 from core.lab.cluster import Cluster
 from tui import acting
 def fail(self, *_): raise RuntimeError("no such luck")
-def break_it(self): Cluster.step = Cluster.run_until = fail; self.session.play(); self.refresh_view()
+def break_it(self): Cluster.step = Cluster.run_until = fail; self.session.motion.play(); self.refresh_view()
 acting.Acting._faster = break_it
 """
 """After `+` the cluster itself fails."""

@@ -62,8 +62,8 @@ def outcome(app: Playground, board: Board) -> dict[str, Any]:
         "events": session.tape.outlet.seq,
         "done": [board.session.tell(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
         "now": session.cluster.now,
-        "speed": session.speed,
-        "playing": session.playing,
+        "speed": session.motion.speed,
+        "playing": session.motion.playing,
         "bookmarks": len(session.bookmarks),
         "dialog": type(app.screen).__name__,
         "page": None if board.page is None else board.page.name,
@@ -81,7 +81,7 @@ async def settle(app: Playground, board: Board, pilot: Pilot[int]) -> None:
     """Until nothing moves any more, save a session that plays."""
     await pilot.pause()
     while board.session.seeking is not None:
-        board.session.frame(0.05)
+        board.session.motion.frame(0.05)
         board.refresh_view()
     await pilot.pause()
 

@@ -37,7 +37,7 @@ def stage_of(**wanted: Any) -> Stage:
 
 def arrive(session: Session) -> None:
     while session.seeking:
-        session.frame(0.05)
+        session.motion.frame(0.05)
 
 
 def events(session: Session) -> list[tuple[Any, ...]]:
@@ -133,13 +133,13 @@ def test_a_long_way_back_can_be_given_up() -> None:
     session = stage_of().session
     session.do(acts.Load("orders", 500))
     session.tape.advance_to(20 * SECOND)
-    session._budget = 0.001
+    session.motion._budget = 0.001
     before = session.view()
     session.go_to(Goal("10 s", time=10 * SECOND))
     assert session.seeking == "10 s"
     assert session.progress is not None
     assert 0 <= session.progress < 1
-    session.frame(0.05)
+    session.motion.frame(0.05)
     session.pause()
     assert session.seeking is None
     assert session.progress is None

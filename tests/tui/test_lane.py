@@ -135,6 +135,6 @@ async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int])
         assert board.situation().event is not None
         seq = board.situation().event[0]  # type: ignore[index]
         await pilot.press("enter")
-        while board.session.moving:
+        while board.session.motion.moving:
             await pilot.pause(0.02)
         assert board.session.tape.position.seq >= seq

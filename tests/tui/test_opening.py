@@ -157,7 +157,7 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
     async with playing(target, until=0) as (app, board, pilot):
         board.session.open_old(old, read_only=True)
         while board.session.seeking:
-            board.session.frame(0.05)
+            board.session.motion.frame(0.05)
         board.refresh_view()
         end = board.session.end
         for key in ("k", "c", "u", "p"):
@@ -169,14 +169,14 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
         assert "opened read-only" in said(app, board)
         await pilot.press("escape", "space")
         for _ in range(5):
-            board.session.frame(0.25)
+            board.session.motion.frame(0.25)
         await pilot.press("n", "N")
         while board.session.seeking:
-            board.session.frame(0.05)
+            board.session.motion.frame(0.05)
         assert board.session.end == end
         await pilot.press("comma")
         while board.session.seeking:
-            board.session.frame(0.05)
+            board.session.motion.frame(0.05)
         board.refresh_view()
         assert board.session.in_the_past
         assert "before the end" in screen_text(app)

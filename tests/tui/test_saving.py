@@ -86,7 +86,7 @@ async def test_nothing_is_overwritten_unasked(tmp_path: Path, monkeypatch: pytes
 async def test_a_log_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with playing(until=20 * SECOND) as (app, board, pilot):
-        board.session._budget = 0.0005
+        board.session.motion._budget = 0.0005
         await pilot.press("S")
         await write(app, pilot, "long.jsonl")
         assert "writing long.jsonl" in screen_text(app)

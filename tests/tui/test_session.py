@@ -34,49 +34,49 @@ def real_session() -> Session:
 def test_virtual_time_goes_with_the_wall_times_the_speed() -> None:
     session = fake_session(budget=5.0)
     for _ in range(10):
-        session.frame(0.05)
+        session.motion.frame(0.05)
     assert session.cluster.now == SECOND // 2
-    session.set_speed(10)
-    session.frame(0.1)
+    session.motion.set_speed(10)
+    session.motion.frame(0.1)
     assert session.cluster.now == SECOND // 2 + SECOND
-    session.set_speed(0.1)
-    session.frame(0.1)
+    session.motion.set_speed(0.1)
+    session.motion.frame(0.1)
     assert session.cluster.now == SECOND // 2 + SECOND + SECOND // 100
 
 
 def test_paused_nothing_moves() -> None:
     session = fake_session()
     session.pause()
-    session.frame(1.0)
+    session.motion.frame(1.0)
     assert session.cluster.now == 0
-    assert not session.moving
+    assert not session.motion.moving
 
 
 def test_a_frame_that_comes_late_is_no_jump() -> None:
     session = fake_session(budget=5.0)
-    session.frame(3600.0)
+    session.motion.frame(3600.0)
     assert session.cluster.now <= SECOND
 
 
 def test_what_the_budget_does_not_allow_is_said() -> None:
     session = real_session()
-    session._budget = 0.0002
-    session.set_speed(1000)
+    session.motion._budget = 0.0002
+    session.motion.set_speed(1000)
     for _ in range(60):
-        session.frame(0.02)
-    assert session.reached is not None
-    assert session.reached < 900
+        session.motion.frame(0.02)
+    assert session.motion.reached is not None
+    assert session.motion.reached < 900
     assert session.cluster.now < 60 * 0.02 * 1000 * SECOND
-    session.set_speed(math.inf)
+    session.motion.set_speed(math.inf)
     for _ in range(60):
-        session.frame(0.02)
-    assert session.reached is not None
+        session.motion.frame(0.02)
+    assert session.motion.reached is not None
 
 
 def test_speeds_go_up_and_down_the_ladder() -> None:
     session = fake_session()
-    assert [session.faster() for _ in range(20)][-1] == SPEEDS[-1] == 1000
-    assert [session.slower() for _ in range(20)][-1] == SPEEDS[0] == 0.1
+    assert [session.motion.faster() for _ in range(20)][-1] == SPEEDS[-1] == 1000
+    assert [session.motion.slower() for _ in range(20)][-1] == SPEEDS[0] == 0.1
 
 
 def test_a_step_goes_to_the_next_event_and_pauses() -> None:
@@ -84,10 +84,10 @@ def test_a_step_goes_to_the_next_event_and_pauses() -> None:
     before = session.rings.of(DETAIL).total
     session.step()
     while session.seeking:
-        session.frame(0.05)
+        session.motion.frame(0.05)
     assert session.rings.of(DETAIL).total > before
-    assert not session.playing
-    assert not session.moving
+    assert not session.motion.playing
+    assert not session.motion.moving
 
 
 def test_a_step_to_the_next_notable_event_finds_the_fencing() -> None:
@@ -96,7 +96,7 @@ def test_a_step_to_the_next_notable_event_finds_the_fencing() -> None:
     killed = session.rings.of(NOTABLE).total
     session.step_to_notable()
     while session.seeking:
-        session.frame(0.05)
+        session.motion.frame(0.05)
     kinds = [session.rings.of(NOTABLE).at(i)[3] for i in range(killed, session.rings.of(NOTABLE).total)]
     assert kinds[0] == "broker-fenced"
     assert 5 * SECOND < session.cluster.now < 12 * SECOND
@@ -104,12 +104,12 @@ def test_a_step_to_the_next_notable_event_finds_the_fencing() -> None:
 
 def test_a_step_that_finds_nothing_gives_up() -> None:
     session = real_session()
-    session._budget = 60.0
+    session.motion._budget = 60.0
     session.do(acts.StopLoad("load"))
     session.do(acts.StopLoad("payments-load"))
     session.step_to_notable()
     assert not session.seeking
-    assert not session.moving
+    assert not session.motion.moving
 
 
 def test_a_refused_act_changes_nothing() -> None:
@@ -138,13 +138,13 @@ def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None
     scenario = catalogue.load("e1-data-loss")
     session = set_stage(PlayTarget(scenario, scenario.spec, Release.named("0.10.2"))).session
     for _ in range(19):
-        session.frame(0.05)
+        session.motion.frame(0.05)
     assert session.rings.of(NOTABLE).index_of(1) is not None
     acts_done = sum(session.rings.of(DETAIL).at(i)[3] == "act" for i in range(session.rings.of(DETAIL).total))
-    session.frame(0.06)
+    session.motion.frame(0.06)
     assert sum(session.rings.of(DETAIL).at(i)[3] == "act" for i in range(session.rings.of(DETAIL).total)) == acts_done + 1
     for _ in range(400):
-        session.frame(0.05)
+        session.motion.frame(0.05)
     assert session.tape.finished
-    assert not session.playing
+    assert not session.motion.playing
     assert session.view().lost == 1

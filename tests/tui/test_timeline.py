@@ -89,7 +89,7 @@ def test_the_chosen_mark_is_where_the_cursor_is() -> None:
 async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) -> None:
     async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
         await pilot.press("k", "N")
-        while board.session.moving:
+        while board.session.motion.moving:
             await pilot.pause(0.05)
         kill = next(mark for mark in reversed(board.session.branch.marks) if mark.kind == "act")
         board.timeline.focus()
@@ -100,7 +100,7 @@ async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) ->
                 break
         assert "kill b1  ⏎ goes there" in screen_text(app)
         await pilot.press("enter")
-        while board.session.moving:
+        while board.session.motion.moving:
             await pilot.pause(0.05)
         assert board.session.tape.position.seq >= kill.seq
         assert board.view.now == kill.time
@@ -111,7 +111,7 @@ async def test_a_click_goes_to_its_time() -> None:
     async with playing(until=8 * SECOND) as (_app, board, pilot):
         left, cells = axis_of((120, 3))
         await pilot.click("#timeline", offset=(left + cells // 2, 1))
-        while board.session.moving:
+        while board.session.motion.moving:
             await pilot.pause(0.05)
         assert abs(board.view.now - 5 * SECOND) < SECOND // 5
 

@@ -25,7 +25,7 @@ from tui.dialogs import Ask, Closer, Write
 async def settled(board: Board, pilot: Pilot[int]) -> None:
     """Let it arrive."""
     await pilot.pause()
-    while board.session.moving:
+    while board.session.motion.moving:
         await pilot.pause(0.02)
     board.refresh_view()
     await pilot.pause()
@@ -193,7 +193,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         await settled(board, pilot)
         first = board.view
         assert any(len(p.isr) < 3 for p in first.partitions)
-        assert not board.session.playing
+        assert not board.session.motion.playing
         board.session.tape.advance_to(40 * SECOND)
         board.refresh_view()
         await pilot.press("W")
@@ -226,7 +226,7 @@ async def test_save_and_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 async def test_a_way_back_shows_how_far_it_is_and_space_gives_it_up() -> None:
     async with playing(until=30 * SECOND) as (app, board, pilot):
         before = board.session.view()
-        board.session._budget = 0.0005
+        board.session.motion._budget = 0.0005
         await pilot.press("g")
         await write(app, pilot, "20s")
         assert board.session.progress is not None

@@ -76,7 +76,7 @@ async def test_what_is_written_is_what_a_full_paint_shows(
 ) -> None:
     async with playing(size=size, palette=palette, ascii_only=ascii_only, until=SECOND) as (app, board, pilot):
         seen = Seen(app, monkeypatch)
-        board.session.play()
+        board.session.motion.play()
         for turn in range(6):
             if turn == 2:
                 board.session.do(Kill(2))
@@ -92,7 +92,7 @@ async def test_what_is_written_is_what_a_full_paint_shows(
 
 async def test_over_and_under_a_dialog_nothing_is_written_beside_textual(monkeypatch: pytest.MonkeyPatch) -> None:
     async with playing() as (app, board, pilot):
-        board.session.play()
+        board.session.motion.play()
         await pilot.press("question_mark")
         await pilot.pause()
         seen = Seen(app, monkeypatch)
@@ -132,7 +132,7 @@ async def test_panels_are_repainted_as_they_are_and_gaps_by_textual(size: tuple[
 
 async def test_what_lies_over_panels_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
     async with playing() as (app, board, pilot):
-        board.session.play()
+        board.session.motion.play()
         over = Label("over the panels")
         over.styles.position, over.styles.offset = "absolute", (5, 3)
         await board.mount(over)

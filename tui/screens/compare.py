@@ -206,7 +206,7 @@ class ComparePage(Page):
         ended = second.lived_upto(now)
         if ended is not None:
             notes.insert(0, f"{second.words} was lived up to {format_clock(ended)} only.")
-        settled = self._arrived and not session.moving and ended is None and (tape.stepwise or due is None or due > now)
+        settled = self._arrived and not session.motion.moving and ended is None and (tape.stepwise or due is None or due > now)
         parted = second.compare(session.rings, settled=settled)
         size = (width, height)
         painted, _ = paint_compare(board.view, second.view(), names, parted, notes, paint, size, self.top)
