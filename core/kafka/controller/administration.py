@@ -18,29 +18,42 @@ from core.kafka.admin_requests import (
 from core.kafka.controller.controller import Controller
 from core.kafka.controller.create_partitions import create_partitions
 from core.kafka.errors import KafkaError
+from core.kafka.ids import broker_address
+from core.kafka.settings import render_value
 
 if TYPE_CHECKING:
     from core.kafka.controller.zookeeper.control import ZooKeeperControl
 
 
 def administer(controller: Controller | ZooKeeperControl, request: AdminRequest) -> None:
-    """Carry a request out; one that has become impossible since it was checked changes nothing."""
-    replication = controller.replication
+    """Carry a request out; one that has become impossible since it was checked changes nothing.
+
+    Raises:
+        ValueError: a setting's name is unknown, or its value or scope is wrong.
+    """
+    replication, journal = controller.replication, controller.journal
     match request:
         case AlterConfig(name, value, topic, broker):
-            controller.set_config(name, value, topic=topic, broker=broker)
+            old, new = controller.settings.set(name, value, broker=broker, topic=topic)
+            subject = topic if topic is not None else "" if broker is None else broker_address(broker)
+            journal.cause = journal.emit(events.SettingChanged.kind, name, subject, render_value(old), render_value(new))
+            if topic is not None:
+                replication.topics[topic].config[name] = render_value(new)
+            controller.config_changed(name, render_value(new), topic, broker)
+            if name == "unclean.leader.election.enable":
+                replication.account.electable_changed()
         case CreateTopic(spec):
             try:
                 replication.create_topic(spec)
             except KafkaError as refusal:
-                controller.journal.emit(events.TopicRefused.kind, spec.name, refusal.code, refusal.message)
+                journal.emit(events.TopicRefused.kind, spec.name, refusal.code, refusal.message)
             except ValueError as wrong:
-                controller.journal.emit(events.TopicRefused.kind, spec.name, "INVALID_CONFIG", str(wrong))
+                journal.emit(events.TopicRefused.kind, spec.name, "INVALID_CONFIG", str(wrong))
         case CreatePartitions(name, count, assignment):
             try:
                 create_partitions(replication, name, count, assignment)
             except KafkaError as refusal:
-                controller.journal.emit(events.TopicRefused.kind, name, refusal.code, refusal.message)
+                journal.emit(events.TopicRefused.kind, name, refusal.code, refusal.message)
         case ElectLeaders(mode, partition):
             replication.elect_leaders(partition, mode)
         case AlterPartitionReassignment(partition, replicas):

@@ -29,7 +29,7 @@ from core.kafka.messages import (
     RegistrationRequest,
     RegistrationResponse,
 )
-from core.kafka.settings import Settings, render_value
+from core.kafka.settings import Settings
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected
 from core.sim.network import Network
@@ -355,22 +355,10 @@ class Controller(Node):
         """Take broker.session.timeout.ms anew, by the controller's own clock."""
         self.heartbeats.session_timeout_us = self.settings.us("broker.session.timeout.ms")
 
-    def set_config(self, name: str, value: str, *, topic: str | None, broker: int | None) -> None:
-        """Change a setting and tell the brokers through the metadata log.
-
-        Raises:
-            ValueError: unknown name, wrong value or scope.
-        """
-        old, new = self.settings.set(name, value, broker=broker, topic=topic)
-        subject = topic if topic is not None else "" if broker is None else broker_address(broker)
-        journal = self.journal
-        journal.cause = journal.emit(events.SettingChanged.kind, name, subject, render_value(old), render_value(new))
-        if topic is not None:
-            self.replication.topics[topic].config[name] = render_value(new)
-        self.metadata.append(ConfigRecord(name, render_value(new), topic, broker))
+    def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
+        """Tell the brokers of a changed setting through the metadata log, and heed it."""
+        self.metadata.append(ConfigRecord(name, value, topic, broker))
         if name == "broker.session.timeout.ms":
             self.refresh_session_timeout()
-        if name == "unclean.leader.election.enable":
-            self.replication.account.electable_changed()
         if name == "min.insync.replicas":
             self.replication.min_isr_set(topic)

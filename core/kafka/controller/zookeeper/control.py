@@ -18,7 +18,7 @@ from core.kafka.controller.replication_control import ReplicationControl
 from core.kafka.controller.zookeeper.moves import reassign_to
 from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
-from core.kafka.settings import SETTINGS, Settings, render_value
+from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, state_path, topic_path
@@ -334,18 +334,6 @@ class ZooKeeperControl:
             if node.kafka_controller.active:
                 node.kafka_controller.broker_changes.tell_roles(broker)
 
-    def set_config(self, name: str, value: str, *, topic: str | None, broker: int | None) -> None:
-        """Change a setting and tell the brokers through /config/changes.
-
-        Raises:
-            ValueError: unknown name, wrong value or scope.
-        """
-        old, new = self.settings.set(name, value, broker=broker, topic=topic)
-        subject = topic if topic is not None else "" if broker is None else broker_address(broker)
-        journal = self.journal
-        journal.cause = journal.emit(events.SettingChanged.kind, name, subject, render_value(old), render_value(new))
-        if topic is not None:
-            self.replication.topics[topic].config[name] = render_value(new)
-        self.replication.note_config(ConfigChange(name, render_value(new), topic, broker))
-        if name == "unclean.leader.election.enable":
-            self.replication.account.electable_changed()
+    def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
+        """Tell the brokers of a changed setting through /config/changes."""
+        self.replication.note_config(ConfigChange(name, value, topic, broker))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import events
+from core.kafka.admin_requests import AlterConfig
+from core.kafka.controller.administration import administer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest
 from core.kafka.release import CURRENT, RELEASES, Release
@@ -76,7 +78,7 @@ def leaderless(release: Release, at: int) -> ControllerBench:
     bench.fence(2)
     bench.controller.publish()
     assert (bench.partition().leader, bench.partition().leader_epoch) == (NO_LEADER, 1)
-    bench.controller.set_config("unclean.leader.election.enable", "true", topic="t", broker=None)
+    administer(bench.controller, AlterConfig("unclean.leader.election.enable", "true", "t", None))
     bench.controller.publish()
     return bench
 
@@ -130,7 +132,7 @@ def test_3_4_setting_min_insync_replicas_clears_the_elrs(topic: str | None, valu
     bench = eligible()
     before = bench.partition()
     assert (before.isr, before.elr) == ((2,), (1,))
-    bench.controller.set_config("min.insync.replicas", value, topic=topic, broker=None)
+    administer(bench.controller, AlterConfig("min.insync.replicas", value, topic, None))
     after = bench.partition()
     assert (after.isr, after.elr, after.last_known_elr) == ((2,), (), ())
     assert (after.leader_epoch, after.partition_epoch) == (before.leader_epoch, before.partition_epoch + 1)
@@ -139,7 +141,7 @@ def test_3_4_setting_min_insync_replicas_clears_the_elrs(topic: str | None, valu
 def test_3_4_another_topic_keeps_its_elrs() -> None:
     bench = eligible()
     bench.create((2, 1, 3), topic="other")
-    bench.controller.set_config("min.insync.replicas", "1", topic="other", broker=None)
+    administer(bench.controller, AlterConfig("min.insync.replicas", "1", "other", None))
     assert bench.partition().elr == (1,)
 
 
@@ -147,7 +149,7 @@ def test_3_4_nobody_is_left_to_lead_once_the_elr_of_an_empty_isr_is_cleared() ->
     bench = eligible()
     bench.fence(2)
     assert (bench.partition().isr, bench.partition().elr, bench.partition().last_known_elr) == ((), (1, 2), (2,))
-    bench.controller.set_config("min.insync.replicas", "1", topic="t", broker=None)
+    administer(bench.controller, AlterConfig("min.insync.replicas", "1", "t", None))
     bench.heartbeat(2)
     now = bench.partition()
     assert (now.leader, now.isr, now.elr, now.last_known_elr) == (NO_LEADER, (), (), ())

@@ -11,6 +11,8 @@ import statistics
 import pytest
 
 from core.kafka import errors, events
+from core.kafka.admin_requests import AlterConfig
+from core.kafka.controller.administration import administer
 from core.kafka.controller.metadata_log import BrokerRegistration
 from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.controller.registration import PartitionRegistration
@@ -310,9 +312,9 @@ def test_rcm_08_a_preferred_election_is_never_unclean() -> None:
     bench = ControllerBench(brokers=(1, 2, 3))
     bench.create((1, 2, 3), unclean_leader_election_enable="true")
     assert alter(bench, (1,)) == errors.NONE
-    bench.controller.set_config("unclean.leader.election.enable", "false", topic="t", broker=None)
+    administer(bench.controller, AlterConfig("unclean.leader.election.enable", "false", "t", None))
     bench.fence(1, 3)
-    bench.controller.set_config("unclean.leader.election.enable", "true", topic="t", broker=None)
+    administer(bench.controller, AlterConfig("unclean.leader.election.enable", "true", "t", None))
     before = bench.partition()
     assert before.leader == -1
     assert bench.replication.elect_leaders(T0, PREFERRED) == [(T0, errors.PREFERRED_LEADER_NOT_AVAILABLE)]
