@@ -95,6 +95,18 @@ class Simulation:
         journal.cause = cause
         node.handle(message, sender)
 
+    def pause(self, address: str) -> None:
+        """A node stands still: what reaches it waits."""
+        self.network.disturbed(address, None)
+        self.paused[address] = (self.now, [])
+
+    def resume(self, address: str) -> int:
+        """A node goes on, with what has waited for it; returns since when it stood still."""
+        since, waiting = self.paused.pop(address)
+        for entry in waiting:
+            self.agenda.add(self.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
+        return since
+
     def is_live(self, entry: Entry) -> bool:
         """Whether what is due will reach its node: the timer is that of a present process, or the connection stands."""
         if entry.sender == entry.node:

@@ -40,12 +40,12 @@ def carry_out(cluster: ClusterNodes, act: acts.Act) -> int:
     if act.by_hand and not cluster.by_hand:
         raise ActRefused(f"{act.word} is a step by hand; turn the cluster to 'pace: by-hand' first")
     cluster.settle()
-    prepare = _DEEDS[type(act)]
-    doing = prepare(cluster, act)
+    doing = _DEEDS[type(act)](cluster, act)
+    next(doing)
     journal = cluster.journal
     journal.cause = 0
     journal.cause = seq = journal.emit(events.Acted.kind, act.word, arguments(act))
-    doing()
+    next(doing, None)
     cluster.controller.publish()
     if cluster.by_hand:
         cluster.settle()

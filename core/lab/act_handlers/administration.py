@@ -44,7 +44,8 @@ def _set(cluster: ClusterNodes, act: acts.Set) -> find.Doing:
     if misplaced:
         raise ActRefused(misplaced)
     find.need_controller(cluster)
-    return lambda: cluster.administer(AlterConfig(act.name, act.value, act.topic, act.broker))
+    yield
+    cluster.administer(AlterConfig(act.name, act.value, act.topic, act.broker))
 
 
 def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.Doing:
@@ -52,7 +53,8 @@ def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.Doing:
     find.need_controller(cluster)
     assignment = tuple(PartitionSpec(replicas) for replicas in act.replicas)
     spec = TopicSpec(act.topic, act.partitions, act.replication_factor, assignment, act.config)
-    return lambda: cluster.administer(CreateTopic(spec))
+    yield
+    cluster.administer(CreateTopic(spec))
 
 
 def _refuse_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> None:
@@ -70,7 +72,8 @@ def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> fin
         factor = len(cluster.controller.replication.partitions[topic.partitions[0]].replicas)
         _refuse_too_many(cluster, max(act.partitions - len(topic.partitions), 0), factor)
     find.need_controller(cluster)
-    return lambda: cluster.administer(CreatePartitions(act.topic, act.partitions, act.replicas))
+    yield
+    cluster.administer(CreatePartitions(act.topic, act.partitions, act.replicas))
 
 
 def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.Doing:
@@ -81,7 +84,8 @@ def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.Doing:
         raise ActRefused(f"there is no partition {act.partition}")
     find.need_controller(cluster)
     mode = ElectionMode.PREFERRED if act.election == "preferred" else ElectionMode.UNCLEAN
-    return lambda: cluster.administer(ElectLeaders(mode, act.partition))
+    yield
+    cluster.administer(ElectLeaders(mode, act.partition))
 
 
 def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.Doing:
@@ -96,7 +100,8 @@ def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.Doing:
         controller.check_registered(act.broker)
     except KafkaError as refusal:
         raise ActRefused(str(refusal)) from None
-    return lambda: cluster.administer(UnregisterBroker(act.broker))
+    yield
+    cluster.administer(UnregisterBroker(act.broker))
 
 
 def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.Doing:
@@ -109,14 +114,16 @@ def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.Doing:
     if moving and not cluster.release.alters_reassignments:
         raise ActRefused("There is an existing assignment running.")
     _check_reassignment(cluster, act.partition, act.replicas)
-    return lambda: cluster.administer(AlterPartitionReassignment(act.partition, act.replicas))
+    yield
+    cluster.administer(AlterPartitionReassignment(act.partition, act.replicas))
 
 
 def _cancel_reassignment(cluster: ClusterNodes, act: acts.CancelReassignment) -> find.Doing:
     if not cluster.release.alters_reassignments:
         raise ActRefused("a reassignment that runs cannot be given up before 2.4 (KIP-455)")
     _check_reassignment(cluster, act.partition, None)
-    return lambda: cluster.administer(AlterPartitionReassignment(act.partition, None))
+    yield
+    cluster.administer(AlterPartitionReassignment(act.partition, None))
 
 
 def _check_reassignment(cluster: ClusterNodes, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:

@@ -15,12 +15,9 @@ from core.sim.errors import ActRefused
 
 def _kill(cluster: ClusterNodes, act: acts.Kill) -> find.Doing:
     broker = find.running(cluster, act.broker)
-
-    def doing() -> None:
-        cluster.paused.pop(broker.address, None)
-        broker.stop("killed")
-
-    return doing
+    yield
+    cluster.paused.pop(broker.address, None)
+    broker.stop("killed")
 
 
 def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.Doing:
@@ -28,13 +25,10 @@ def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.Doing:
     find.check_keep(broker, act.keep)
     if act.unflushed not in (DRAWN, LOST, KEPT):
         raise ActRefused(f"the unflushed tail is {DRAWN}, {LOST} or {KEPT}, not {act.unflushed}")
-
-    def doing() -> None:
-        cluster.paused.pop(broker.address, None)
-        broker.stop("power-loss")
-        broker.lose_unflushed(act.keep, act.unflushed, cluster.page_cache)
-
-    return doing
+    yield
+    cluster.paused.pop(broker.address, None)
+    broker.stop("power-loss")
+    broker.lose_unflushed(act.keep, act.unflushed, cluster.page_cache)
 
 
 def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.Doing:
@@ -45,13 +39,11 @@ def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.Doing:
         raise ActRefused(f"broker {act.broker} is paused and hears no signal; resume it, or kill it")
     if broker.state is BrokerState.STARTING:
         raise ActRefused(f"broker {act.broker} is still starting; wait, or kill it")
+    yield
     if cluster.by_hand:
-
-        def by_hand() -> None:
-            broker.stop("shutdown")
-
-        return by_hand
-    return broker.begin_shutdown
+        broker.stop("shutdown")
+    else:
+        broker.begin_shutdown()
 
 
 def _start(cluster: ClusterNodes, act: acts.Start) -> find.Doing:
@@ -62,34 +54,26 @@ def _start(cluster: ClusterNodes, act: acts.Start) -> find.Doing:
         raise ActRefused(f"every log directory of broker {act.broker} has failed; repair one first")
     spec = cluster.spec
     startup, recovery, speed = (0, 0, 0) if cluster.by_hand else (spec.startup, spec.recovery, spec.disk_speed)
-    return lambda: broker.start(startup, recovery, speed)
+    yield
+    broker.start(startup, recovery, speed)
 
 
 def _pause(cluster: ClusterNodes, act: acts.Pause) -> find.Doing:
     broker = find.running(cluster, act.broker)
     if broker.address in cluster.paused:
         raise ActRefused(f"broker {act.broker} is paused already; resume it")
-
-    def doing() -> None:
-        cluster.network.disturbed(broker.address, None)
-        cluster.paused[broker.address] = (cluster.now, [])
-        cluster.journal.emit(events.BrokerPaused.kind, broker.id)
-
-    return doing
+    yield
+    cluster.pause(broker.address)
+    cluster.journal.emit(events.BrokerPaused.kind, broker.id)
 
 
 def _resume(cluster: ClusterNodes, act: acts.Resume) -> find.Doing:
     broker = find.broker(cluster, act.broker)
     if broker.address not in cluster.paused:
         raise ActRefused(f"broker {act.broker} is not paused")
-
-    def doing() -> None:
-        since, waiting = cluster.paused.pop(broker.address)
-        cluster.journal.cause = cluster.journal.emit(events.BrokerResumed.kind, broker.id, cluster.now - since)
-        for entry in waiting:
-            cluster.agenda.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
-
-    return doing
+    yield
+    since = cluster.resume(broker.address)
+    cluster.journal.cause = cluster.journal.emit(events.BrokerResumed.kind, broker.id, cluster.now - since)
 
 
 DEEDS: Final[find.Deeds] = {

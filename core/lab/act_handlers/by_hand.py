@@ -23,12 +23,9 @@ def _fetchers(cluster: ClusterNodes, follower: int, leader: int | None) -> list[
 
 def _fetch(cluster: ClusterNodes, act: acts.Fetch) -> find.Doing:
     fetchers = _fetchers(cluster, act.follower, act.leader)
-
-    def doing() -> None:
-        for fetcher in fetchers:
-            _turn(cluster, fetcher, 0, 1, act.records or 0)
-
-    return doing
+    yield
+    for fetcher in fetchers:
+        _turn(cluster, fetcher, 0, 1, act.records or 0)
 
 
 def _turn(cluster: ClusterNodes, fetcher: Fetcher, max_wait: int, min_bytes: int, max_records: int) -> None:
@@ -46,12 +43,9 @@ def _turn(cluster: ClusterNodes, fetcher: Fetcher, max_wait: int, min_bytes: int
 
 def _arrive(cluster: ClusterNodes, act: acts.Arrive) -> find.Doing:
     fetchers = _fetchers(cluster, act.follower, act.leader)
-
-    def doing() -> None:
-        for fetcher in fetchers:
-            _turn(cluster, fetcher, FOREVER, FOREVER, 0)
-
-    return doing
+    yield
+    for fetcher in fetchers:
+        _turn(cluster, fetcher, FOREVER, FOREVER, 0)
 
 
 def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.Doing:
@@ -64,14 +58,11 @@ def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.Doing:
     ]
     if not waiting:
         raise ActRefused(f"no fetch of broker {act.follower} is waiting; let it arrive first")
-
-    def doing() -> None:
-        for leader, session in waiting:
-            if act.lost:
-                cluster.network.lose_next.add((leader.address, follower.address))
-            leader.complete_fetch(session, act.records or 0, corrupt=act.corrupt)
-
-    return doing
+    yield
+    for leader, session in waiting:
+        if act.lost:
+            cluster.network.lose_next.add((leader.address, follower.address))
+        leader.complete_fetch(session, act.records or 0, corrupt=act.corrupt)
 
 
 def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.Doing:
@@ -81,26 +72,28 @@ def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.Doing:
         raise ActRefused(f"broker {act.broker} is not registered")
     if registration.fenced:
         raise ActRefused(f"broker {act.broker} is fenced already")
-    return lambda: cluster.controller.fence(act.broker, by_session=False)
+    yield
+    cluster.controller.fence(act.broker, by_session=False)
 
 
 def _bounce(cluster: ClusterNodes, act: acts.Bounce) -> find.Doing:
     broker = find.running(cluster, act.broker)
     find.check_keep(broker, act.keep)
-
-    def doing() -> None:
-        broker.bounce(act.keep, clean=act.clean)
-        cluster.controller.bounced(broker.id)
-
-    return doing
+    yield
+    broker.bounce(act.keep, clean=act.clean)
+    cluster.controller.bounced(broker.id)
 
 
 def _checkpoint(cluster: ClusterNodes, act: acts.Checkpoint) -> find.Doing:
-    return find.running(cluster, act.broker).checkpoint
+    broker = find.running(cluster, act.broker)
+    yield
+    broker.checkpoint()
 
 
 def _check_isr(cluster: ClusterNodes, act: acts.CheckIsr) -> find.Doing:
-    return find.running(cluster, act.broker).check_isr
+    broker = find.running(cluster, act.broker)
+    yield
+    broker.check_isr()
 
 
 def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.Doing:
@@ -114,7 +107,8 @@ def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.Doing:
     if cluster.zookeeper or cluster.quorum is not None:
         what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a quorum of controllers"
         raise ActRefused(f"a running cluster turns to by-hand with one KRaft controller, and this one has {what}")
-    return lambda: pace.turn(cluster, by_hand=by_hand)
+    yield
+    pace.turn(cluster, by_hand=by_hand)
 
 
 DEEDS: Final[find.Deeds] = {

@@ -101,17 +101,14 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.Doing:
         if not cluster.by_hand:
             raise ActRefused("produce to a named broker needs a cluster with pace: by-hand; elsewhere producers find the leader themselves")
         find.running(cluster, act.to)
-
-    def doing() -> None:
-        producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
-        producer.acks = acks_value
-        if cluster.by_hand:
-            producer.leaders = list(cluster.controller.leaders(act.topic))
-        if act.to is not None:
-            producer.leaders = [(act.to, epoch) for _, epoch in producer.leaders]
-        producer.produce(act.records, act.bytes, act.partition)
-
-    return doing
+    yield
+    producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
+    producer.acks = acks_value
+    if cluster.by_hand:
+        producer.leaders = list(cluster.controller.leaders(act.topic))
+    if act.to is not None:
+        producer.leaders = [(act.to, epoch) for _, epoch in producer.leaders]
+    producer.produce(act.records, act.bytes, act.partition)
 
 
 def _load(cluster: ClusterNodes, act: acts.Load) -> find.Doing:
@@ -121,16 +118,13 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.Doing:
     config = _producer_config(cluster, act)
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval and a record size of at least 1")
-
-    def doing() -> None:
-        producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
-        producer.acks = acks_value
-        if cluster.turned_by_hand:
-            producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
-        else:
-            producer.start_load(act.rate, act.every, act.bytes)
-
-    return doing
+    yield
+    producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
+    producer.acks = acks_value
+    if cluster.turned_by_hand:
+        producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
+    else:
+        producer.start_load(act.rate, act.every, act.bytes)
 
 
 def _existing_producer(cluster: ClusterNodes, name: str) -> Producer:
@@ -142,18 +136,17 @@ def _existing_producer(cluster: ClusterNodes, name: str) -> Producer:
 
 
 def _stop_load(cluster: ClusterNodes, act: acts.StopLoad) -> find.Doing:
-    return _existing_producer(cluster, act.producer).stop_load
+    producer = _existing_producer(cluster, act.producer)
+    yield
+    producer.stop_load()
 
 
 def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.Doing:
     producer, value = _existing_producer(cluster, act.producer), find.acks(act.acks)
     if producer.idempotent and value != -1:
         raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
-
-    def doing() -> None:
-        producer.acks = value
-
-    return doing
+    yield
+    producer.acks = value
 
 
 def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.Doing:
@@ -165,25 +158,23 @@ def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.Doing:
     release, config = cluster.release, _config(cluster, CONSUMER, act.config)
     if act.since is not None and not release.finds_by_time:
         raise ActRefused(f"release {release.name} finds no record by its time; leave 'since' out, or take 0.10.2 or a later one")
-
-    def doing() -> None:
-        consumer = Consumer(act.consumer, act.topic, act.reset, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
-        consumer.config = config
-        consumer.validates = release.validates_positions
-        consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
-        if act.since is not None:
-            consumer.since = act.since
-        cluster.add_client(consumer)
-        consumer.start()
-
-    return doing
+    yield
+    consumer = Consumer(act.consumer, act.topic, act.reset, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
+    consumer.config = config
+    consumer.validates = release.validates_positions
+    consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
+    if act.since is not None:
+        consumer.since = act.since
+    cluster.add_client(consumer)
+    consumer.start()
 
 
 def _stop_consume(cluster: ClusterNodes, act: acts.StopConsume) -> find.Doing:
     consumer = cluster.consumer(act.consumer)
     if consumer is None or consumer.stopped:
         raise ActRefused(f"there is no consumer {act.consumer}")
-    return consumer.stop
+    yield
+    consumer.stop()
 
 
 DEEDS: Final[find.Deeds] = {

@@ -26,20 +26,17 @@ def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.Doing:
     node = cluster.nodes[name]
     if name in cluster.controllers:
         raise ActRefused(f"the clock of {name} is always right; set that of a broker, of a client, or of the one controller")
-
-    def doing() -> None:
-        cluster.journal.emit(events.ClockSet.kind, name, act.skew, act.drift_ppm)
-        clock = Clock(act.skew, act.drift_ppm, cluster.now)
-        if isinstance(node, Broker):
-            node.settings.clock = clock
-            node.refresh_settings()
-        elif isinstance(node, Client):
-            node.clock = clock
-        elif isinstance(node, Controller):
-            node.settings.clock = clock
-            node.refresh_session_timeout()
-
-    return doing
+    yield
+    cluster.journal.emit(events.ClockSet.kind, name, act.skew, act.drift_ppm)
+    clock = Clock(act.skew, act.drift_ppm, cluster.now)
+    if isinstance(node, Broker):
+        node.settings.clock = clock
+        node.refresh_settings()
+    elif isinstance(node, Client):
+        node.clock = clock
+    elif isinstance(node, Controller):
+        node.settings.clock = clock
+        node.refresh_session_timeout()
 
 
 DEEDS: Final[find.Deeds] = {

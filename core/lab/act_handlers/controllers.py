@@ -36,46 +36,35 @@ def _running_controller(cluster: ClusterNodes, name: str) -> ControllerNode:
 
 def _kill_controller(cluster: ClusterNodes, act: acts.KillController) -> find.Doing:
     controller = _running_controller(cluster, act.node)
-
-    def doing() -> None:
-        cluster.paused.pop(controller.address, None)
-        controller.stop()
-
-    return doing
+    yield
+    cluster.paused.pop(controller.address, None)
+    controller.stop()
 
 
 def _start_controller(cluster: ClusterNodes, act: acts.StartController) -> find.Doing:
     controller = _controller(cluster, act.node)
     if controller.running or controller.starting:
         raise ActRefused(f"controller {act.node} is running; kill it first")
-    return lambda: controller.start(cluster.spec.startup)
+    yield
+    controller.start(cluster.spec.startup)
 
 
 def _pause_controller(cluster: ClusterNodes, act: acts.PauseController) -> find.Doing:
     controller = _running_controller(cluster, act.node)
     if controller.address in cluster.paused:
         raise ActRefused(f"controller {act.node} is paused already; resume it")
-
-    def doing() -> None:
-        cluster.network.disturbed(controller.address, None)
-        cluster.paused[controller.address] = (cluster.now, [])
-        cluster.journal.emit(events.ControllerPaused.kind, controller.address)
-
-    return doing
+    yield
+    cluster.pause(controller.address)
+    cluster.journal.emit(events.ControllerPaused.kind, controller.address)
 
 
 def _resume_controller(cluster: ClusterNodes, act: acts.ResumeController) -> find.Doing:
     controller = _controller(cluster, act.node)
     if controller.address not in cluster.paused:
         raise ActRefused(f"controller {act.node} is not paused")
-
-    def doing() -> None:
-        since, waiting = cluster.paused.pop(controller.address)
-        cluster.journal.cause = cluster.journal.emit(events.ControllerResumed.kind, controller.address, cluster.now - since)
-        for entry in waiting:
-            cluster.agenda.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
-
-    return doing
+    yield
+    since = cluster.resume(controller.address)
+    cluster.journal.cause = cluster.journal.emit(events.ControllerResumed.kind, controller.address, cluster.now - since)
 
 
 DEEDS: Final[find.Deeds] = {

@@ -30,7 +30,8 @@ def _fail_dir(cluster: ClusterNodes, act: acts.FailDir) -> find.Doing:
         raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed already")
     if broker.state is BrokerState.STARTING:
         raise ActRefused(f"broker {act.broker} is still starting; wait")
-    return lambda: broker.directories.fail(act.dir)
+    yield
+    broker.directories.fail(act.dir)
 
 
 def _repair_dir(cluster: ClusterNodes, act: acts.RepairDir) -> find.Doing:
@@ -38,12 +39,9 @@ def _repair_dir(cluster: ClusterNodes, act: acts.RepairDir) -> find.Doing:
     directory = _dir(broker, act.dir)
     if directory.online:
         raise ActRefused(f"log directory {act.dir} of broker {act.broker} works")
-
-    def doing() -> None:
-        directory.repaired = "empty" if act.empty else "kept"
-        cluster.journal.emit(events.LogDirRepaired.kind, broker.id, act.dir, act.empty)
-
-    return doing
+    yield
+    directory.repaired = "empty" if act.empty else "kept"
+    cluster.journal.emit(events.LogDirRepaired.kind, broker.id, act.dir, act.empty)
 
 
 def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.Doing:
@@ -56,14 +54,16 @@ def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.Doing:
         raise ActRefused(f"{act.partition} is in log directory {act.dir} of broker {act.broker} already")
     if act.partition in broker.disk.futures:
         raise ActRefused(f"{act.partition} is moving on broker {act.broker} already")
-    return lambda: broker.directories.move(act.partition, act.dir)
+    yield
+    broker.directories.move(act.partition, act.dir)
 
 
 def _slow_disk(cluster: ClusterNodes, act: acts.SlowDisk) -> find.Doing:
     broker = find.broker(cluster, act.broker)
     if not 0 <= act.delay <= MOST_DISK_DELAY:
         raise ActRefused(f"a write takes 0 to {format_duration(MOST_DISK_DELAY)}")
-    return lambda: broker.directories.slow_down(act.delay)
+    yield
+    broker.directories.slow_down(act.delay)
 
 
 def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Doing:
@@ -75,11 +75,8 @@ def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Doin
     if partition is None or not partition.is_leader:
         raise ActRefused(f"nobody leads {act.partition} now")
     offset = -1 if act.offset is None else act.offset
-
-    def doing() -> None:
-        delete_records(partition, offset)
-
-    return doing
+    yield
+    delete_records(partition, offset)
 
 
 DEEDS: Final[find.Deeds] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from core.kafka.broker.broker import Broker
@@ -15,11 +15,11 @@ from core.sim.errors import ActRefused
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
 """Kafka's acks as people write them."""
 
-Doing = Callable[[], None]
-"""What is left to do once an act is found possible."""
+Doing = Iterator[None]
+"""What carries an act out: up to its `yield` it checks whether that is possible, after it does it."""
 
 Deeds = dict[type[Act], Callable[[ClusterNodes, Any], Doing]]
-"""For each act the function that checks it against a cluster and gives its doing."""
+"""For each act what carries it out on a cluster."""
 
 
 def broker(cluster: ClusterNodes, number: int) -> Broker:

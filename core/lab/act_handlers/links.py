@@ -14,7 +14,8 @@ from core.sim.errors import ActRefused
 
 def _cut(cluster: ClusterNodes, act: acts.Cut) -> find.Doing:
     a, b = find.pair(cluster, act.between)
-    return lambda: _cut_all(cluster, [(a, b)] if act.one_way else [(a, b), (b, a)])
+    yield
+    _cut_all(cluster, [(a, b)] if act.one_way else [(a, b), (b, a)])
 
 
 def _cut_all(cluster: ClusterNodes, directions: list[tuple[str, str]]) -> None:
@@ -26,7 +27,8 @@ def _cut_all(cluster: ClusterNodes, directions: list[tuple[str, str]]) -> None:
 def _isolate(cluster: ClusterNodes, act: acts.Isolate) -> find.Doing:
     node = find.node(cluster, act.node)
     others = [other for other in cluster.nodes if other != node]
-    return lambda: _cut_all(cluster, [d for other in others for d in ((node, other), (other, node))])
+    yield
+    _cut_all(cluster, [d for other in others for d in ((node, other), (other, node))])
 
 
 def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.Doing:
@@ -40,13 +42,10 @@ def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.Doing:
         directions = [direction for direction, link in network.links.items() if link.cut]
         if not directions:
             raise ActRefused("no link is cut")
-
-    def doing() -> None:
-        for direction in directions:
-            if network.heal(direction, cluster.now):
-                cluster.journal.emit(events.LinkHealed.kind, *direction)
-
-    return doing
+    yield
+    for direction in directions:
+        if network.heal(direction, cluster.now):
+            cluster.journal.emit(events.LinkHealed.kind, *direction)
 
 
 def _link(cluster: ClusterNodes, act: acts.Link) -> find.Doing:
@@ -59,22 +58,19 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.Doing:
 
     if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
         raise ActRefused(f"a link loses at most {MAX_LOSS_PPM // 10_000} %, as TCP repeats each message until it arrives; cut it instead")
-
-    def doing() -> None:
-        cluster.network.disturbed(a, b)
-        for direction in ((a, b), (b, a)):
-            link = cluster.network.link(direction)
-            link.latency = link.latency if act.latency is None else act.latency
-            link.jitter = link.jitter if act.jitter is None else act.jitter
-            link.loss_ppm = link.loss_ppm if act.loss_ppm is None else act.loss_ppm
-            cluster.journal.emit(events.LinkChanged.kind, *direction, link.latency, link.jitter, link.loss_ppm)
-            if proxied:
-                cluster.account.repeats = cluster.account.repeats or bool(act.duplicate_ppm)
-                link.duplicate_ppm = link.duplicate_ppm if act.duplicate_ppm is None else act.duplicate_ppm
-                link.reorder_ppm = link.reorder_ppm if act.reorder_ppm is None else act.reorder_ppm
-                cluster.journal.emit(events.LinkProxied.kind, *direction, link.duplicate_ppm, link.reorder_ppm)
-
-    return doing
+    yield
+    cluster.network.disturbed(a, b)
+    for direction in ((a, b), (b, a)):
+        link = cluster.network.link(direction)
+        link.latency = link.latency if act.latency is None else act.latency
+        link.jitter = link.jitter if act.jitter is None else act.jitter
+        link.loss_ppm = link.loss_ppm if act.loss_ppm is None else act.loss_ppm
+        cluster.journal.emit(events.LinkChanged.kind, *direction, link.latency, link.jitter, link.loss_ppm)
+        if proxied:
+            cluster.account.repeats = cluster.account.repeats or bool(act.duplicate_ppm)
+            link.duplicate_ppm = link.duplicate_ppm if act.duplicate_ppm is None else act.duplicate_ppm
+            link.reorder_ppm = link.reorder_ppm if act.reorder_ppm is None else act.reorder_ppm
+            cluster.journal.emit(events.LinkProxied.kind, *direction, link.duplicate_ppm, link.reorder_ppm)
 
 
 def _hold(cluster: ClusterNodes, act: acts.Hold) -> find.Doing:
@@ -82,12 +78,9 @@ def _hold(cluster: ClusterNodes, act: acts.Hold) -> find.Doing:
     link = cluster.network.links.get(direction)
     if link is not None and link.held:
         raise ActRefused(f"messages {direction[0]} → {direction[1]} are held already; release them")
-
-    def doing() -> None:
-        cluster.network.hold(direction)
-        cluster.journal.emit(events.LinkHeld.kind, *direction)
-
-    return doing
+    yield
+    cluster.network.hold(direction)
+    cluster.journal.emit(events.LinkHeld.kind, *direction)
 
 
 def _release(cluster: ClusterNodes, act: acts.Release) -> find.Doing:
@@ -101,12 +94,9 @@ def _release(cluster: ClusterNodes, act: acts.Release) -> find.Doing:
         )
     if act.messages is not None and link.cut:
         raise ActRefused(f"the link {direction[0]} → {direction[1]} is cut, too; heal it first")
-
-    def doing() -> None:
-        count = cluster.network.release(direction, cluster.now, act.messages)
-        cluster.journal.emit(events.LinkReleased.kind, *direction, count)
-
-    return doing
+    yield
+    count = cluster.network.release(direction, cluster.now, act.messages)
+    cluster.journal.emit(events.LinkReleased.kind, *direction, count)
 
 
 DEEDS: Final[find.Deeds] = {
