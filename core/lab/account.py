@@ -81,7 +81,7 @@ class PartitionAccount:
     acked: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     read: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     lost: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
-    committed: dict[Term, Intervals] = attrs.field(factory=dict)
+    committed: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     committed_end: int = 0
     cuts: Final[dict[int, list[Gone]]] = attrs.field(factory=dict)
     shortened: Final[dict[int, int]] = attrs.field(factory=dict)
@@ -419,11 +419,12 @@ class Account:
                 account.lost[term] = missing
             else:
                 account.lost.pop(term, None)
-        account.committed = {
-            term: left
-            for term, committed in account.committed.items()
-            if (left := committed.minus(committed.minus(present.get(term, Intervals()))))
-        }
+        for term, committed in list(account.committed.items()):
+            left = committed.minus(committed.minus(present.get(term, Intervals())))
+            if left:
+                account.committed[term] = left
+            else:
+                del account.committed[term]
         account.committed_end = max((held.ends[-1] for held in account.committed.values()), default=0)
 
     def _doom(self, account: PartitionAccount, term: Term, start: int, end: int) -> int:

@@ -11,53 +11,36 @@ import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from enum import Enum
-from itertools import chain
+from itertools import repeat
 from typing import Final
 
 from core.sim.growing import Growing
-from core.sim.state import Held, fields_of, final_of, is_frozen, outside, reader
+from core.sim.state import ATOMS, Held, fields_of, final_of, is_frozen, outside, reader
 from core.sim.stream import Stream
 
 State = tuple[Held, ...]
 """What an object holds."""
 
 
-class OfFields:
-    """Of a class that declares its fields.
+Renew = Callable[[Held], Held]
+"""What stands in a copy where a value stands now."""
+
+
+class Codec:
+    """Of lists; base of the others.
 
     Attributes:
-        final: the fields that are set once.
-        names: of the others; an object's own `__dict__` is one.
-    """
-
-    def __init__(self, cls: Held) -> None:
-        self.cls = cls
-        names, final = fields_of(cls), final_of(cls)
-        self.final = tuple(name for name in names if name in final)
-        self.names = tuple(name for name in names if name not in final)
-        self._is_made_whole = bool(outside(cls))
-        self._read: Callable[[object], State] = reader(self.names)
-
-    def read(self, objects: list[Held]) -> list[Held]:
-        """What objects hold now but for what is final, field by field, one object after the other."""
-        return list(chain.from_iterable(map(self._read, objects)))
-
-    def blank(self, like: object) -> object:
-        """A new object, not yet filled."""
-        return self.cls() if self._is_made_whole else self.cls.__new__(self.cls)
-
-
-class OfItems:
-    """Of lists.
-
-    Attributes:
-        leads: whether items may lead to other objects.
+        leads: whether states may lead to other objects.
     """
 
     leads = True
 
-    def __init__(self, cls: type) -> None:
+    def __init__(self, cls: Held) -> None:
         self.cls = cls
+
+    def read_final(self, each: object) -> State:
+        """What an object holds for good; no part of its states."""
+        return ()
 
     def read(self, objects: list[Held], states: list[State]) -> list[State]:
         """What objects hold now; `states` are what the first of them held."""
@@ -67,16 +50,58 @@ class OfItems:
         """What objects hold now, whatever became of them since they held those states."""
         return self.read(objects, states)
 
-    def blank(self, like: Held) -> Held:
-        """A new object, not yet filled."""
-        return self.cls()
-
     def write(self, each: Held, state: State) -> None:
         """Have an object hold a state."""
         each[:] = state
 
+    def blank(self, like: Held) -> Held:
+        """A new object, not yet filled."""
+        return self.cls()
 
-class OfMapping(OfItems):
+    def fill(self, news: list[Held], objects: list[Held], states: list[State], renew: Renew) -> None:
+        """Have new objects hold the like of what others held."""
+        for new, state in zip(news, states, strict=True):
+            if state:
+                self.write(new, tuple(map(renew, state)) if self.leads else state)
+
+
+class OfFields(Codec):
+    """Of a class that declares its fields.
+
+    Attributes:
+        final: the fields that are set once.
+        names: of the others; an object's own `__dict__` is one.
+    """
+
+    def __init__(self, cls: Held) -> None:
+        super().__init__(cls)
+        names, final = fields_of(cls), final_of(cls)
+        self.final = tuple(name for name in names if name in final)
+        self.names = tuple(name for name in names if name not in final)
+        self._read_final, self._read = reader(self.final), reader(self.names)
+        self._is_made_whole = bool(outside(cls))
+
+    def read_final(self, each: object) -> State:
+        return self._read_final(each)
+
+    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+        return list(map(self._read, objects))
+
+    def write(self, each: Held, state: State) -> None:
+        for name, value in zip(self.names, state, strict=True):
+            object.__setattr__(each, name, value)
+
+    def blank(self, like: Held) -> Held:
+        return self.cls() if self._is_made_whole else self.cls.__new__(self.cls)
+
+    def fill(self, news: list[Held], objects: list[Held], states: list[State], renew: Renew) -> None:
+        for names, held in ((self.final, map(self.read_final, objects)), (self.names, states)):
+            for name, column in zip(names, zip(*held, strict=True), strict=False):
+                values = column if ATOMS.issuperset(map(type, column)) else map(renew, column)
+                deque(map(object.__setattr__, news, repeat(name), values), maxlen=0)
+
+
+class OfMapping(Codec):
     """Of dicts: all keys, then all values."""
 
     def read(self, objects: list[Held], states: list[State]) -> list[State]:
@@ -88,7 +113,7 @@ class OfMapping(OfItems):
         each.update(zip(state[:half], state[half:], strict=True))
 
 
-class OfSet(OfItems):
+class OfSet(Codec):
     """Of sets; nobody asks them for an order."""
 
     def write(self, each: Held, state: State) -> None:
@@ -96,7 +121,7 @@ class OfSet(OfItems):
         each.update(state)
 
 
-class OfDeque(OfItems):
+class OfDeque(Codec):
     """Of deques, with how long they may become."""
 
     def blank(self, like: Held) -> Held:
@@ -107,7 +132,7 @@ class OfDeque(OfItems):
         each.extend(state)
 
 
-class OfGrowing(OfItems):
+class OfGrowing(Codec):
     """Of lists that only grow: a copy that all states share, and how much of it is the list."""
 
     leads = False
@@ -132,7 +157,7 @@ def _grown(each: Growing[object], state: State) -> State:
     return copy, len(copy)
 
 
-class OfStream(OfItems):
+class OfStream(Codec):
     """Of random streams: how much was drawn, and what follows from it."""
 
     leads = False
@@ -149,13 +174,13 @@ class OfStream(OfItems):
         each.setstate(state[1])
 
 
-CONTAINERS: Final[dict[type, type[OfItems]]] = {
-    dict: OfMapping, OrderedDict: OfMapping, list: OfItems, set: OfSet, deque: OfDeque, Growing: OfGrowing, Stream: OfStream,
+CONTAINERS: Final[dict[type, type[Codec]]] = {
+    dict: OfMapping, OrderedDict: OfMapping, list: Codec, set: OfSet, deque: OfDeque, Growing: OfGrowing, Stream: OfStream,
 }  # fmt: skip
 """What declares no fields and has a state all the same."""
 
 
-def codec_of(cls: type) -> OfFields | OfItems:
+def codec_of(cls: type) -> Codec:
     """How the states of a class's objects are read and written.
 
     Raises:

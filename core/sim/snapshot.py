@@ -11,20 +11,16 @@ Functions are shared, so they may hold nothing: a closure in a state is refused.
 from __future__ import annotations
 
 import gc
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain, compress, count, repeat
-from operator import attrgetter, is_not, ne
+from itertools import chain, compress, count
+from operator import is_not, ne
 from typing import ClassVar, Final, Generic, TypeVar
 
-from core.sim.codecs import OfFields, OfGrowing, OfItems, State, codec_of, parts_of, renewed
+from core.sim.codecs import Codec, OfGrowing, State, codec_of, parts_of, renewed
 from core.sim.state import ATOMS, Held
 
 Root = TypeVar("Root")
-
-Columns = list[list[Held]]
-"""What objects of one class held: a list for each field, or the only one, of tuples of what containers hold; never changed, but replaced."""
 
 Visit = Callable[[Held], bool]
 """Is told of each value that may lead to objects; whether it is, or holds, something that can change and may equal another."""
@@ -34,120 +30,53 @@ PLACE: Final = 16
 
 
 class Group:
-    """The objects of one class that declares its fields.
+    """The objects of one class.
 
     Attributes:
         objects: in the order in which they were found; none is ever taken out.
-        final: what they hold in fields that are set once, a list for each.
-        columns: what the first of them held in the others at the last snapshot.
+        states: what the first of them held at the last snapshot; never changed, but replaced.
     """
 
-    def __init__(self, codec: OfFields) -> None:
+    def __init__(self, codec: Codec) -> None:
         self.codec = codec
         self.objects: list[object] = []
-        self.final: Columns = [[] for _ in codec.final]
-        self.columns: Columns = [[] for _ in codec.names]
-        self._alike: set[int] = set()  # fields of which one value may equal another and is not the same
-        self._flat: list[object] = []
-
-    def add(self, found: list[object], visit: Visit) -> None:
-        """Take in more objects."""
-        self.objects += found
-        for name, column in zip(self.codec.final, self.final, strict=True):
-            values = list(map(attrgetter(name), found))
-            column += values
-            deque(map(visit, [value for value in values if type(value) not in ATOMS]), maxlen=0)
-
-    def update(self, visit: Visit) -> int:
-        """Read the objects and visit what they lead to now; returns how many values are no longer shared with the last snapshot."""
-        flat, former_flat = self.codec.read(self.objects), self._flat
-        self._flat = flat
-        width = len(self.columns)
-        columns, alike = self.columns.copy(), self._alike
-        changed = 0
-        for place in sorted(alike) if flat == former_flat else range(width):
-            column, former = flat[place::width], columns[place]
-            if column == former and (place not in alike or not any(map(is_not, column, former))):
-                continue
-            columns[place] = column
-            changed += len(column)
-            if not ATOMS.issuperset(map(type, column)):
-                for value in chain(compress(column, map(is_not, column, former)), column[len(former) :]):
-                    if type(value) not in ATOMS and visit(value):
-                        alike.add(place)
-        self.columns = columns
-        return changed
-
-    def restore(self, columns: Columns) -> None:
-        """Have the objects hold what they held."""
-        width, names, alike = len(columns), self.codec.names, self._alike
-        flat = self.codec.read(self.objects)
-        is_as_last = columns is self.columns and flat == self._flat
-        for place in alike if is_as_last else range(width):
-            column = columns[place]
-            held = flat[place : width * len(column) : width]
-            if held != column or place in alike:
-                for each, value in compress(zip(self.objects, column, strict=False), map(is_not, column, held)):
-                    object.__setattr__(each, names[place], value)
-        if not is_as_last:
-            self.columns, self._flat = columns, self.codec.read(self.objects)
-
-    def fill(self, news: list[object], columns: Columns, renew: Callable[[Held], Held]) -> None:
-        """Have new objects hold the like of it."""
-        for name, column in zip(self.codec.final + self.codec.names, self.final + columns, strict=True):
-            if not ATOMS.issuperset(map(type, column)):
-                column = list(map(renew, column))
-            deque(map(object.__setattr__, news, repeat(name), column), maxlen=0)
-
-
-class Containers:
-    """The containers of one type; as `Group`, with one column of what each holds."""
-
-    def __init__(self, codec: OfItems) -> None:
-        self.codec = codec
-        self.objects: list[object] = []
-        self.columns: Columns = [[]]
-        self._alike: set[int] = set()  # containers that hold what may equal another and is not the same
-
-    def add(self, found: list[object], visit: Visit) -> None:
-        """As of a `Group`."""
-        self.objects += found
+        self.states: list[State] = []
+        self._alike: set[int] = set()  # those that hold what may equal another and is not the same
 
     def _differing(self, states: list[State], others: list[State]) -> Iterable[int]:
         end = min(len(states), len(others))
         places = [] if states == others else list(compress(count(), map(ne, states, others)))
         return places + [at for at in self._alike if at < end and any(map(is_not, states[at], others[at]))]
 
+    def add(self, found: list[object], visit: Visit) -> None:
+        """Take in more objects, and visit what they lead to for good."""
+        self.objects += found
+        for value in chain.from_iterable(map(self.codec.read_final, found)):
+            if type(value) not in ATOMS:
+                visit(value)
+
     def update(self, visit: Visit) -> int:
-        """As of a `Group`."""
-        (former,) = self.columns
+        """Read the objects and visit what they lead to now; returns how many places are no longer shared with the last snapshot."""
+        former = self.states
         states = self.codec.read(self.objects, former)
         changed = {*self._differing(states, former), *range(len(former), len(states))}
         if not changed:
             return 0
-        self.columns = [column] = [former + states[len(former) :]]
+        self.states = now = former + states[len(former) :]
         for at in changed:
-            column[at] = state = states[at]
+            now[at] = state = states[at]
             if self.codec.leads and not ATOMS.issuperset(map(type, state)):
                 held = former[at] if at < len(former) else ()
                 for value in compress(state, map(is_not, state, held)) if len(state) == len(held) else state:
                     if type(value) not in ATOMS and visit(value):
                         self._alike.add(at)
-        return len(column) + PLACE * len(changed)
+        return len(now) + PLACE * len(changed)
 
-    def restore(self, columns: Columns) -> None:
-        """As of a `Group`."""
-        (states,) = self.columns = columns
-        for at in self._differing(states, self.codec.reread(self.objects, states)):
+    def restore(self, states: list[State]) -> None:
+        """Have the objects hold what they held."""
+        self.states = states
+        for at in self._differing(states, self.codec.reread(self.objects[: len(states)], states)):
             self.codec.write(self.objects[at], states[at])
-
-    def fill(self, news: list[object], columns: Columns, renew: Callable[[Held], Held]) -> None:
-        """As of a `Group`."""
-        (states,) = columns
-        for new, state in zip(news, states, strict=True):
-            if state:
-                is_plain = not self.codec.leads or ATOMS.issuperset(map(type, state))
-                self.codec.write(new, state if is_plain else tuple(map(renew, state)))
 
 
 class Objects:
@@ -160,9 +89,9 @@ class Objects:
 
     def __init__(self, roots: tuple[object, ...]) -> None:
         self.roots = roots
-        self.groups: dict[type, Group | Containers] = {}
+        self.groups: dict[type, Group] = {}
         self._known: dict[int, tuple[object, bool]] = {}  # what was visited, which so stays alive and keeps its id
-        self._found: dict[Group | Containers, list[object]] = {}
+        self._found: dict[Group, list[object]] = {}
         for root in roots:
             self._visit(root)
         self._update_found()
@@ -185,7 +114,7 @@ class Objects:
         """What only grows did something else meanwhile: it is read as a whole again."""
         for group in self.groups.values():
             if isinstance(group.codec, OfGrowing):
-                group.columns = [[]]
+                group.states = []
 
     def _update_found(self) -> int:
         """Read those that were found, and what is found in them."""
@@ -207,8 +136,7 @@ class Objects:
         if parts is None:
             group = self.groups.get(cls)
             if group is None:
-                codec = codec_of(cls)
-                group = self.groups[cls] = Group(codec) if isinstance(codec, OfFields) else Containers(codec)
+                group = self.groups[cls] = Group(codec_of(cls))
             is_alike = cls.__eq__ is not object.__eq__
             self._found.setdefault(group, []).append(value)
         else:
@@ -227,17 +155,17 @@ class Snapshot(Generic[Root]):
         objects: which it shares with the snapshots before and after.
     """
 
-    __slots__ = ("_held", "_root", "_snapshots", "objects", "weight")
+    __slots__ = ("_root", "_snapshots", "_states", "objects", "weight")
 
     def __init__(self, root: Root, snapshots: Snapshots, objects: Objects, changed: int) -> None:
         self._root, self._snapshots = root, snapshots
         self.objects = objects
-        self._held = {group: (len(group.objects), group.columns) for group in objects.groups.values()}
+        self._states = {group: group.states for group in objects.groups.values()}
         self.weight = changed // PLACE
 
     def __len__(self) -> int:
         """How many objects it holds."""
-        return sum(size for size, _ in self._held.values())
+        return sum(map(len, self._states.values()))
 
     def is_of(self, root: object) -> bool:
         """Whether it was taken of this very simulation."""
@@ -247,8 +175,8 @@ class Snapshot(Generic[Root]):
         """Let everything stand as it did when this was taken."""
         with _collector_rests():
             self._snapshots.go_on_from(self.objects)
-            for group, (_, columns) in self._held.items():
-                group.restore(columns)
+            for group, states in self._states.items():
+                group.restore(states)
 
     def copy(self) -> Root:
         """A new simulation that stands as the other did when this was taken; that one is left alone."""
@@ -258,11 +186,11 @@ class Snapshot(Generic[Root]):
     def _copy(self) -> Root:
         news: dict[int, Held] = {}
         filled = []
-        for group, (size, columns) in self._held.items():
-            objects = group.objects[:size]
+        for group, states in self._states.items():
+            objects = group.objects[: len(states)]
             blanks = list(map(group.codec.blank, objects))
             news.update(zip(map(id, objects), blanks, strict=True))
-            filled.append((group, blanks, columns))
+            filled.append((group.codec, blanks, objects, states))
         kept: list[object] = []
 
         def renew(value: Held) -> Held:
@@ -274,8 +202,8 @@ class Snapshot(Generic[Root]):
                 kept.append(value)  # so nothing else gets this id
             return new
 
-        for group, blanks, columns in filled:
-            group.fill(blanks, columns, renew)
+        for codec, blanks, objects, states in filled:
+            codec.fill(blanks, objects, states, renew)
         copy: Root = news[id(self._root)]
         return copy
 
