@@ -38,6 +38,21 @@ def whole_number(text: str) -> int | None:
     return -value if negative else value
 
 
+def number_within(name: str, text: str, least: int, most: int) -> int:
+    """The value of a setting that somebody wrote.
+
+    Raises:
+        ValueError: no number, or out of bounds.
+    """
+    digits = text.strip().replace("_", "")
+    value = whole_number(digits)
+    if value is None:
+        raise ValueError(f"{name} takes a whole number, not '{text[:80]}'")
+    if not least <= value <= most:
+        raise ValueError(f"{name} takes a number from {least} to {most}, not {digits[:40]}")
+    return value
+
+
 @attrs.frozen(repr=False)
 class Setting(SpelledOut):
     """One Kafka setting.
@@ -104,13 +119,7 @@ class Setting(SpelledOut):
             if text in ("true", "false"):
                 return text == "true"
             raise ValueError(f"{self.name} takes true or false, not '{raw}'")
-        text = str(raw).strip().replace("_", "")
-        value = whole_number(text)
-        if isinstance(raw, bool) or value is None:
-            raise ValueError(f"{self.name} takes a whole number, not '{raw}'")
-        if not self.least <= value <= self.most:
-            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {text[:40]}")
-        return value
+        return number_within(self.name, str(raw), self.least, self.most)
 
     def _class(self, text: str) -> str:
         """The full name of a class, or an empty one."""

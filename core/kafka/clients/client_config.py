@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from core.kafka.release import CURRENT, Release
-from core.kafka.settings import MAX_INT, whole_number
+from core.kafka.settings import MAX_INT, number_within
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import US_PER_MS
 
@@ -67,49 +67,31 @@ class ClientSetting(SpelledOut):
         Raises:
             ValueError: no number, or out of bounds.
         """
-        digits = text.strip().replace("_", "")
-        value = whole_number(digits)
-        if value is None:
-            raise ValueError(f"{self.name} takes a whole number, not '{text[:80]}'")
-        if not self.least <= value <= self.most:
-            raise ValueError(f"{self.name} takes a number from {self.least} to {self.most}, not {digits[:40]}")
-        return value
+        return number_within(self.name, text, self.least, self.most)
 
 
 _BOTH: Final = (PRODUCER, CONSUMER)
 
 _ALL: Final = (
     ClientSetting(
-        "delivery.timeout.ms",
-        120_000,
-        (PRODUCER,),
-        "A batch that has no acknowledgement after this long is given up; at least request.timeout.ms.",
-        since="2.1",
+        "delivery.timeout.ms", 120_000, (PRODUCER,),
+        "A batch that has no acknowledgement after this long is given up; at least request.timeout.ms.", since="2.1",
     ),
     ClientSetting(
-        "request.timeout.ms",
-        30_000,
-        _BOTH,
-        "A request that has no answer after this long has failed, and the connection is closed.",
-        least=1,
-        older_defaults=((CONSUMER, "0.8.2", 30_000), (CONSUMER, "0.9", 40_000), (CONSUMER, "1.1", 305_000)),
+        "request.timeout.ms", 30_000, _BOTH, "A request that has no answer after this long has failed, and the connection is closed.",
+        least=1, older_defaults=((CONSUMER, "0.8.2", 30_000), (CONSUMER, "0.9", 40_000), (CONSUMER, "1.1", 305_000)),
     ),
     ClientSetting("metadata.max.age.ms", 300_000, _BOTH, "A client asks who leads at least this often.", least=1),
     ClientSetting(
-        "retries",
-        MAX_INT,
-        (PRODUCER,),
-        "How often a batch is sent again after an error that may pass.",
+        "retries", MAX_INT, (PRODUCER,), "How often a batch is sent again after an error that may pass.",
         older_defaults=((PRODUCER, "2.0", 0),),
     ),
     ClientSetting(
-        "max.in.flight.requests.per.connection",
-        5,
-        (PRODUCER,),
+        "max.in.flight.requests.per.connection", 5, (PRODUCER,),
         "How many batches of a partition may be on their way at once; with more than 1, retries without idempotence may change their order.",
         least=1,
     ),
-)
+)  # fmt: skip
 
 CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
 """Every known setting of clients by its Kafka name."""

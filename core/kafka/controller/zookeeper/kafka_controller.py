@@ -32,6 +32,17 @@ FIRST_BALANCE: Final = 5 * SECOND
 """µs from a controller's election to its first look for leaders that are not the preferred ones."""
 
 
+_WATCHED: Final = (
+    GetChildren(paths.BROKER_IDS, watch=True),
+    GetChildren(paths.TOPICS, watch=True),
+    GetChildren(paths.ISR_CHANGES, watch=True),
+    GetData(paths.PREFERRED_ELECTION, watch=True),
+    GetData(paths.REASSIGNMENT, watch=True),
+    GetChildren(paths.LOG_DIR_EVENTS, watch=True),
+)
+"""What a new controller reads first, beside the topics, and watches."""
+
+
 class KafkaController(Controllership):
     """A broker's controller, active or not.
 
@@ -82,17 +93,7 @@ class KafkaController(Controllership):
         self.context.epoch_version = results[0].version
         self.queue.open()
         self.journal.cause = self.journal.emit(events.ControllerElected.kind, self.broker.address, self.context.epoch, 0, 0)
-        self.queue.ask(
-            (
-                GetChildren(paths.BROKER_IDS, watch=True),
-                GetChildren(paths.TOPICS, watch=True),
-                GetChildren(paths.ISR_CHANGES, watch=True),
-                GetData(paths.PREFERRED_ELECTION, watch=True),
-                GetData(paths.REASSIGNMENT, watch=True),
-                GetChildren(paths.LOG_DIR_EVENTS, watch=True),
-            ),
-            self._names_read,
-        )
+        self.queue.ask(_WATCHED, self._names_read)
 
     def _names_read(self, results: tuple[Result, ...]) -> None:
         brokers, topics = results[0].data, results[1].data
@@ -153,12 +154,7 @@ class KafkaController(Controllership):
         return (
             *(GetData(topic_path(topic), watch=True) for topic in topics),
             GetData(paths.CONTROLLER_PATH, watch=True),
-            GetChildren(paths.BROKER_IDS, watch=True),
-            GetChildren(paths.TOPICS, watch=True),
-            GetChildren(paths.ISR_CHANGES, watch=True),
-            GetChildren(paths.LOG_DIR_EVENTS, watch=True),
-            GetData(paths.PREFERRED_ELECTION, watch=True),
-            GetData(paths.REASSIGNMENT, watch=True),
+            *_WATCHED,
         )
 
     def watch_fired(self, path: str) -> None:
