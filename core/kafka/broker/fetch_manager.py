@@ -157,8 +157,10 @@ class FetchManager:
             _, _, offset, _, high_watermark, log_start, end, _, _ = part
             news = end > offset or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start
             entry.told_high_watermark, entry.told_log_start = high_watermark, log_start
-            entry.dirty = False
-            if self.partitions[tp].log.high_watermark != high_watermark:
+            more = self.partitions[tp].log.high_watermark != high_watermark
+            if end > offset or not more:
+                entry.dirty = False  # see below
+            if more:
                 session.mark(entry)
             return news
         failed = part.error != errors.NONE
@@ -188,7 +190,7 @@ class FetchManager:
             or (self.pushes_high_watermark and not is_high_watermark_sent(partition, session.follower))
         )
         if part.records or not more:
-            entry.dirty = False  # if there is more to say, the others come first (`FetchSession`)
+            entry.dirty = False  # if there is more to say, the others come first
         if more:
             session.mark(entry)
         return news

@@ -2,6 +2,9 @@
 
 Only partitions with news are looked at: those the follower named because their state changed, and those that became
 `dirty` here since (records to hand out, another high watermark, another leadership). Quiet partitions cost nothing.
+
+They keep their order. Those that were handed records and have more to say go to the end, so that no partition starves.
+Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     were told.
     """
     broker = manager.broker
-    journal, release = broker.journal, broker.release
+    journal = broker.journal
     now = journal.now
     at: Column = now
     arrived: Column = journal.cause
@@ -54,11 +54,9 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     partition_bytes, total_bytes, total, wanted = request.partition_max_bytes, request.max_bytes, 0, request.min_bytes
     surely = min(partition_bytes, total_bytes - 1)  # an answer of so many bytes exceeds no limit
     answered = request.max_wait <= 0
-    undecided: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []  # looked at before it was clear that the answer goes now
-    news: list[FetchedPartition | FetchedRun] = []
+    looked_at: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []
     taken = session.take_dirty()
-    all_told = broker.leader_quota is None  # unless something below is left
-    entries = taken if all_told else manager.within_quota(taken, session, request)
+    entries = taken if broker.leader_quota is None else manager.within_quota(taken, session, request)
     seq = journal.seq
     part: FetchedRun
     for entry in entries:
@@ -81,13 +79,8 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
                     part = (tp, None, asked_from, tail, high_watermark, log.log_start, leo, size, log.last_append)
                     entry.sent_end = leo
                     entry.sent_total = upto
-                    if answered or total >= wanted:
-                        answered = True
-                        news.append(part)
-                        entry.told_high_watermark = high_watermark
-                        entry.dirty = False
-                    else:
-                        undecided.append((entry, part))
+                    answered = answered or total >= wanted
+                    looked_at.append((entry, part))
                     if replica.session is not None:
                         replica.settle()
                         behind[tp] = None
@@ -98,29 +91,19 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
             elif offset == leo and (last_fetched_epoch == epoch or last_fetched_epoch < 0) and total < total_bytes:
                 steady = True
                 part = (tp, None, asked_from, tail, high_watermark, log.log_start, leo, 0, log.last_append)
-                if answered or total >= wanted:
-                    answered = True
-                    if high_watermark != entry.told_high_watermark or log.log_start != entry.told_log_start:
-                        news.append(part)
-                        entry.told_high_watermark, entry.told_log_start = high_watermark, log.log_start
-                    entry.dirty = False
-                else:
-                    undecided.append((entry, part))
+                answered = answered or total >= wanted
+                looked_at.append((entry, part))
                 replica.last_caught_up_time = now
                 replica.session = session
                 partition.has_quiet_followers = True
         if not steady or partition is None or replica is None:
-            all_told = False
             journal.seq = seq
             general_part, at_once = manager.look_at_partition(session, entry, request, total_bytes - total)
             seq = journal.seq
             for stretch in general_part.records:
                 total += stretch.bytes
-            if not answered or not release.request_time_leo:
-                undecided.append((entry, general_part))
-                answered = answered or at_once or total >= wanted
-            elif manager.tell(entry, general_part):
-                news.append(general_part)
+            answered = answered or at_once or total >= wanted
+            looked_at.append((entry, general_part))
             continue
         # Replica#updateFetchStateOrThrow
         replica.last_fetch_leader_leo = leo
@@ -139,14 +122,8 @@ def look_at_partitions(manager: FetchManager, session: FetchSession, request: Fe
     if not answered:
         session.put_back(taken)
         return None
-    if undecided:
-        told: list[FetchedPartition | FetchedRun] = []
-        for entry, looked_at in undecided:
-            if manager.tell(entry, looked_at):
-                told.append(looked_at)
-        news = told + news
-    if not all_told:
-        session.put_back(taken)
+    news = [told for entry, told in looked_at if manager.tell(entry, told)]
+    session.put_back(taken)
     return news
 
 

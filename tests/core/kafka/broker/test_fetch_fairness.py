@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import TopicPartition, broker_address
+from core.kafka.messages import FetchPartition, FetchRequest, FetchResponse
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, US_PER_MS
+from tests.core.node_bench import BrokerBench
 
 PARTITIONS = 6
 EACH = 400
@@ -36,3 +38,24 @@ def test_no_partition_starves_while_a_follower_catches_up() -> None:
             break
         assert run.now < 60 * SECOND
     assert 0 < spread <= 20
+
+
+def test_partitions_keep_their_order_and_those_with_records_move_to_the_end() -> None:
+    """Also where a partition without records waits before the one whose records have the answer go (`IncrementalFetchContext`)."""
+    bench = BrokerBench()
+    tps = [TopicPartition("t", number) for number in range(4)]
+
+    def fetched(*offsets: int) -> list[tuple[int, int, int]]:
+        """(partition, records, high watermark) in the order of the answer to a fetch from these offsets, of no partition if there are none."""
+        asked = tuple(FetchPartition(tp, offset, 5, -1, 0) for tp, offset in zip(tps, offsets, strict=False))
+        request = FetchRequest(0, 2, 0, bench.epochs[2], offsets == (0,) * 4, asked, (), 0 if not offsets else 10**6, 1, 10**7, 10**6, 0)
+        bench.broker.handle(request, broker_address(2))
+        parts = bench.one_sent(FetchResponse, broker_address(2)).parts()
+        return [(part.tp.partition, sum(each.end - each.start for each in part.records), part.high_watermark) for part in parts]
+
+    for tp in tps:
+        bench.partition_is((1, 2), (1, 2), tp=tp)
+        bench.produce(2, tp=tp)
+    assert fetched(0, 0, 0, 0) == [(0, 2, 0), (1, 2, 0), (2, 2, 0), (3, 2, 0)]
+    assert fetched(2, 1, 2, 1) == [(1, 1, 0), (3, 1, 0)]
+    assert fetched() == [(0, 0, 2), (2, 0, 2), (1, 1, 1), (3, 1, 1)]
