@@ -24,8 +24,8 @@ SOURCES: Final = Path(__file__).resolve().parent / "core"
 HOT: Final = (
     "kafka/broker/appends", "kafka/broker/broker", "kafka/broker/context", "kafka/broker/delayed_produce", "kafka/broker/fetch_manager",
     "kafka/broker/fetch_session", "kafka/broker/fetch_state", "kafka/broker/fetched", "kafka/broker/fetcher",
-    "kafka/broker/fetcher_manager", "kafka/broker/follower_fetch", "kafka/broker/partition", "kafka/broker/quiet",
-    "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/steady", "kafka/clients/client", "kafka/clients/consumer",
+    "kafka/broker/fetcher_manager", "kafka/broker/partition", "kafka/broker/quiet",
+    "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/clients/client", "kafka/clients/consumer",
     "kafka/clients/producer", "kafka/log/leader_epoch_cache", "kafka/log/replica_log", "kafka/log/term", "lab/cluster", "lab/nodes", "sim/agenda",
     "sim/journal", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip

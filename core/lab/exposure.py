@@ -107,7 +107,6 @@ class Exposure:
                 journal.emit(
                     events.RecordsExposed.kind, tp.topic, tp.partition, broker, missing.starts[0], missing.ends[-1], missing.count()
                 )
-            self._brokers[broker].fetcher_manager.watch_appends(tp)
         for broker in before:
             if broker not in now:
                 leads = broker == self._account.of(tp).leader

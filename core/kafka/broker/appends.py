@@ -35,17 +35,14 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     assert account is not None, "and an account"
     base = log.leo
     now: Column = journal.now
-    if partition.has_quiet_followers:
-        _settle_followers(partition)
+    for replica in partition.remotes.values():
+        if replica.session is not None:  # it was at the LEO, which is going to move
+            replica.settle()
+            broker.replicas.behind[tp] = None
     made = now if timestamp < 0 else term.stamp(timestamp)
     batch = (base, records, size, producer, batch_id, made, producer_id, producer_epoch, first_sequence)
-    end = base + records
-    if term is log.tail and (log.flush_at is None or end < log.flush_at):
-        term.written.append(batch)
-        term.bytes += size
-        log.leo = end
-    else:
-        log.append_as_leader(term, batch)
+    log.append_as_leader(term, batch)
+    end = log.leo
     if producer_id >= 0 and partition.producers is not None:
         partition.producers.update(Batch._make(batch))
     arrived = journal.cause
@@ -84,15 +81,6 @@ def _promise(partition: Partition, sender: str, request: ProduceRequest, base: i
         broker.answer_produce(sender, request, errors.NONE, base, term)
         return
     delay_produce(partition, DelayedProduce(end, broker.journal.now + request.timeout, sender, request, base, term))
-
-
-def _settle_followers(partition: Partition) -> None:
-    """The LEO is going to move: followers that had all are no more there."""
-    partition.has_quiet_followers = False
-    partition.broker.replicas.behind[partition.tp] = None
-    for replica in partition.remotes.values():
-        if replica.session is not None:
-            replica.settle()
 
 
 def _takes_sequence(partition: Partition, sender: str, request: ProduceRequest) -> bool:

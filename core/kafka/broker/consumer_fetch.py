@@ -11,6 +11,7 @@ from core.kafka import errors
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica_selector import ReplicaView, select_rack_aware
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.term import Stretch
 from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition
 
 if TYPE_CHECKING:
@@ -47,10 +48,7 @@ class DelayedConsumerFetch:
     def park(self) -> None:
         """Wait at every partition of the fetch."""
         for tp, _, _ in self.request.partitions:
-            partition = self.broker.partitions[tp]
-            partition.consumers[self] = None
-            if partition.fetcher is not None:
-                partition.fetcher.take_one_by_one(tp)
+            self.broker.partitions[tp].consumers[self] = None
 
     def complete_if_enough(self) -> None:
         """A high watermark moved: answer if there is something."""
@@ -85,9 +83,9 @@ def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_
     error = partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else -1, requires_leader=rack is None)
     if error == errors.NONE and not log.log_start <= position <= log.leo:
         error = errors.OFFSET_OUT_OF_RANGE
-    records: tuple = ()
+    records: tuple[Stretch, ...] = ()
     if error == errors.NONE and position < log.high_watermark:
-        records = log.read(position, log.high_watermark, broker.consumer_fetch_bytes)
+        records = tuple(map(Stretch._make, log.read(position, log.high_watermark, broker.consumer_fetch_bytes)))
     cause = partition.last_high_watermark if partition.is_leader else 0
     return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause)
 

@@ -142,9 +142,9 @@ class Directories:
             self._swap(about, future)
             return
         read = 0
-        for stretch in log.read(future.leo, log.leo, COPY_CHUNK):
-            future.leo = stretch.end
-            read += stretch.bytes
+        for _, end, _, size in log.read(future.leo, log.leo, COPY_CHUNK):
+            future.leo = end
+            read += size
         self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
 
     def _swap(self, tp: TopicPartition, future: FutureReplica) -> None:

@@ -5,29 +5,26 @@ Kafka: `FetchManager`, `DelayedFetch`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from core.kafka import errors
-from core.kafka.broker import steady
+from core.kafka import errors, events
 from core.kafka.broker.fetch_session import FetchSession, SessionPartition
-from core.kafka.broker.fetcher import FOREVER
-from core.kafka.broker.follower_fetch import (
-    assume_fetched,
-    high_watermark_sent,
-    is_high_watermark_sent,
-    link,
-    read_for_follower,
-    update_follower_fetch_state,
-)
+from core.kafka.broker.fetcher import FOREVER, tuple_of
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.quiet import round_order
-from core.kafka.ids import NO_EPOCH
-from core.kafka.messages import FetchedPartition, FetchedRun, FetchRequest, FetchResponse
+from core.kafka.broker.replication_quota import ReplicationQuota
+from core.kafka.ids import NO_EPOCH, NO_OFFSET
+from core.kafka.log.term import StretchFields
+from core.kafka.messages import FetchedFields, FetchRequest, FetchResponse
+from core.sim.journal import Column, nobody
 from core.sim.messages import Timer
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
     from core.kafka.broker.replica_manager import ReplicaManager
+
+FETCHED: Final = events.FollowerFetched.kind
+NONE: Final = errors.NONE
 
 
 class FetchManager:
@@ -68,39 +65,47 @@ class FetchManager:
 
     def _fetch(self, request: FetchRequest, sender: str) -> None:
         """A follower fetches (`ReplicaManager#fetchMessages`): answered at once if there is something to say, else it waits."""
-        key = (request.follower, request.fetcher)
-        session = self.sessions.get(key)
-        if request.full:
+        correlation, follower, fetcher, _, full, changed, forgotten, max_wait, _, _, _, _ = request
+        session = self.sessions.get((follower, fetcher))
+        if full:
             if session is not None:
                 self._close(session)
-            session = self.sessions[key] = self.played[key] = FetchSession(
-                sender, request.follower, request.fetcher, round_order(request.follower, self.broker.id, request.fetcher)
-            )
+            order = round_order(follower, self.broker.id, fetcher)
+            session = FetchSession(sender, follower, fetcher, order)
+            self.sessions[follower, fetcher] = self.played[follower, fetcher] = session
         elif session is None:
-            self.broker.reply(sender, FetchResponse(request.correlation, request.fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
+            self.broker.reply(sender, FetchResponse(correlation, fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
-        session.update(request)
-        for tp in request.forgotten:
+        session.update(changed, forgotten)
+        for tp in forgotten:
             partition = self.partitions.get(tp)
             if partition is not None and self._leave(partition, session):
-                replica = partition.remotes.get(request.follower)
+                replica = partition.remotes.get(follower)
                 if replica is not None:
                     replica.settle()  # further fetches of this session are no fetches of that partition
                     self.behind[tp] = None
-        news = steady.look_at_partitions(self, session, request)
-        session.last_fetch_time = self.broker.journal.now
-        if news is not None:
-            self._answer(session, request, news)
+        journal = self.broker.journal
+        taken = session.take_dirty()
+        entries = taken if self.broker.leader_quota is None else self._within_quota(taken, session, request)
+        parts, answered = self.read_from_log(session, entries, request, update_fetch_state=True)
+        session.last_fetch_time = journal.now
+        if self.pushes_high_watermark:
+            for entry, (_, error, _, _, high_watermark, _, diverging, _, _) in zip(entries, parts, strict=True):
+                if error == NONE and diverging == NO_EPOCH and entry.replica is not None:
+                    answered = entry.replica.update_last_sent_high_watermark(high_watermark) or answered
+        if answered:
+            self._answer(session, request, self.update_and_generate_response_data(session, taken, entries, parts))
             return
+        session.put_back(taken)
         session.parked = request
-        session.cause = self.broker.journal.cause
+        session.cause = journal.cause
         if self.pushes_high_watermark and any(
-            not is_high_watermark_sent(entry.partition, session.follower) for entry in session.dirty if entry.partition is not None
+            entry.partition.follower_needs_hw_update(follower) for entry in session.dirty if entry.partition is not None
         ):
             self.complete_fetch(session)  # this very fetch has raised it
             return
-        if request.max_wait < FOREVER:
-            session.deadline = self.broker.journal.now + request.max_wait
+        if max_wait < FOREVER:
+            session.deadline = journal.now + max_wait
             if session.timer_due < 0 or session.timer_due > session.deadline:
                 session.timer_due = session.deadline
                 self._arm_expiry(session)
@@ -124,117 +129,178 @@ class FetchManager:
         del partition.sessions[session.follower]
         return True
 
-    def _read_and_fence(self, partition: Partition, entry: SessionPartition, request: FetchRequest, budget: int) -> FetchedPartition:
-        """What a fetch that arrives gets: an error, if the leader would learn of the follower from a former process of it."""
-        part = read_for_follower(partition, entry, request, budget)
-        if part.error == errors.NONE and part.diverging_epoch == NO_EPOCH and self.broker_epoch_is_stale(request):
-            return part._replace(error=errors.NOT_LEADER_OR_FOLLOWER, records=())
-        return part
-
-    def look_at_partition(
-        self, session: FetchSession, entry: SessionPartition, request: FetchRequest, budget: int
-    ) -> tuple[FetchedPartition, bool]:
-        """One partition of a follower's fetch: what is read, then what the leader learns; and whether that is to be answered at once."""
+    def _link(self, entry: SessionPartition) -> None:
+        """Look up what a session's entry is of, if that is here; an entry of another session of that follower is left behind."""
         partition = self.partitions.get(entry.tp)
-        if partition is None:
-            return self.replicas.missing(entry.tp, entry.offset), True
-        link(partition, entry)
-        part = self._read_and_fence(partition, entry, request, budget)
-        release = self.broker.release
-        ignored = part.diverging_epoch != NO_EPOCH and release.ignores_diverging_fetch
-        if not release.fetch_epoch_fencing and release.hw_same_epoch and entry.leader_epoch != partition.leader_epoch:
-            ignored = True
-        if part.error == errors.NONE and not ignored:
-            update_follower_fetch_state(partition, entry, session, request.broker_epoch)
-        if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
-            return part, True
-        return part, self.pushes_high_watermark and high_watermark_sent(partition, session.follower, part.high_watermark)
+        if partition is not None:
+            follower = entry.session.follower
+            known = partition.sessions.get(follower)
+            if known is not None:
+                known.unlink()
+            partition.sessions[follower] = entry
+            entry.partition = partition
+            entry.replica = partition.remotes.get(follower) if partition.is_leader else None
 
-    def tell(self, entry: SessionPartition, part: FetchedPartition | FetchedRun) -> bool:
-        """A partition's part is ready to go: whether it is news to the follower; a partition that may have more stays dirty."""
-        session, tp = entry.session, entry.tp
-        if not isinstance(part, FetchedPartition):
-            _, _, offset, _, high_watermark, log_start, end, _, _ = part
-            news = end > offset or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start
-            entry.told_high_watermark, entry.told_log_start = high_watermark, log_start
-            more = self.partitions[tp].log.high_watermark != high_watermark
-            if end > offset or not more:
-                entry.dirty = False  # see below
-            if more:
-                session.mark(entry)
-            return news
-        failed = part.error != errors.NONE
-        diverged = part.diverging_epoch != NO_EPOCH
-        news = (
-            bool(part.records)
-            or failed
-            or diverged
-            or part.high_watermark != entry.told_high_watermark
-            or part.log_start != entry.told_log_start
-        )
-        if news:
-            entry.told_high_watermark = -1 if failed else part.high_watermark
-            entry.told_log_start = part.log_start
-        partition = self.partitions.get(tp)
-        if partition is None or failed or diverged:
-            entry.dirty = False
-            return news
-        log = partition.log
-        if part.records and not self.broker.release.request_time_leo:
-            assume_fetched(partition, session.follower, part.records[-1].end)
-        waits = not part.records and part.offset < log.leo
-        more = (
-            waits
-            or log.high_watermark != part.high_watermark
-            or session.follower not in partition.maximal_isr
-            or (self.pushes_high_watermark and not is_high_watermark_sent(partition, session.follower))
-        )
-        if part.records or not more:
-            entry.dirty = False  # if there is more to say, the others come first
-        if more:
-            session.mark(entry)
+    def read_from_log(
+        self, session: FetchSession, entries: list[SessionPartition], request: FetchRequest, *, update_fetch_state: bool
+    ) -> tuple[list[FetchedFields], bool]:
+        """Read each of some partitions for a follower, and take over what its fetch tells of it (`ReplicaManager#readFromLog`).
+
+        In Kafka's order: the read, the follower's state, the ISR (with the high watermark of before), then the high watermark. A
+        fetch that has waited in the purgatory is only read, without `update_fetch_state`.
+
+        Returns the parts of the answer, and whether it has to go now.
+        """
+        broker, behind = self.broker, self.behind
+        journal, release = broker.journal, broker.release
+        sink, watched = journal.sink, journal.sink is not nobody
+        _, follower, _, broker_epoch, _, _, _, max_wait, min_bytes, left, partition_max_bytes, max_records = request
+        me: Column = broker.id
+        now: Column = journal.now
+        arrived: Column = journal.cause
+        follower_id: Column = follower
+        as_of_last_fetch = release.caught_up_as_of_last_fetch
+        stale = update_fetch_state and self.broker_epoch_is_stale(request)
+        answered = max_wait <= 0
+        enough = left - min_bytes
+        parts: list[FetchedFields] = []
+        for entry in entries:
+            if entry.replica is None:
+                self._link(entry)
+            partition, replica = entry.partition, entry.replica
+            tp, asked_from, epoch, last_fetched_epoch, cause = entry.asked
+            offset: int = asked_from  # to compare; messages and events are given the `Column` that came
+            if partition is None:
+                parts.append(self.replicas.missing(tp, offset))
+                answered = True
+                continue
+            # Partition#fetchRecords
+            log = partition.log
+            leo = log.leo
+            part: FetchedFields | None = None
+            counts = update_fetch_state
+            if (
+                replica is None
+                or stale
+                or epoch != partition.leader_epoch
+                or (last_fetched_epoch != epoch and last_fetched_epoch != NO_EPOCH)
+                or not log.log_start <= offset <= leo
+            ):  # else what the follower has is of this leadership
+                error, diverging, diverging_end = partition.check_fetch(entry)
+                if stale and error == errors.NONE and diverging == NO_EPOCH:
+                    error = errors.NOT_LEADER_OR_FOLLOWER
+                if error != errors.NONE or diverging != NO_EPOCH:
+                    part = (tp, error, asked_from, (), log.high_watermark, log.log_start, diverging, diverging_end, log.last_append)
+                    answered = True
+                    counts = counts and error == errors.NONE and not release.ignores_diverging_fetch
+                elif epoch != partition.leader_epoch and release.hw_same_epoch and not release.fetch_epoch_fencing:
+                    counts = False
+            if part is None:
+                records: tuple[StretchFields, ...] = ()
+                if offset < leo and left > 0:
+                    records = log.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
+                    for _, _, _, size in records:
+                        left -= size
+                if left <= enough:
+                    answered = True
+                part = (tp, NONE, asked_from, records, log.high_watermark, log.log_start, NO_EPOCH, NO_OFFSET, log.last_append)
+            parts.append(part)
+            # Partition#updateFollowerFetchState
+            if replica is None or not counts:
+                continue
+            old: Column = replica.leo
+            if replica.session is not None:
+                replica.settle()
+                behind[tp] = None
+            replica.update_fetch_state(offset, log.log_start, now, leo, broker_epoch, as_of_last_fetch)
+            if offset >= leo:
+                replica.session = session
+            if offset != old:
+                journal.seq = seq = journal.seq + 1
+                if watched:
+                    sink((seq, now, cause or arrived, FETCHED, me, partition.topic, partition.number, follower_id, old, asked_from))
+                journal.cause = seq
+                if follower not in partition.maximal_isr:
+                    partition.maybe_expand_isr(replica)
+                partition.maybe_increment_leader_hw()
+                journal.cause = arrived
+            elif follower not in partition.maximal_isr:
+                partition.maybe_expand_isr(replica)
+        return parts, answered
+
+    def update_and_generate_response_data(
+        self, session: FetchSession, taken: list[SessionPartition], entries: list[SessionPartition], parts: list[FetchedFields]
+    ) -> list[FetchedFields]:
+        """The parts that are news to the follower (`CachedPartition#maybeUpdateResponseData`); a partition with more to say stays dirty."""
+        follower = session.follower
+        request_time_leo, pushes = self.broker.release.request_time_leo, self.pushes_high_watermark
+        all_told = len(entries) == len(taken)
+        news: list[FetchedFields] = []
+        for entry, part in zip(entries, parts, strict=True):
+            _, error, offset, records, high_watermark, log_start, diverging, _, _ = part
+            partition = entry.partition
+            if error != NONE or diverging != NO_EPOCH or partition is None:
+                news.append(part)
+                entry.told_high_watermark = NO_OFFSET if error != NONE else high_watermark
+                entry.told_log_start = log_start
+                entry.dirty = False
+                continue
+            if records or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
+                news.append(part)
+                entry.told_high_watermark = high_watermark
+                entry.told_log_start = log_start
+            if records and not request_time_leo:
+                partition.assume_fetched(follower, records[-1][1])
+            log = partition.log
+            if (
+                log.high_watermark == high_watermark
+                and (records or offset == log.leo)
+                and follower in partition.maximal_isr
+                and not (pushes and partition.follower_needs_hw_update(follower))
+            ):
+                entry.dirty = False
+            elif records:
+                session.dirty.append(entry)  # behind the others, so that no partition starves
+            else:
+                all_told = False
+        if not all_told:
+            session.put_back(taken)
         return news
 
-    def _answer(
-        self, session: FetchSession, request: FetchRequest, news: list[FetchedPartition | FetchedRun], *, corrupt: bool = False
-    ) -> None:
+    def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedFields], *, corrupt: bool = False) -> None:
         """Send the answer to a fetch; `corrupt`: it does not arrive as it was sent."""
-        response = FetchResponse(request.correlation, request.fetcher, errors.NONE, tuple(news), corrupt)
+        response = tuple_of(FetchResponse, (request.correlation, session.fetcher, NONE, tuple(news), corrupt))
         quota = self.broker.leader_quota
         if quota is not None:
             for part in response.parts():
                 partition = self.partitions.get(part.tp)
                 if part.records and partition is not None and quota.is_throttled(part.tp, reassigned=bool(partition.adding)):
                     quota.record(self.broker.journal.now, sum(stretch.bytes for stretch in part.records))
+        journal, address = self.broker.journal, self.broker.address
         if news:
-            self.broker.reply(session.address, response)
+            self.broker.network.send(address, session.address, response, journal.now, journal.cause, reply=True)
         else:
-            journal, address = self.broker.journal, self.broker.address
             self.broker.network.send_in_order(session.order, address, session.address, response, journal.now, journal.cause, reply=True)
 
-    def within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
+    def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
         """Of partitions with news those that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
 
         Of one held back nothing is read, but that the follower asked counts; it stays dirty until the rate has fallen.
         """
-        broker, follower = self.broker, session.follower
-        quota = broker.leader_quota
-        if quota is None or not quota.is_exceeded(broker.journal.now):
+        quota = self.broker.leader_quota
+        if quota is None or not quota.is_exceeded(self.broker.journal.now):
             return entries
-        through = []
-        for entry in entries:
-            tp = entry.tp
-            partition = self.partitions.get(tp)
-            if partition is None or follower in partition.isr or not quota.is_throttled(tp, reassigned=bool(partition.adding)):
-                through.append(entry)
-            elif request is not None:
-                part = self._read_and_fence(partition, entry, request, 0)
-                if part.error != errors.NONE or part.diverging_epoch != NO_EPOCH:
-                    through.append(entry)
-                else:
-                    link(partition, entry)
-                    update_follower_fetch_state(partition, entry, session, request.broker_epoch)
-        return through
+        held = [entry for entry in entries if self._is_throttled(entry, quota)]
+        if held and request is not None:
+            parts, _ = self.read_from_log(session, held, request._replace(max_bytes=0), update_fetch_state=True)
+            held = [entry for entry, part in zip(held, parts, strict=True) if part[1] == NONE and part[6] == NO_EPOCH]
+        return [entry for entry in entries if entry not in held]
+
+    def _is_throttled(self, entry: SessionPartition, quota: ReplicationQuota) -> bool:
+        partition = self.partitions.get(entry.tp)
+        if partition is None or entry.session.follower in partition.isr:
+            return False
+        return quota.is_throttled(entry.tp, reassigned=bool(partition.adding))
 
     def complete_fetch(self, session: FetchSession, max_records: int = 0, *, corrupt: bool = False) -> None:
         """A parked fetch leaves the purgatory (`DelayedFetch#onComplete`): log and HW are read now, the follower's state is not touched."""
@@ -244,28 +310,10 @@ class FetchManager:
         session.parked = None
         if max_records:
             request = request._replace(max_records=max_records)
-        looked_at: list[tuple[SessionPartition, FetchedPartition | FetchedRun]] = []
-        budget = request.max_bytes
-        general = request.max_records != 0 or self.broker.leader_quota is not None or self.pushes_high_watermark
         taken = session.take_dirty()
-        entries = self.within_quota(taken, session, None)
-        for entry in entries:
-            run = None if general else steady.read_run(entry, request, budget)
-            if run is not None:
-                budget -= run[-2]
-                looked_at.append((entry, run))
-                continue
-            partition = self.partitions.get(entry.tp)
-            if partition is None:
-                looked_at.append((entry, self.replicas.missing(entry.tp, entry.offset)))
-                continue
-            part = read_for_follower(partition, entry, request, budget)
-            for stretch in part.records:
-                budget -= stretch.bytes
-            looked_at.append((entry, part))
-        news = [part for entry, part in looked_at if self.tell(entry, part)]
-        session.put_back(taken)
-        self._answer(session, request, news, corrupt=corrupt)
+        entries = taken if self.broker.leader_quota is None else self._within_quota(taken, session, None)
+        parts, _ = self.read_from_log(session, entries, request, update_fetch_state=False)
+        self._answer(session, request, self.update_and_generate_response_data(session, taken, entries, parts), corrupt=corrupt)
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
         """New records came: answer a parked fetch once fetch.min.bytes wait (`DelayedFetch#tryComplete`)."""

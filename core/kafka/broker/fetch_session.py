@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AskedPartition, FetchRequest
-from core.sim.journal import Column
 
 if TYPE_CHECKING:
     from core.kafka.broker.partition import Partition
-    from core.kafka.broker.replica import Replica
-
-if TYPE_CHECKING:
     from core.kafka.broker.quiet import QuietRound
+    from core.kafka.broker.replica import Replica
 
 
 class SessionPartition:
@@ -30,29 +27,21 @@ class SessionPartition:
         asked: what the follower last asked, a `FetchPartition` or the plain tuple of its fields.
         dirty: whether there is news of it (`FetchSession.dirty`).
         told_high_watermark, told_log_start: as it was last told, -1 before.
-        partition: the leader's, once the fetch was looked at; replica: its follower, once that is as the fetch told. None when both
-            must be looked up anew: another leadership, log start, or broker epoch.
-        sent_end, sent_total: where the records end that it was last handed out of the leader's own term, and how many bytes of the
-            term are below; -1 if that is not known.
+        partition, replica: the leader's, once the fetch was looked at, and its view of the follower; None when they must be looked up
+            anew, because the broker's part in the partition has changed.
     """
 
-    __slots__ = (
-        "asked", "dirty", "number", "partition", "replica", "sent_end", "sent_total", "session", "told_high_watermark", "told_log_start", "topic", "tp",
-    )  # fmt: skip
+    __slots__ = ("asked", "dirty", "partition", "replica", "session", "told_high_watermark", "told_log_start", "tp")
 
     def __init__(self, session: FetchSession, asked: AskedPartition) -> None:
         self.session = session
         self.asked = asked
         self.dirty = False
         self.tp = asked[0]
-        self.topic = self.tp.topic
-        self.number: Column = self.tp.partition
         self.told_high_watermark = -1
         self.told_log_start = -1
         self.partition: Partition | None = None
         self.replica: Replica | None = None
-        self.sent_end = -1
-        self.sent_total = 0
 
     @property
     def offset(self) -> int:
@@ -60,25 +49,9 @@ class SessionPartition:
         offset: int = self.asked[1]
         return offset
 
-    @property
-    def leader_epoch(self) -> int:
-        """In which leader epoch it asked."""
-        return self.asked[2]
-
-    @property
-    def last_fetched_epoch(self) -> int:
-        """The epoch of the last record it has; -1 if it does not tell."""
-        return self.asked[3]
-
-    @property
-    def cause(self) -> Column:
-        """The seq of the event behind what it asked, 0 for none."""
-        return self.asked[4]
-
     def unlink(self) -> None:
         """The leader's side is not what it was: look it up again."""
         self.partition = self.replica = None
-        self.sent_end = -1
 
 
 class FetchSession:
@@ -89,14 +62,14 @@ class FetchSession:
         follower, fetcher: who fetches.
         partitions: all of the session, in the order they came.
         dirty: those with news, in order, each of them once.
-        last_fetch_time: when the last fetch arrived, µs; broker_epoch: what it named.
+        last_fetch_time: when the last fetch arrived, µs.
         parked: the fetch that waits in the purgatory; `deadline` when it is answered at the latest; `cause` of what comes of that.
         timer_due: when the armed expiry timer fires; -1 if none is armed.
         order: of the entries of its empty rounds; quiet: set while they are not played (`core.kafka.broker.quiet`).
     """
 
     __slots__ = (
-        "address", "broker_epoch", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions",
+        "address", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions",
         "quiet", "timer_due",
     )  # fmt: skip
 
@@ -108,7 +81,6 @@ class FetchSession:
         self.partitions: dict[TopicPartition, SessionPartition] = {}
         self.dirty: list[SessionPartition] = []
         self.last_fetch_time = -(2**62)
-        self.broker_epoch = -1
         self.parked: FetchRequest | None = None
         self.deadline = 0
         self.cause = 0
@@ -144,36 +116,23 @@ class FetchSession:
         since = {id(entry) for entry in self.dirty}
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
 
-    def update(self, request: FetchRequest) -> bool:
-        """Take over what the follower says of its partitions (`FetchSession#update`); whether they are others than before."""
-        others = request.full or bool(request.forgotten)
-        partitions = self.partitions
-        if request.full:
-            partitions.clear()
-            self.dirty.clear()
-        if request.broker_epoch != self.broker_epoch:
-            others = True
-            self.broker_epoch = request.broker_epoch
-            for entry in partitions.values():
-                entry.unlink()
-        if self.quiet is not None and request.changed:
+    def update(self, changed: tuple[AskedPartition, ...], forgotten: tuple[TopicPartition, ...]) -> None:
+        """Take over what the follower says of its partitions (`FetchSession#update`)."""
+        if self.quiet is not None and changed:
             self.quiet.end()
-        dirty = self.dirty
-        for asked in request.changed:
-            tp = asked[0]
-            known = partitions.get(tp)
+        partitions, dirty = self.partitions, self.dirty
+        for asked in changed:
+            known = partitions.get(asked[0])
             if known is None:
-                known = partitions[tp] = SessionPartition(self, asked)
-                others = True
+                known = partitions[asked[0]] = SessionPartition(self, asked)
             else:
                 known.asked = asked
             if not known.dirty:
                 known.dirty = True
                 dirty.append(known)
-        if request.forgotten:
-            for tp in request.forgotten:
+        if forgotten:
+            for tp in forgotten:
                 left = partitions.pop(tp, None)
                 if left is not None:
                     left.dirty = False
-            self.dirty = [entry for entry in self.dirty if entry.dirty]
-        return others
+            self.dirty = [entry for entry in dirty if entry.dirty]

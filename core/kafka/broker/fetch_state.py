@@ -26,19 +26,17 @@ class PartitionFetchState:
         leader_epoch: in which it fetches.
         state: TRUNCATING or FETCHING.
         asked_epoch: whose end it asks for, while it truncates.
-        leader_high_watermark: the leader's as an answer last told it that could leave something behind; -1 before the first answer.
+        leader_high_watermark: the leader's as an answer last told it; -1 before the first answer.
         sent_epoch: the leader epoch of the last request that named it; another than `leader_epoch` while that is still under way from
             a former epoch.
         delayed_until: until when it backs off, µs; 0 if it does not.
         out_of_range: it must ask for the bounds of the leader's log first.
         checked: the first records from this leader were compared for the durability account.
-        steady: it fetches in the epoch that its last request named, does not back off, and has taken an answer of this leader's
-            (`core.kafka.broker.steady`).
     """
 
     __slots__ = (
         "asked_epoch", "checked", "delayed_until", "leader_epoch", "leader_high_watermark", "log", "number", "out_of_range", "partition",
-        "sent_epoch", "state", "steady", "topic",
+        "sent_epoch", "state", "topic",
     )  # fmt: skip
 
     partition: Final[Partition]
@@ -58,13 +56,9 @@ class PartitionFetchState:
         self.delayed_until = 0
         self.out_of_range = False
         self.checked = False
-        self.steady = False
         self.leader_high_watermark = -1
 
     @property
     def lag(self) -> int | None:
-        """How many committed records the follower lacks, as far as answers have told it; None before the first (`FetcherLagMetrics#lag`).
-
-        An answer that is taken the steady way reaches to the leader's LEO: past any high watermark that was told before.
-        """
+        """How many committed records the follower lacks, as far as answers have told it; None before the first (`FetcherLagMetrics#lag`)."""
         return None if self.leader_high_watermark < 0 else max(0, self.leader_high_watermark - self.log.leo)

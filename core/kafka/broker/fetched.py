@@ -1,4 +1,4 @@
-"""What a follower takes from a leader's answer to its fetch, one partition at a time; `core.kafka.broker.steady` does the plain case for many at once.
+"""What a follower takes from a leader's answer to its fetch, one partition at a time.
 
 Records are appended, and then the high watermark is taken over. Records that are not whole are fetched again, an error is
 backed off from or looked into, and who waits here for a high watermark is told once per answer.
@@ -6,124 +6,113 @@ backed off from or looked into, and who waits here for a high watermark is told 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from core.kafka import errors, events
-from core.kafka.broker.fetch_state import FETCHING, TRUNCATING, PartitionFetchState
-from core.kafka.broker.partition import Partition
+from core.kafka.broker.fetch_state import TRUNCATING, PartitionFetchState
 from core.kafka.broker.truncating import diverged
 from core.kafka.ids import NO_EPOCH
-from core.kafka.messages import FetchedPartition, FetchResponse
+from core.kafka.messages import FetchResponse
+from core.sim.journal import Column, nobody
 
 if TYPE_CHECKING:
     from core.kafka.broker.fetcher import Fetcher
 
-
-def take_partition(fetcher: Fetcher, part: FetchedPartition) -> None:
-    """One partition of a leader's answer."""
-    state = fetcher.states.get(part.tp)
-    if state is None or not _awaits(state):
-        return
-    journal = fetcher.broker.journal
-    journal.cause = part.cause or journal.cause
-    if part.error != errors.NONE:
-        _failed(fetcher, state, part)
-    elif part.offset == state.partition.log.leo:
-        if part.diverging_epoch != NO_EPOCH:
-            diverged(fetcher, state, part)
-        else:
-            _process(fetcher, state, part)
-            state.steady = (
-                state.state is FETCHING
-                and not state.out_of_range
-                and not fetcher.broker.by_hand
-                and not state.partition.consumers
-                and part.tp not in fetcher.broker.account.exposed
-            )
+NONE: Final = errors.NONE
+APPENDED: Final = events.FollowerAppended.kind
+LEARNED: Final = events.FollowerHighWatermark.kind
 
 
-def _awaits(state: PartitionFetchState) -> bool:
-    """Whether an answer to a fetch of the partition is to be taken at all."""
-    return not (state.delayed_until or state.state is TRUNCATING or state.sent_epoch != state.leader_epoch)
+def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
+    """A leader's answer, partition by partition: append, then take the high watermark that it carries.
 
-
-def _process(fetcher: Fetcher, state: PartitionFetchState, part: FetchedPartition) -> None:
-    """Append, then take the high watermark the answer carries (`ReplicaFetcherThread#processPartitionData`)."""
-    partition, broker = state.partition, fetcher.broker
-    log, tp, journal = partition.log, part.tp, broker.journal
-    state.leader_high_watermark = part.high_watermark
-    if not state.checked:
-        state.checked = True
-        broker.account.following(tp, broker.id, log, fetcher.leader)
-    if part.records:
-        start = log.leo
-        log.append_as_follower(part.records)
-        moved = log.update_high_watermark(part.high_watermark)
+    Kafka: `AbstractFetcherThread#processFetchRequest`, `ReplicaFetcherThread#processPartitionData`.
+    """
+    broker, states, asked, tells_epoch = fetcher.broker, fetcher.states, fetcher.moved, fetcher.tells_epoch
+    journal, disk, exposed = broker.journal, broker.disk, broker.account.exposed
+    sink, watched = journal.sink, journal.sink is not nobody
+    me: Column = broker.id
+    leader: Column = fetcher.leader
+    now: Column = journal.now
+    arrived: Column = journal.cause
+    _, _, _, parts, corrupt = response
+    for tp, error, start, records, told, log_start, diverging, diverging_end, cause in parts:
+        state = states.get(tp)
+        if state is None or state.delayed_until or state.sent_epoch != state.leader_epoch or state.state is TRUNCATING:
+            continue  # the fetcher does not wait for this
+        log = state.log
+        journal.cause = why = cause or arrived
+        offset: int = start  # to compare; events are given the `Column` that came
+        if error != NONE or diverging != NO_EPOCH or offset != log.leo or corrupt:
+            if corrupt and records:
+                journal.cause = arrived
+                error = errors.CORRUPT_MESSAGE
+            if error != NONE:
+                _failed(fetcher, state, error)
+                continue
+            if offset != log.leo:
+                continue
+            if diverging != NO_EPOCH:
+                diverged(fetcher, state, diverging, diverging_end)
+                continue
+        high_watermark: int = told
+        state.leader_high_watermark = high_watermark
+        if not state.checked:
+            state.checked = True
+            broker.account.following(tp, broker.id, log, fetcher.leader)
+        old: Column = log.high_watermark
+        if records:
+            log.append_as_follower(records)
+        moved = high_watermark != old and log.update_high_watermark(high_watermark)
         if moved:
-            broker.disk.changed[tp] = None
-        log.last_append = journal.emit(
-            events.FollowerAppended.kind, broker.id, tp.topic, tp.partition, fetcher.leader, start, log.leo, log.high_watermark
-        )
-        if moved:
-            _high_watermark_moved(fetcher, partition, log.last_append)
-        if part.high_watermark > log.leo:
-            journal.emit(
-                events.FetcherLags.kind, broker.id, tp.topic, tp.partition, fetcher.leader, log.leo, part.high_watermark
-            )  # fmt: skip
-        fetcher.changed(tp)
-        if part.log_start > log.log_start:
-            _follow_log_start(fetcher, state, part)
-        if tp in broker.account.exposed:
+            if log.noted != disk.checkpoints:
+                log.noted = disk.checkpoints
+                disk.changed[tp] = None
+            if state.partition.consumers:
+                for consumer in state.partition.consumers:
+                    fetcher.raised.setdefault(consumer, journal.seq + 1)
+        if records:
+            _, end, term, _ = records[-1]
+            journal.seq = seq = journal.seq + 1
+            event: Column = seq
+            log.last_append = event
+            asked.append((tp, end, state.leader_epoch, term.epoch if tells_epoch else NO_EPOCH, event))
+            if watched:
+                sink((event, now, why, APPENDED, me, state.topic, state.number, leader, start, end, log.high_watermark))
+            if high_watermark > log.leo:
+                journal.emit(events.FetcherLags.kind, broker.id, tp.topic, tp.partition, fetcher.leader, log.leo, high_watermark)
+        elif moved:
+            journal.seq = seq = journal.seq + 1
+            if watched:
+                sink((seq, now, why, LEARNED, me, state.topic, state.number, old, log.high_watermark))
+        if log_start > log.log_start:
+            _follow_log_start(fetcher, state, log_start)
+        if exposed and records and tp in exposed:
             journal.cause = log.last_append
             broker.account.look(tp)
-        return
-    old = log.high_watermark
-    if log.update_high_watermark(part.high_watermark):
-        broker.disk.changed[tp] = None
-        learned = journal.emit(events.FollowerHighWatermark.kind, broker.id, tp.topic, tp.partition, old, log.high_watermark)
-        _high_watermark_moved(fetcher, partition, learned)
-    if part.log_start > log.log_start:
-        _follow_log_start(fetcher, state, part)
+    journal.cause = arrived
 
 
-def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, part: FetchedPartition) -> None:
+def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, log_start: int) -> None:
     """The leader's log starts later than the own one (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
-    log, tp, broker = state.partition.log, part.tp, fetcher.broker
+    log, tp, broker = state.log, state.partition.tp, fetcher.broker
     old = log.log_start
-    log.maybe_increment_log_start(min(part.log_start, log.high_watermark))
+    log.maybe_increment_log_start(min(log_start, log.high_watermark))
     if log.log_start > old:
         broker.journal.emit(events.LogStartMoved.kind, broker.id, tp.topic, tp.partition, old, log.log_start, "leader")
         broker.replicas.log_start_moved(tp)
 
 
-def _failed(fetcher: Fetcher, state: PartitionFetchState, part: FetchedPartition) -> None:
-    tp = part.tp
-    fetcher.tell_failure(tp, part.error)
-    if part.error == errors.OFFSET_OUT_OF_RANGE:
-        state.out_of_range, state.steady = True, False
+def _failed(fetcher: Fetcher, state: PartitionFetchState, error: str) -> None:
+    tp = state.partition.tp
+    fetcher.tell_failure(tp, error)
+    if error == errors.OFFSET_OUT_OF_RANGE:
+        state.out_of_range = True
         fetcher.prepare(state)
-    elif part.error == errors.FENCED_LEADER_EPOCH:
+    elif error == errors.FENCED_LEADER_EPOCH:
         fetcher.give_up(tp)
     else:
         fetcher.delay(state)
-
-
-def refuse_corrupt(fetcher: Fetcher, response: FetchResponse) -> FetchResponse:
-    """Records whose checksums are wrong are not appended, but fetched again after a back-off (`AbstractFetcherThread#processFetchRequest`)."""
-    whole = []
-    for part in response.parts():
-        state = fetcher.states.get(part.tp)
-        if not part.records:
-            whole.append(part)
-        elif state is not None and _awaits(state):
-            fetcher.tell_failure(part.tp, errors.CORRUPT_MESSAGE)
-            fetcher.delay(state)
-    return response._replace(partitions=tuple(whole), corrupt=False)
-
-
-def _high_watermark_moved(fetcher: Fetcher, partition: Partition, cause: int) -> None:
-    for consumer in partition.consumers:
-        fetcher.raised.setdefault(consumer, cause)
 
 
 def complete_consumers(fetcher: Fetcher) -> None:

@@ -6,13 +6,11 @@ only for partitions that have moved; the leader's fetch session keeps the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, cast
 
 from core.kafka import errors, events
-from core.kafka.broker import steady
 from core.kafka.broker.fetch_state import TRUNCATING, PartitionFetchState
-from core.kafka.broker.fetched import complete_consumers, refuse_corrupt, throttle
+from core.kafka.broker.fetched import complete_consumers, process_fetch_request, throttle
 from core.kafka.broker.quiet import WATCHES, round_order
 from core.kafka.broker.truncating import truncate
 from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
@@ -21,6 +19,8 @@ from core.kafka.release import Truncation
 from core.sim.messages import Timer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from core.kafka.broker.broker import Broker
     from core.kafka.broker.partition import HighWatermarkWaiter, Partition
     from core.kafka.broker.quiet import QuietRound
@@ -37,13 +37,14 @@ class Fetcher:
 
     Attributes:
         leader, number: from whom, which of num.replica.fetchers.
+        tells_epoch: its fetches name the epoch of the last record it has (2.7).
         states: its partitions.
         in_flight: correlation of the request under way, 0 if none; sent at `sent_at` because of `sent_cause`.
         watch_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as in a quiet round.
         preparing: partitions that must find their truncation point or the leader's log bounds first (ordered set).
         waking_at: when the armed timer ends a back-off, -1 if none is armed.
         unsent: partitions whose state the leader's session does not know yet, in order, each with what is to be asked of it if
-            that is known already; prepared: for all it is.
+            that is known already; prepared: for all it is; moved: those the answers since then moved, which come after them.
         raised: consumers that wait on this broker for a high watermark that the answer in hand has moved, each with the event of that.
         order: of the entries of its empty rounds; quiet: set while they are not played (`core.kafka.broker.quiet`).
     """
@@ -53,6 +54,7 @@ class Fetcher:
         self.leader = leader
         self.number = number
         self.address = broker_address(leader)
+        self.tells_epoch = broker.release.truncation is Truncation.ON_FETCH
         self.states: dict[TopicPartition, PartitionFetchState] = {}
         self.in_flight = 0
         self.sent_at = 0
@@ -62,6 +64,7 @@ class Fetcher:
         self.preparing: dict[TopicPartition, None] = {}
         self.unsent: dict[TopicPartition, AskedPartition | None] = {}
         self.prepared = True
+        self.moved: list[AskedPartition] = []
         self.forgotten: dict[TopicPartition, None] = {}
         self.full = True
         self.raised: dict[HighWatermarkWaiter, int] = {}
@@ -103,7 +106,7 @@ class Fetcher:
         if not self.broker.release.fetch_epoch_fencing and state.sent_epoch == state.leader_epoch:
             state.sent_epoch = leader_epoch
         state.leader_epoch = leader_epoch
-        state.checked = state.steady = False
+        state.checked = False
         self.changed(tp)
         self.maybe_send()
 
@@ -123,7 +126,7 @@ class Fetcher:
 
     def is_idle(self) -> bool:
         """Whether its next fetch, as far as it knows, will tell the leader nothing."""
-        return bool(self.states) and not (self.full or self.unsent or self.forgotten or self.preparing) and self.waking_at < 0
+        return bool(self.states) and not (self.full or self.unsent or self.moved or self.forgotten or self.preparing) and self.waking_at < 0
 
     def give_up(self, tp: TopicPartition) -> None:
         """Fenced in the epoch that it asked in: nothing is fetched until new metadata have come.
@@ -142,32 +145,28 @@ class Fetcher:
 
     def changed(self, tp: TopicPartition) -> None:
         """The next fetch is to tell the leader where a partition stands."""
+        self._note_moved()
         self.unsent[tp] = None
         self.prepared = False
         self.forgotten.pop(tp, None)
-
-    def note(self, moved: list[AskedPartition]) -> None:
-        """These partitions moved, and this is to be asked of them."""
-        for asked in moved:
-            self.unsent[asked[0]] = asked
-        moved.clear()
-
-    def take_one_by_one(self, tp: TopicPartition) -> None:
-        """Somebody waits for what this broker appends, or for its high watermark: no answer is steady as long as somebody does."""
-        self.states[tp].steady = False
 
     def tell_failure(self, tp: TopicPartition, error: str) -> None:
         """The leader refused a partition, or its records were not whole."""
         self.broker.journal.emit(events.FetchFailed.kind, self.broker.id, tp.topic, tp.partition, self.leader, error)
 
+    def _note_moved(self) -> None:
+        for asked in self.moved:
+            self.unsent[asked[0]] = asked
+        self.moved.clear()
+
     def _leave_session(self, tp: TopicPartition) -> None:
+        self._note_moved()
         self.unsent.pop(tp, None)
         self.forgotten[tp] = None
 
     def delay(self, state: PartitionFetchState) -> None:
         """Back off with a partition (`AbstractFetcherThread#delayPartitions`)."""
         state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
-        state.steady = False
         self._leave_session(state.partition.tp)
         if not self.broker.by_hand:
             self._wake_at(state.delayed_until)
@@ -179,19 +178,12 @@ class Fetcher:
         if not self.in_flight and not self.broker.by_hand:
             self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
 
-    def send_next(self, max_wait: int, min_bytes: int, max_records: int, moved: list[AskedPartition] | None = None) -> bool:
-        """Send what comes next: a question for truncation points, else a fetch. False if nothing is due.
+    def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
+        """Send what comes next: a question for truncation points, else a fetch. False if nothing is due."""
+        return (bool(self.preparing) and self._ask()) or self._fetch(max_wait, min_bytes, max_records)
 
-        `moved`: what to ask of partitions beside those that are noted as unsent.
-        """
-        if moved:
-            if not (self.unsent or self.preparing or self.full):
-                self._send_fetch(tuple(moved), max_wait, min_bytes, max_records)
-                return True
-            self.note(moved)
-        return self._send_noted(max_wait, min_bytes, max_records)
-
-    def _send_noted(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
+    def _ask(self) -> bool:
+        """Ask for truncation points or the bounds of the leader's log; False if that has to wait."""
         now = self.broker.journal.now
         asking = []
         lookup = None
@@ -214,11 +206,14 @@ class Fetcher:
             request = OffsetsRequest(correlation, self.broker.id, self.number, lookup.partition.tp, lookup.leader_epoch)
             self.broker.send(self.address, request)
             return True
-        return self._fetch(max_wait, min_bytes, max_records)
+        return False
 
     def _fetch(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
-        broker = self.broker
-        now = broker.journal.now
+        now = self.broker.journal.now
+        if self.moved and not (self.unsent or self.full):
+            self._send_fetch(tuple(self.moved), max_wait, min_bytes, max_records)
+            return True
+        self._note_moved()
         changed: list[AskedPartition] = []
         if self.prepared and not self.full:
             changed.extend(cast("Iterable[AskedPartition]", self.unsent.values()))
@@ -229,7 +224,7 @@ class Fetcher:
                     continue
                 partition = state.partition
                 log = partition.log
-                epoch = log.epochs.latest_epoch if broker.release.truncation is Truncation.ON_FETCH else NO_EPOCH
+                epoch = log.epochs.latest_epoch if self.tells_epoch else NO_EPOCH
                 state.sent_epoch = state.leader_epoch
                 changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
         if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
@@ -256,6 +251,7 @@ class Fetcher:
             return
         self.full = False
         self.unsent.clear()
+        self.moved.clear()
         self.prepared = True
         self.forgotten.clear()
         broker.send(self.address, request)
@@ -374,15 +370,10 @@ class Fetcher:
         if response.error != errors.NONE:
             self.full = True
         broker = self.broker
-        if response.corrupt:
-            response = refuse_corrupt(self, response)
-        moved = steady.take_partitions(self, response)
+        process_fetch_request(self, response)
         if self.raised:
             complete_consumers(self)
         if broker.follower_quota is not None:
-            self.note(moved)
             throttle(self, response)
-        if broker.by_hand:
-            self.note(moved)
-        else:
-            self.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0, moved)
+        if not broker.by_hand:
+            self.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0)

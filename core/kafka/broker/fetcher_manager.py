@@ -79,12 +79,6 @@ class ReplicaFetcherManager:
         for key in [key for key, fetcher in self.fetchers.items() if not fetcher.states]:
             del self.fetchers[key]
 
-    def watch_appends(self, tp: TopicPartition) -> None:
-        """The durability account waits for what this broker appends: its answers are taken one by one as long as it does."""
-        partition = self.broker.partitions.get(tp)
-        if partition is not None and partition.fetcher is not None:
-            partition.fetcher.take_one_by_one(tp)
-
     def fetch_state(self, tp: TopicPartition) -> str:
         """What the fetcher does with a followed partition: fetching, truncating, delayed, failed, or idle."""
         if tp in self.failed_partitions:

@@ -50,7 +50,6 @@ def submit(partition: Partition, isr: tuple[int, ...]) -> None:
 def _revert(partition: Partition) -> None:
     partition.pending = ""
     partition.maximal_isr = partition.isr
-    partition.judge_steady()
 
 
 def _stands(partition: Partition, item: AlterPartitionItem) -> bool:

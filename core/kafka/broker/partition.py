@@ -1,7 +1,7 @@
 """A partition on one broker (Kafka: `Partition`): its state, and how the ISR and the high watermark move when this broker leads.
 
 This is the protocol's core: a leader appends (`core.kafka.broker.appends`); followers' fetches tell it how far each has come
-(`follower_fetch`); the high watermark is the least of those that count; a follower that lags leaves the ISR, one that reaches
+(`FetchManager.read_from_log`); the high watermark is the least of those that count; a follower that lags leaves the ISR, one that reaches
 the high watermark may come back; every change of the ISR is the controller's to commit (`isr_change`), as is who leads (`roles`).
 """
 
@@ -22,7 +22,7 @@ from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Term
 from core.kafka.messages import AlterPartitionItem
-from core.kafka.release import HighWatermarkRule
+from core.kafka.release import HighWatermarkRule, Truncation
 from core.sim.journal import Column, nobody
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from core.kafka.durability import PartitionObserver
 
 ADVANCED: Final = events.HighWatermarkAdvanced.kind
-
-NEVER_STEADY: Final = -2
-"""The `steady_epoch` of a partition whose fetches go the general way; no fetch names that leader epoch."""
 
 
 class HighWatermarkWaiter(Protocol):
@@ -60,10 +57,7 @@ class Partition:
         leader_epoch_start_offset: the LEO when it became leader in this epoch.
         uncommitted_since: of a leader whose log end is above its high watermark: since when that has not moved, µs.
         under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
-        has_quiet_followers: a follower may be at the LEO in a session (`Replica.session`).
         sessions: its entries in followers' fetch sessions, by follower.
-        steady_epoch: the leader epoch that this broker leads in, as long as every follower is in the maximal ISR, in releases that go by the LEO of the last fetch or by no such time;
-            otherwise NEVER_STEADY (`core.kafka.broker.steady`).
         delayed: acks=all writes that wait, in order of offset.
         producers: of a leader that idempotent producers write to: their state, made from the log when it is first needed.
         consumers: who else waits for the high watermark (ordered set).
@@ -71,10 +65,10 @@ class Partition:
     """
 
     __slots__ = (
-        "account", "adding", "broker", "consumers", "delayed", "fetcher", "has_quiet_followers", "isr",
+        "account", "adding", "broker", "consumers", "delayed", "fetcher", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
         "maximal_isr", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal",
-        "remotes", "replicas", "sessions", "steady_epoch", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
+        "remotes", "replicas", "sessions", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
     )  # fmt: skip
 
     def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:
@@ -103,8 +97,6 @@ class Partition:
         self.producers: ProducerStateManager | None = None
         self.min_isr = 1
         self.under_min_isr = False
-        self.steady_epoch = NEVER_STEADY
-        self.has_quiet_followers = False
         self.account: PartitionObserver | None = None
         self.term: Term | None = None
         log.last_append = 0
@@ -149,19 +141,6 @@ class Partition:
     def judge_min_isr(self) -> None:
         """Note whether the committed ISR is too small (`Partition#isUnderMinIsr`); called whenever one of the two, or the role, changes."""
         self.under_min_isr = self.is_leader and is_under_min_isr(self, self.effective_min_isr())
-        self.judge_steady()
-
-    def judge_steady(self) -> None:
-        """Note whether followers' fetches are plain progress; called whenever something that `steady_epoch` says changes."""
-        release = self.broker.release
-        steady = (
-            self.is_leader
-            and len(self.maximal_isr) > len(self.remotes)
-            and all(follower in self.maximal_isr for follower in self.remotes)
-            and release.request_time_leo
-            and (release.caught_up_as_of_last_fetch or release.counts_lag)
-        )
-        self.steady_epoch = self.leader_epoch if steady else NEVER_STEADY
 
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
@@ -190,7 +169,6 @@ class Partition:
         self.pending = EXPAND
         if self.broker.release.maximal_isr:
             self.maximal_isr = proposed
-            self.judge_steady()
         self.broker.journal.emit(
             events.IsrExpandProposed.kind,
             self.broker.id, self.tp.topic, self.tp.partition, replica.broker, proposed, replica.leo, self.log.high_watermark,
@@ -256,6 +234,43 @@ class Partition:
             events.IsrShrinkByCount.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, missing, broker.lag_max_messages
         )
         submit(self, proposed)
+
+    # --- followers' fetches ----------------------------------------------------------------------------------------
+
+    def check_fetch(self, entry: SessionPartition) -> tuple[str, int, int]:
+        """The error that a follower's fetch gets, or the (epoch, end offset) from which its log diverges.
+
+        Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
+        """
+        _, offset, epoch, last_fetched_epoch, _ = entry.asked
+        release, log = self.broker.release, self.log
+        error = self.check_leader_epoch(epoch if release.fetch_epoch_fencing else NO_EPOCH)
+        if error == errors.NONE and entry.replica is None:
+            named = release.fetch_epoch_fencing and epoch != NO_EPOCH
+            error = errors.UNKNOWN_LEADER_EPOCH if named else errors.NOT_LEADER_OR_FOLLOWER
+        if error == errors.NONE:
+            if release.truncation >= Truncation.ON_FETCH and last_fetched_epoch != NO_EPOCH:
+                known, end = log.end_offset_for_epoch(last_fetched_epoch)
+                if known == NO_EPOCH or offset < log.log_start:
+                    error = errors.OFFSET_OUT_OF_RANGE
+                elif known < last_fetched_epoch or end < offset:
+                    return error, known, end
+            elif not log.log_start <= offset <= log.leo:
+                error = errors.OFFSET_OUT_OF_RANGE
+        return error, NO_EPOCH, NO_OFFSET
+
+    def assume_fetched(self, follower: int, end: int) -> None:
+        """The mistake that Kafka does not make (guard `request-time-leo` off): take what was sent for what the follower has."""
+        replica = self.remotes[follower]
+        if end > replica.leo:
+            replica.leo = end
+            if self.maybe_increment_leader_hw():
+                self.broker.account.look(self.tp)
+
+    def follower_needs_hw_update(self, follower: int) -> bool:
+        """Whether the newest high watermark was not there when a follower's last fetch was read (`Partition#followerNeedsHwUpdate`, 2.4)."""
+        replica = self.remotes.get(follower)
+        return replica is not None and replica.last_sent_high_watermark < self.log.high_watermark
 
     # --- the high watermark ----------------------------------------------------------------------------------------
 

@@ -67,21 +67,28 @@ class Replica:
         return max(seen, session.fetched_at()) if session is not None else seen
 
     def update_fetch_state(
-        self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int, *, as_of_last_fetch: bool = True
+        self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int, as_of_last_fetch: bool = True
     ) -> None:
         """A fetch arrived (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read.
 
         With `as_of_last_fetch` one that reaches what the leader had at the fetch before shows that the follower was caught up then.
         """
         if fetch_offset >= leader_leo:
-            self.last_caught_up_time = max(self.last_caught_up_time, now)
-        elif as_of_last_fetch and fetch_offset >= self.last_fetch_leader_leo:
-            self.last_caught_up_time = max(self.last_caught_up_time, self.last_fetch_time)
+            self.last_caught_up_time = now
+        elif as_of_last_fetch and fetch_offset >= self.last_fetch_leader_leo and self.last_fetch_time > self.last_caught_up_time:
+            self.last_caught_up_time = self.last_fetch_time
         self.leo = fetch_offset
         self.log_start = log_start
-        self.last_fetch_leader_leo = max(leader_leo, self.last_fetch_leader_leo)
+        if leader_leo > self.last_fetch_leader_leo:
+            self.last_fetch_leader_leo = leader_leo
         self.last_fetch_time = now
         self.broker_epoch = broker_epoch
+
+    def update_last_sent_high_watermark(self, high_watermark: int) -> bool:
+        """A fetch was read with that high watermark; True if the follower had been sent an older one (`Replica#lastSentHighWatermark`, 2.4)."""
+        stale = self.last_sent_high_watermark < high_watermark
+        self.last_sent_high_watermark = high_watermark
+        return stale
 
     def reset(self, now: int, leader_leo: int, *, new_leader: bool, in_isr: bool) -> None:
         """A higher leader epoch began on this leader (`Replica#resetReplicaState`).

@@ -274,7 +274,6 @@ class ReplicaManager:
         partition = self.partitions.get(tp)
         if partition is not None:
             for entry in partition.sessions.values():
-                entry.unlink()
                 entry.session.mark(entry)
         if tp in self.broker.account.exposed:
             self.broker.account.look(tp)

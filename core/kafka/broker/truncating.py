@@ -12,7 +12,7 @@ from core.kafka import errors, events
 from core.kafka.broker.fetch_state import FETCHING, TRUNCATING, PartitionFetchState
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import NO_EPOCH, TopicPartition
-from core.kafka.messages import EpochsResponse, FetchedPartition, OffsetsResponse
+from core.kafka.messages import EpochsResponse, OffsetsResponse
 from core.kafka.release import Truncation
 
 if TYPE_CHECKING:
@@ -92,12 +92,12 @@ def _may_not_truncate(fetcher: Fetcher, tp: TopicPartition) -> bool:
     )
 
 
-def diverged(fetcher: Fetcher, state: PartitionFetchState, part: FetchedPartition) -> None:
+def diverged(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
     """The fetch was answered with a diverging epoch (KIP-595): cut there and ask again; nothing else is taken over."""
     partition = state.partition
-    target, _ = truncation_point(partition, part.diverging_epoch, part.diverging_end)
+    target, _ = truncation_point(partition, epoch, end)
     truncate(fetcher, partition, target, "diverging-epoch")
-    fetcher.changed(part.tp)
+    fetcher.changed(partition.tp)
 
 
 def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:

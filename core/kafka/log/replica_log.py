@@ -13,7 +13,7 @@ from core.kafka import errors
 from core.kafka.log.leader_epoch_cache import LeaderEpochCache
 from core.kafka.log.log_config import DEFAULT, LogConfig
 from core.kafka.log.rolling import rolled
-from core.kafka.log.term import BatchFields, Run, Stretch, Term
+from core.kafka.log.term import BatchFields, Run, StretchFields, Term
 from core.kafka.settings import MAX_LONG
 from core.sim.journal import Column
 
@@ -73,11 +73,13 @@ class ReplicaLog:
     def append_as_leader(self, term: Term, batch: BatchFields) -> None:
         """Append a batch of the own leadership at the LEO (`UnifiedLog#appendAsLeader`)."""
         term.append(batch)
-        self._extend(term, batch[0] + batch[1])
+        if term is not self.tail:
+            self._begin_run(term)
+        self.leo = batch[0] + batch[1]
         if self.flush_at is not None and self.leo >= self.flush_at:
             self._maybe_flush()
 
-    def append_as_follower(self, stretches: tuple[Stretch, ...]) -> None:
+    def append_as_follower(self, stretches: tuple[StretchFields, ...]) -> None:
         """Append what the leader sent, offsets and epochs as given (`UnifiedLog#appendAsFollower`).
 
         An empty log that starts within a batch takes the whole batch and starts with it.
@@ -85,23 +87,24 @@ class ReplicaLog:
         Raises:
             ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
         """
-        for stretch in stretches:
-            if stretch.start != self.leo:
-                if self.starts or not stretch.start < self.log_start == self.leo < stretch.end:
-                    raise ValueError(f"append at {stretch.start}, but the log ends at {self.leo}")
-                self.truncate_fully_and_start_at(stretch.start)
-            self._extend(stretch.term, stretch.end)
+        for start, end, term, _ in stretches:
+            if start != self.leo:
+                if self.starts or not start < self.log_start == self.leo < end:
+                    raise ValueError(f"append at {start}, but the log ends at {self.leo}")
+                self.truncate_fully_and_start_at(start)
+            if term is not self.tail:
+                self._begin_run(term)
+            self.leo = end
         if self.flush_at is not None and self.leo >= self.flush_at:
             self._maybe_flush()
 
-    def _extend(self, term: Term, end: int) -> None:
-        if term is not self.tail:
-            self.starts = (*self.starts, self.leo)
-            self.terms = (*self.terms, term)
-            self.tail = term
-            if self.keeps_epochs:
-                self.epochs.assign(term.epoch, self.leo)
-        self.leo = end
+    def _begin_run(self, term: Term) -> None:
+        """Another term's records follow at the LEO."""
+        self.starts = (*self.starts, self.leo)
+        self.terms = (*self.terms, term)
+        self.tail = term
+        if self.keeps_epochs:
+            self.epochs.assign(term.epoch, self.leo)
 
     # --- segments --------------------------------------------------------------------------------------------------
 
@@ -142,13 +145,18 @@ class ReplicaLog:
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> tuple[Stretch, ...]:
+    def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> tuple[StretchFields, ...]:
         """Records from `start` up to `end` within limits, at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
         if max_records:
             end = min(end, start + max_records)
         if start >= end:
             return ()
-        found: list[Stretch] = []
+        term = self.tail
+        if term is not None:
+            ((base, upto, _, size),) = term.latest
+            if start == base and end == upto and size <= max_bytes:
+                return term.latest
+        found: list[StretchFields] = []
         starts = self.starts
         i = len(starts) - 1 if starts[-1] <= start else bisect_right(starts, start) - 1
         while start < end:
@@ -161,9 +169,9 @@ class ReplicaLog:
                 if found and max_bytes <= 0:
                     break
                 upto = term.offset_within(start, stop, floor + max_bytes)
-                found.append(Stretch(start, upto, term, term.bytes_before(upto) - floor))
+                found.append((start, upto, term, term.bytes_before(upto) - floor))
                 break
-            found.append(Stretch(start, stop, term, size))
+            found.append((start, stop, term, size))
             max_bytes -= size
             start = stop
         return tuple(found)
@@ -227,10 +235,14 @@ class ReplicaLog:
 
     def update_high_watermark(self, offset: int) -> bool:
         """Set the high watermark, clamped to the log; it may fall (`UnifiedLog#maybeUpdateHighWatermark`). True if it moved."""
-        clamped = max(self.log_start, min(offset, self.leo))
-        moved = clamped != self.high_watermark
-        self.high_watermark = clamped
-        return moved
+        if offset > self.leo:
+            offset = self.leo
+        if offset < self.log_start:
+            offset = self.log_start
+        if offset == self.high_watermark:
+            return False
+        self.high_watermark = offset
+        return True
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(epoch, end offset) of the largest epoch ≤ the asked one (`LeaderEpochFileCache#endOffsetFor`)."""

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from core.sim.growing import Growing
+from core.sim.journal import Column
 
 
 class Batch(NamedTuple):
@@ -50,10 +51,11 @@ class Term:
         leader: broker id.
         written: the fields of each `Batch`, in offset order, without gaps; plain tuples, which are made in a quarter of the time.
         bytes: of all batches.
+        latest: the last batch as a fetch carries it: what nearly all of them read.
         stamped: some timestamps are of producers whose clocks are wrong: they may go down.
     """
 
-    __slots__ = ("_ends", "_totals", "bytes", "epoch", "leader", "stamped", "written")
+    __slots__ = ("_ends", "_totals", "bytes", "epoch", "latest", "leader", "stamped", "written")
 
     epoch: Final[int]
     leader: Final[int]
@@ -66,6 +68,7 @@ class Term:
         self.leader = leader
         self.written = Growing()
         self.bytes = 0
+        self.latest: tuple[StretchFields, ...] = ((-1, -1, self, 0),)
         self.stamped = False
         self._ends = Growing()
         self._totals = Growing()
@@ -80,8 +83,10 @@ class Term:
 
     def append(self, batch: BatchFields) -> None:
         """Add a batch at the end."""
-        self.written.append((*batch,))
-        self.bytes += batch[2]
+        self.written.append(batch)
+        size = batch[2]
+        self.bytes += size
+        self.latest = ((batch[0], batch[0] + batch[1], self, size),)
 
     @property
     def batches(self) -> list[Batch]:
@@ -164,6 +169,10 @@ class Stretch(NamedTuple):
     end: int
     term: Term
     bytes: int
+
+
+StretchFields = tuple[Column, Column, Term, int]
+"""A `Stretch`, or the plain tuple of its fields."""
 
 
 class Run(NamedTuple):

@@ -80,7 +80,7 @@ def test_4_1_what_waits_on_a_replica_that_is_deleted_is_answered(bench: BrokerBe
     assert answer.error == errors.NOT_LEADER_OR_FOLLOWER
     waiting = bench.answered(2)
     assert waiting is not None
-    assert [part.error for part in waiting.partitions] == [errors.NOT_LEADER_OR_FOLLOWER]
+    assert [part.error for part in waiting.parts()] == [errors.NOT_LEADER_OR_FOLLOWER]
 
 
 def test_4_1_a_leader_that_is_moved_away_is_kept_in_the_account() -> None:
@@ -163,7 +163,7 @@ def test_fetches_of_a_partition_the_metadata_do_not_have_are_told_so(bench: Brok
     request = bench.fetch_request(2, 0)
     asked = request.changed[0]._replace(tp=TopicPartition("new", 0))
     bench.broker.handle(FetchRequest(*request._replace(changed=(asked,))), broker_address(2))
-    (part,) = bench.one_sent(FetchResponse, broker_address(2)).partitions
+    (part,) = bench.one_sent(FetchResponse, broker_address(2)).parts()
     assert part.error == errors.UNKNOWN_TOPIC_OR_PARTITION
 
 

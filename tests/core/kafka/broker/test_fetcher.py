@@ -49,12 +49,12 @@ class Follower(BrokerBench):
         """The fetch it has sent, of one partition."""
         self.request = self.one_sent(FetchRequest, "b1")
         (part,) = self.request.changed
-        return part
+        return FetchPartition._make(part)
 
     def answer(self, **part: object) -> None:
         """The leader answers the fetch taken by `asks`."""
         fields: dict = {"error": errors.NONE, "records": (), "high_watermark": 0, "diverging_epoch": -1, "diverging_end": -1, **part}
-        asked = self.request.changed[0]
+        asked = FetchPartition._make(self.request.changed[0])
         answer = FetchedPartition(asked.tp, offset=asked.offset, log_start=0, cause=0, **fields)
         self.broker.handle(FetchResponse(self.request.correlation, 0, errors.NONE, (answer,)), "b1")
 

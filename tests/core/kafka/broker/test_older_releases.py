@@ -52,7 +52,7 @@ def test_1_8_a_waiting_fetch_returns_for_the_high_watermark_in_2_4_only(release:
     assert bench.log.high_watermark == 1
     answers = [bench.answered(follower) for follower in (2, 3)]
     if at_once:
-        assert [answer and [part.high_watermark for part in answer.partitions] for answer in answers] == [[1], [1]]
+        assert [answer and [part.high_watermark for part in answer.parts()] for answer in answers] == [[1], [1]]
     else:
         assert answers == [None, None]
 
@@ -66,7 +66,7 @@ def test_1_8_in_2_4_one_more_fetch_returns_empty_handed() -> None:
     bench.broker.handle(first, broker_address(2))
     told = bench.answered(2)
     assert told is not None
-    assert [part.high_watermark for part in told.partitions] == [1]
+    assert [part.high_watermark for part in told.parts()] == [1]
     again = FetchRequest(*first._replace(correlation=98, full=False, changed=()))
     bench.broker.handle(again, broker_address(2))
     assert bench.answered(2) == FetchResponse(98, 0, errors.NONE, ())

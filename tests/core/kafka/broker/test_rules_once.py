@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 import core
-from core.kafka import events
-from core.kafka.broker import fetch_manager, steady, truncating
+from core.kafka import errors, events
+from core.kafka.broker import fetched, fetcher, truncating
+from core.kafka.broker.fetch_manager import FetchManager
 from core.kafka.broker.partition import Partition
+from core.kafka.broker.replica import Replica
 from core.kafka.controller import partition_change
 from core.kafka.controller.partition_change import ElectionResult
 from core.kafka.controller.placement import StripedReplicaPlacer
-from core.kafka.ids import NO_EPOCH
+from core.kafka.ids import NO_EPOCH, NO_OFFSET
+from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -61,8 +64,16 @@ def _first_brokers(_placer: Any, partitions: int, replication_factor: int, broke
         (Partition, "_is_follower_in_sync", lambda *_: False, "c4-reentry-at-high-watermark"),
         (Partition, "out_of_sync_replicas", lambda _: (), "c1-stopped-follower"),
         (Partition, "effective_min_isr", lambda _: 1, "f2-min-isr-2-two-down"),
-        (fetch_manager, "update_follower_fetch_state", lambda *_: None, "b2-high-watermark"),
-        (steady, "take_partition", lambda *_: None, "b2-high-watermark"),
+        (Partition, "check_fetch", lambda *_: (errors.NONE, NO_EPOCH, NO_OFFSET), "e2-divergence"),
+        (Partition, "maybe_expand_isr", lambda *_: None, "c4-reentry-at-high-watermark"),
+        (Replica, "update_fetch_state", lambda *_: None, "b2-high-watermark"),
+        (ReplicaLog, "read", lambda *_: (), "b2-high-watermark"),
+        (ReplicaLog, "append_as_leader", lambda *_: None, "b2-high-watermark"),
+        (ReplicaLog, "append_as_follower", lambda *_: None, "b2-high-watermark"),
+        (ReplicaLog, "update_high_watermark", lambda *_: False, "b2-high-watermark"),
+        (FetchManager, "update_and_generate_response_data", lambda *_: [], "b2-high-watermark"),
+        (fetcher, "process_fetch_request", lambda *_: None, "b2-high-watermark"),
+        (fetched, "diverged", lambda *_: None, "e2-divergence"),
         (truncating, "truncation_point", lambda partition, *_: (partition.log.leo, NO_EPOCH), "e2-divergence"),
         (partition_change, "elect_leader", lambda partition, **_: ElectionResult(partition.leader, "none"), "captures-kill-9"),
         (StripedReplicaPlacer, "place", _first_brokers, "a2-racks"),

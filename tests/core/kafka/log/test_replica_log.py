@@ -172,6 +172,6 @@ def test_fol_23_only_an_append_at_the_leo_is_taken() -> None:
 
 def test_con_06_a_read_ends_at_its_bound() -> None:
     log = log_of((0, 0), (1, 4), leo=10)
-    ends = {bound: [run.end for run in log.read(0, bound, 10_000)] for bound in (0, 3, 4, 7, 10)}
+    ends = {bound: [end for _, end, _, _ in log.read(0, bound, 10_000)] for bound in (0, 3, 4, 7, 10)}
     assert ends == {0: [], 3: [3], 4: [4], 7: [4, 7], 10: [4, 10]}
     assert log.read(7, 7, 10_000) == ()
