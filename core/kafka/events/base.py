@@ -63,6 +63,11 @@ class Event:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
 
+    @property
+    def tp(self) -> str:
+        """The partition that it is about, as Kafka prints it."""
+        return f"{self.__dict__['topic']}-{self.__dict__['partition']}"
+
     def sentence(self) -> str:
         """What happened and why, as a colleague would say it, with the numbers in it."""
         raise NotImplementedError(self.kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, name_of, offsets
+from core.kafka.events.base import DETAIL, NOTABLE, Event, offsets
 from core.sim.units import format_duration
 
 _STOPPED: Final = {
@@ -43,7 +43,7 @@ class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.mes
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} lost {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)}: "
+            f"b{self.broker} lost {offsets(self.from_offset, self.to_offset)} of {self.tp}: "
             f"not on disk when the power went (flushed was what is below the recovery point {self.offset})"
         )
 

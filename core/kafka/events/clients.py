@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, leader_name, name_of, offsets, records
+from core.kafka.events.base import DETAIL, NOTABLE, Event, leader_name, offsets, records
 from core.sim.units import format_duration
 
 
@@ -22,11 +22,9 @@ class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplet
     def sentence(self) -> str:
         acks = "all" if self.acks < 0 else str(self.acks)
         if self.acks == 0:
-            return (
-                f"{self.producer} sent {records(self.records)} to {name_of(self.topic, self.partition)} and takes them for written (acks=0)"
-            )
+            return f"{self.producer} sent {records(self.records)} to {self.tp} and takes them for written (acks=0)"
         return (
-            f"{self.producer} was acknowledged {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)} "
+            f"{self.producer} was acknowledged {offsets(self.from_offset, self.to_offset)} of {self.tp} "
             f"after {format_duration(self.latency_us)} (acks={acks}, attempt {self.attempt})"
         )
 
@@ -44,7 +42,7 @@ class ProduceFailed(Event, kind="produce-failed", source="Sender#failBatch, Send
     retry: bool
 
     def sentence(self) -> str:
-        what = f"{self.producer} got {self.error} for {records(self.records)} to {name_of(self.topic, self.partition)} (attempt {self.attempt})"
+        what = f"{self.producer} got {self.error} for {records(self.records)} to {self.tp} (attempt {self.attempt})"
         return what + (": it tries again" if self.retry else ": it gives up")
 
 
@@ -63,7 +61,7 @@ class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#create
         acks = "all" if self.acks < 0 else str(self.acks)
         return (
             f"{self.producer} has waited {format_duration(self.waited_us)} for an answer to {records(self.records)} of "
-            f"{name_of(self.topic, self.partition)} (acks={acks}, attempt {self.attempt})"
+            f"{self.tp} (acks={acks}, attempt {self.attempt})"
         )
 
 
@@ -79,10 +77,7 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
     waited_us: int
 
     def sentence(self) -> str:
-        return (
-            f"{self.producer} gives up {records(self.records)} of {name_of(self.topic, self.partition)} after "
-            f"{format_duration(self.waited_us)}: {self.error}"
-        )
+        return f"{self.producer} gives up {records(self.records)} of {self.tp} after {format_duration(self.waited_us)}: {self.error}"
 
 
 class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdManager#generateProducerId"):
@@ -110,7 +105,7 @@ class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEnt
     def sentence(self) -> str:
         return (
             f"b{self.broker} knows sequence {self.sequence} of {self.producer} already: it is at {offsets(self.from_offset, self.to_offset)} "
-            f"of {name_of(self.topic, self.partition)}, and is not appended again"
+            f"of {self.tp}, and is not appended again"
         )
 
 
@@ -127,7 +122,7 @@ class ProducerEpochBumped(
     error: str
 
     def sentence(self) -> str:
-        return f"{self.producer} gave a batch of {name_of(self.topic, self.partition)} up ({self.error}) and goes on in producer epoch {self.producer_epoch} from sequence 0"
+        return f"{self.producer} gave a batch of {self.tp} up ({self.error}) and goes on in producer epoch {self.producer_epoch} from sequence 0"
 
 
 class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation", level=DETAIL):
@@ -142,7 +137,7 @@ class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation",
     high_watermark: int
 
     def sentence(self) -> str:
-        return f"{self.consumer} read {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)} from b{self.broker}, below the high watermark {self.high_watermark}"
+        return f"{self.consumer} read {offsets(self.from_offset, self.to_offset)} of {self.tp} from b{self.broker}, below the high watermark {self.high_watermark}"
 
 
 class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferredReadReplica, RackAwareReplicaSelector, KIP-392"):
@@ -157,7 +152,7 @@ class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferr
     reason: str
 
     def sentence(self) -> str:
-        name = name_of(self.topic, self.partition)
+        name = self.tp
         if self.reason:
             return f"{self.consumer} goes back to the leader of {name}, {leader_name(self.broker)}: {self.reason}"
         return f"{leader_name(self.leader)} sent {self.consumer} to b{self.broker} for {name}: that replica is in its rack {self.rack}"
@@ -175,7 +170,7 @@ class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", le
     policy: str
 
     def sentence(self) -> str:
-        return f"{self.consumer} stood at {self.from_offset} of {name_of(self.topic, self.partition)} ({self.error}) and was reset to {self.policy}: {self.to_offset}"
+        return f"{self.consumer} stood at {self.from_offset} of {self.tp} ({self.error}) and was reset to {self.policy}: {self.to_offset}"
 
 
 class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
@@ -191,6 +186,6 @@ class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionSt
 
     def sentence(self) -> str:
         return (
-            f"{self.consumer} had read {name_of(self.topic, self.partition)} up to {self.from_offset} in epoch {self.read_epoch}; by its new leader the log diverges "
+            f"{self.consumer} had read {self.tp} up to {self.from_offset} in epoch {self.read_epoch}; by its new leader the log diverges "
             f"at {self.to_offset} (epoch {self.leader_epoch}): it goes back there"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name, name_of
+from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name
 from core.sim.units import format_duration
 
 
@@ -63,7 +63,7 @@ class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeB
     def sentence(self) -> str:
         elr = f", ELR {ids(self.elr)}" if self.elr else ""
         return (
-            f"{name_of(self.topic, self.partition)}: leader {leader_name(self.leader)}, ISR {ids(self.isr)}{elr}, leader epoch "
+            f"{self.tp}: leader {leader_name(self.leader)}, ISR {ids(self.isr)}{elr}, leader epoch "
             f"{self.leader_epoch}, partition epoch {self.partition_epoch} ({self.reason})"
         )
 
@@ -92,7 +92,7 @@ class LeaderElected(
     reason: str
 
     def sentence(self) -> str:
-        name = name_of(self.topic, self.partition)
+        name = self.tp
         allowed = "an unclean election was asked for" if self.reason == "asked for" else "unclean.leader.election.enable is true"
         how = _ELECTED[self.election].format(allowed=allowed)
         return f"b{self.leader} leads {name} in epoch {self.leader_epoch} after {leader_name(self.old_leader)}: {how} ({self.reason})"
@@ -111,7 +111,7 @@ class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeB
     def sentence(self) -> str:
         nobody = f"no member of ISR {ids(self.isr)}" if self.isr else "nobody of its ISR and ELR"
         return (
-            f"{name_of(self.topic, self.partition)} is offline: {nobody} may lead, and no other replica either "
+            f"{self.tp} is offline: {nobody} may lead, and no other replica either "
             f"(unclean.leader.election.enable is false, or none lives) ({self.reason})"
         )
 
@@ -125,7 +125,7 @@ class ElectionRefused(Event, kind="election-refused", source="ReplicationControl
     error: str
 
     def sentence(self) -> str:
-        return f"{self.election} election of {name_of(self.topic, self.partition)} refused: {self.error}"
+        return f"{self.election} election of {self.tp} refused: {self.error}"
 
 
 class AlterPartitionRefused(
@@ -140,7 +140,7 @@ class AlterPartitionRefused(
     error: str
 
     def sentence(self) -> str:
-        return f"the controller refused ISR {ids(self.isr)} of {name_of(self.topic, self.partition)} from b{self.broker}: {self.error}"
+        return f"the controller refused ISR {ids(self.isr)} of {self.tp} from b{self.broker}: {self.error}"
 
 
 class ControllerCandidate(Event, kind="controller-candidate", source="QuorumState#transitionToCandidate", level=DETAIL):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, name_of, offsets
+from core.kafka.events.base import DETAIL, NOTABLE, Event, offsets
 from core.sim.units import format_duration
 
 
@@ -34,7 +34,7 @@ class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
     to_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} flushed {name_of(self.topic, self.partition)} to disk, {offsets(self.from_offset, self.to_offset)}: log.flush.interval.ms"
+        return f"b{self.broker} flushed {self.tp} to disk, {offsets(self.from_offset, self.to_offset)}: log.flush.interval.ms"
 
 
 class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteOldSegments"):
@@ -51,7 +51,7 @@ class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteO
     def sentence(self) -> str:
         why = "they lie below the log start offset" if self.rule == "log-start" else f"{self.rule} says so"
         return (
-            f"b{self.broker} deleted {self.segments} segments of {name_of(self.topic, self.partition)}, "
+            f"b{self.broker} deleted {self.segments} segments of {self.tp}, "
             f"{offsets(self.from_offset, self.to_offset)}: {why}, and they are below the high watermark"
         )
 
@@ -68,7 +68,7 @@ class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLo
 
     def sentence(self) -> str:
         why = "its leader's log starts there" if self.rule == "leader" else "somebody asked for it (DeleteRecords)"
-        return f"the log of {name_of(self.topic, self.partition)} on b{self.broker} starts at {self.new_offset}, before at {self.old_offset}: {why}"
+        return f"the log of {self.tp} on b{self.broker} starts at {self.new_offset}, before at {self.old_offset}: {why}"
 
 
 class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partition#deleteRecordsOnLeader", level=NOTABLE):
@@ -83,7 +83,7 @@ class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partiti
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} refused to delete the records of {name_of(self.topic, self.partition)} before {self.offset}: {self.error}, "
+            f"b{self.broker} refused to delete the records of {self.tp} before {self.offset}: {self.error}, "
             f"the high watermark is {self.high_watermark}"
         )
 
@@ -102,7 +102,7 @@ class LogRestarted(
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} begins its log of {name_of(self.topic, self.partition)} anew at {self.new_offset}: it ended at {self.old_offset}, "
+            f"b{self.broker} begins its log of {self.tp} anew at {self.new_offset}: it ended at {self.old_offset}, "
             f"and b{self.leader} has deleted what comes next"
         )
 
@@ -155,7 +155,7 @@ class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaMa
     dir: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} is to host {name_of(self.topic, self.partition)}, which is in its failed log directory {self.dir}: it is offline"
+        return f"b{self.broker} is to host {self.tp}, which is in its failed log directory {self.dir}: it is offline"
 
 
 class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="ReplicaManager#stopPartitions, HostedPartition.Offline"):
@@ -169,7 +169,7 @@ class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="Repli
 
     def sentence(self) -> str:
         tail = "; it counts as offline there until the process ends" if self.counted else ""
-        return f"b{self.broker} hosts {name_of(self.topic, self.partition)} of its failed log directory {self.dir} no more{tail}"
+        return f"b{self.broker} hosts {self.tp} of its failed log directory {self.dir} no more{tail}"
 
 
 class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#alterReplicaLogDirs, KIP-113"):
@@ -182,7 +182,7 @@ class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#
     bytes: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} copies {name_of(self.topic, self.partition)} to its log directory {self.dir}: {self.bytes:,} bytes so far"
+        return f"b{self.broker} copies {self.tp} to its log directory {self.dir}: {self.bytes:,} bytes so far"
 
 
 class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCurrentWithFutureReplica", level=NOTABLE):
@@ -197,7 +197,7 @@ class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCu
 
     def sentence(self) -> str:
         return (
-            f"{name_of(self.topic, self.partition)} of b{self.broker} is in log directory {self.dir} now, before in {self.old_dir}: "
+            f"{self.tp} of b{self.broker} is in log directory {self.dir} now, before in {self.old_dir}: "
             f"both copies ended at {self.end_offset}"
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import NOTABLE, Event, name_of, offsets, records
+from core.kafka.events.base import NOTABLE, Event, offsets, records
 
 CAUGHT_UP = "caught-up"
 """The broker holds all committed records."""
@@ -53,7 +53,7 @@ class RecordsLost(
         count = self.to_offset - self.from_offset
         are, them = ("is", "it") if count == 1 else ("are", "them")
         return (
-            f"LOST: {records(count)} of {name_of(self.topic, self.partition)}, {offsets(self.from_offset, self.to_offset)} "
+            f"LOST: {records(count)} of {self.tp}, {offsets(self.from_offset, self.to_offset)} "
             f"of epoch {self.epoch}, {_whose(self.lost_acknowledged, self.lost_read, count)}, {are} not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}; "
             f"event {self.doomed_by} doomed {them}"
         )
@@ -76,7 +76,7 @@ class LostRecordsSeen(Event, kind="lost-records-seen", source="durability accoun
     def sentence(self) -> str:
         how = "acknowledged to their producer" if self.lost_acknowledged else "read by a consumer"
         return (
-            f"{offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {name_of(self.topic, self.partition)}, "
+            f"{offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {self.tp}, "
             f"lost already, {'is' if self.to_offset == self.from_offset + 1 else 'are'} {how}"
         )
 
@@ -93,7 +93,7 @@ class RecordsExposed(Event, kind="records-exposed", source="durability account",
 
     def sentence(self) -> str:
         return (
-            f"EXPOSED: b{self.broker} may be elected leader of {name_of(self.topic, self.partition)} and lacks {records(self.records)} "
+            f"EXPOSED: b{self.broker} may be elected leader of {self.tp} and lacks {records(self.records)} "
             f"that {'is' if self.records == 1 else 'are'} committed, within {offsets(self.from_offset, self.to_offset)}"
         )
 
@@ -107,7 +107,7 @@ class RecordsSafe(Event, kind="records-safe", source="durability account", level
     why: str
 
     def sentence(self) -> str:
-        name = name_of(self.topic, self.partition)
+        name = self.tp
         if self.why == LEADS:
             return f"no longer exposed: b{self.broker} leads {name}, and what it lacked is gone from the history that counts"
         how = "holds all that is committed" if self.why == CAUGHT_UP else "may not be elected now"
@@ -138,7 +138,7 @@ class RecordsRecovered(
 
     def sentence(self) -> str:
         return (
-            f"back again: {offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {name_of(self.topic, self.partition)}, "
+            f"back again: {offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {self.tp}, "
             f"which b{self.broker} had kept and now leads with"
         )
 
@@ -156,7 +156,7 @@ class RecordsDiverged(Event, kind="records-diverged", source="durability account
     def sentence(self) -> str:
         return (
             f"DIVERGED: b{self.broker} and its leader b{self.leader} hold different records at {offsets(self.from_offset, self.to_offset)} "
-            f"of {name_of(self.topic, self.partition)}, and replication goes on behind them"
+            f"of {self.tp}, and replication goes on behind them"
         )
 
 
@@ -171,4 +171,4 @@ class RecordsDuplicated(Event, kind="records-duplicated", source="durability acc
     to_offset: int
 
     def sentence(self) -> str:
-        return f"duplicated: b{self.broker} appended {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)}, a retry of a batch of {self.producer} that is already in the log"
+        return f"duplicated: b{self.broker} appended {offsets(self.from_offset, self.to_offset)} of {self.tp}, a retry of a batch of {self.producer} that is already in the log"

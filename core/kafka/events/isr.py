@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, ids, name_of, records
+from core.kafka.events.base import NOTABLE, Event, ids, records
 from core.sim.units import format_duration
 
 
@@ -19,7 +19,7 @@ class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#may
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: last caught up (before 0.9: fetched) "
+            f"b{self.broker} wants {ids(self.out)} out of the ISR of {self.tp}: last caught up (before 0.9: fetched) "
             f"{format_duration(self.lag_us)} ago, replica.lag.time.max.ms allows {format_duration(self.limit_us)}"
         )
 
@@ -37,7 +37,7 @@ class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getO
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} wants {ids(self.out)} out of the ISR of {name_of(self.topic, self.partition)}: {records(self.missing)} behind, "
+            f"b{self.broker} wants {ids(self.out)} out of the ISR of {self.tp}: {records(self.missing)} behind, "
             f"replica.lag.max.messages allows {self.limit_records:,}; they fetch in time all the same"
         )
 
@@ -55,7 +55,7 @@ class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#may
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} wants b{self.follower} in the ISR of {name_of(self.topic, self.partition)}: its LEO {self.offset} has reached "
+            f"b{self.broker} wants b{self.follower} in the ISR of {self.tp}: its LEO {self.offset} has reached "
             f"the high watermark {self.high_watermark}; since 2.7 (KIP-497) the high watermark waits for it as of now"
         )
 
@@ -74,7 +74,7 @@ class IsrShrunk(
 
     def sentence(self) -> str:
         them = "it" if len(self.out) == 1 else "them"
-        return f"{ids(self.out)} left the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}; the high watermark no longer waits for {them}"
+        return f"{ids(self.out)} left the ISR of {self.tp}: now {ids(self.isr)}; the high watermark no longer waits for {them}"
 
 
 class IsrExpanded(
@@ -90,7 +90,7 @@ class IsrExpanded(
     partition_epoch: int
 
     def sentence(self) -> str:
-        return f"{ids(self.joined)} joined the ISR of {name_of(self.topic, self.partition)}: now {ids(self.isr)}"
+        return f"{ids(self.joined)} joined the ISR of {self.tp}: now {ids(self.isr)}"
 
 
 class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleAlterPartitionError"):
@@ -103,4 +103,4 @@ class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleA
     error: str
 
     def sentence(self) -> str:
-        return f"b{self.broker} did not get ISR {ids(self.isr)} for {name_of(self.topic, self.partition)}: {self.error}"
+        return f"b{self.broker} did not get ISR {ids(self.isr)} for {self.tp}: {self.error}"

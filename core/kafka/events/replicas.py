@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name, name_of, offsets, records
+from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name, offsets, records
 
 
 class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
@@ -20,7 +20,7 @@ class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} leads {name_of(self.topic, self.partition)} from offset {self.offset} in epoch {self.leader_epoch}; "
+            f"b{self.broker} leads {self.tp} from offset {self.offset} in epoch {self.leader_epoch}; "
             f"it keeps its own high watermark {self.high_watermark}"
         )
 
@@ -38,7 +38,7 @@ class BecameFollower(Event, kind="became-follower", source="Partition#makeFollow
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} follows {leader_name(self.leader)} for {name_of(self.topic, self.partition)} in epoch {self.leader_epoch}, "
+            f"b{self.broker} follows {leader_name(self.leader)} for {self.tp} in epoch {self.leader_epoch}, "
             f"with LEO {self.offset} and high watermark {self.high_watermark}"
         )
 
@@ -60,7 +60,7 @@ class Appended(Event, kind="append", source="Partition#appendRecordsToLeader"):
         acks = "all" if self.acks < 0 else str(self.acks)
         return (
             f"b{self.broker} appended {offsets(self.from_offset, self.to_offset)} of {self.producer} to "
-            f"{name_of(self.topic, self.partition)} (acks={acks}): LEO {self.to_offset}"
+            f"{self.tp} (acks={acks}): LEO {self.to_offset}"
         )
 
 
@@ -78,7 +78,7 @@ class AppendRefused(Event, kind="append-refused", source="Partition#appendRecord
 
     def sentence(self) -> str:
         why = f": ISR {ids(self.isr)} is smaller than min.insync.replicas {self.min_isr}" if self.error == "NOT_ENOUGH_REPLICAS" else ""
-        return f"b{self.broker} refused {records(self.records)} of {self.producer} for {name_of(self.topic, self.partition)}, nothing appended: {self.error}{why}"
+        return f"b{self.broker} refused {records(self.records)} of {self.producer} for {self.tp}, nothing appended: {self.error}{why}"
 
 
 class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFollowerFetchState", level=DETAIL):
@@ -92,7 +92,7 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
     new_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.follower} asked b{self.broker} for {name_of(self.topic, self.partition)} from offset {self.new_offset}: so it holds all below"
+        return f"b{self.follower} asked b{self.broker} for {self.tp} from offset {self.new_offset}: so it holds all below"
 
 
 class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
@@ -108,7 +108,7 @@ class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThre
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} copied {offsets(self.from_offset, self.to_offset)} of {name_of(self.topic, self.partition)} from "
+            f"b{self.broker} copied {offsets(self.from_offset, self.to_offset)} of {self.tp} from "
             f"b{self.leader}: LEO {self.to_offset}, high watermark {self.high_watermark}"
         )
 
@@ -123,7 +123,7 @@ class FollowerHighWatermark(Event, kind="follower-high-watermark", source="Unifi
     new_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} learned the high watermark of {name_of(self.topic, self.partition)}: {self.old_offset} → {self.new_offset}"
+        return f"b{self.broker} learned the high watermark of {self.tp}: {self.old_offset} → {self.new_offset}"
 
 
 class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#maybeIncrementLeaderHW"):
@@ -143,7 +143,7 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
             if self.held_by == self.broker
             else f"b{self.held_by} has fetched up to there, the others that count no less"
         )
-        return f"high watermark of {name_of(self.topic, self.partition)} {self.old_offset} → {self.new_offset} on b{self.broker}: {why}"
+        return f"high watermark of {self.tp} {self.old_offset} → {self.new_offset} on b{self.broker}: {why}"
 
 
 class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
@@ -163,7 +163,7 @@ class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#
     def sentence(self) -> str:
         which = f"epoch {self.epoch}" if self.epoch >= 0 else "it"
         told = "nobody can tell by its leader's log" if self.end_offset < 0 else f"{which} ends at {self.end_offset}"
-        return f"b{self.broker} asked b{self.leader} where epoch {self.asked_epoch} of {name_of(self.topic, self.partition)} ends: {told}"
+        return f"b{self.broker} asked b{self.leader} where epoch {self.asked_epoch} of {self.tp} ends: {told}"
 
 
 _TRUNCATED: Final = {
@@ -191,7 +191,7 @@ class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=N
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} truncated {name_of(self.topic, self.partition)} from {self.to_offset} to {self.from_offset} "
+            f"b{self.broker} truncated {self.tp} from {self.to_offset} to {self.from_offset} "
             f"({offsets(self.from_offset, self.to_offset)} gone from it): {_TRUNCATED[self.rule].format(leader=self.leader)}"
         )
 
@@ -206,7 +206,7 @@ class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#proc
     error: str
 
     def sentence(self) -> str:
-        return f"b{self.broker} could not fetch {name_of(self.topic, self.partition)} from b{self.leader}: {self.error}"
+        return f"b{self.broker} could not fetch {self.tp} from b{self.leader}: {self.error}"
 
 
 class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
@@ -221,7 +221,7 @@ class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", le
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} lacks {records(self.high_watermark - self.offset)} of {name_of(self.topic, self.partition)} that are committed: "
+            f"b{self.broker} lacks {records(self.high_watermark - self.offset)} of {self.tp} that are committed: "
             f"its LEO is {self.offset}, the high watermark of b{self.leader} {self.high_watermark}"
         )
 

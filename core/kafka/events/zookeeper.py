@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, leader_name, name_of
+from core.kafka.events.base import NOTABLE, Event, leader_name
 from core.sim.units import format_duration
 
 
@@ -93,7 +93,7 @@ class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager
             stays = "has the log, and follows nobody"
         else:
             stays = f"stays with {leader_name(self.old_leader)} in epoch {self.old_epoch}"
-        return f"b{self.broker} cannot become follower of {name_of(self.topic, self.partition)} in epoch {self.leader_epoch}: {whom}; it {stays}"
+        return f"b{self.broker} cannot become follower of {self.tp} in epoch {self.leader_epoch}: {whom}; it {stays}"
 
 
 class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#processLeaderAndIsrResponseReceived", level=NOTABLE):
