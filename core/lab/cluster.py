@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.lab import act_handlers as deeds
-from core.lab import pace
 from core.lab.acts import Act
 from core.lab.exposure import Exposure
 from core.lab.nodes import ClusterNodes
@@ -51,14 +50,6 @@ class Cluster(ClusterNodes):
         if elide and not self.by_hand:
             for broker in self.brokers.values():
                 broker.quiet_rounds = self.quiet_rounds
-
-    # --- time ------------------------------------------------------------------------------------------------------
-
-    def turn(self, *, by_hand: bool) -> None:
-        """Move by single steps from here on, or by itself again (`core.lab.pace`)."""
-        pace.turn(self, by_hand=by_hand)
-
-    # --- acts and views --------------------------------------------------------------------------------------------
 
     def do(self, act: Act) -> int:
         """Carry an act out now; returns the seq of its `act` event.

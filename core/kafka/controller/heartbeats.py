@@ -144,10 +144,6 @@ class BrokerHeartbeatManager:
         due = self.next_check_time()
         return None if due is None else max(due + 1 - now, 0)
 
-    def is_fenced(self, broker: int) -> bool:
-        """Whether a broker is fenced; an unknown broker is."""
-        return broker not in self._unfenced
-
     def is_active(self, broker: int) -> bool:
         """Whether a broker is unfenced and not in controlled shutdown (Kafka: `ClusterControlManager#isActive`)."""
         state = self._unfenced.get(broker)

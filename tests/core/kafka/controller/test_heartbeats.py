@@ -141,7 +141,7 @@ def test_hb_05_controlled_shutdown_offset_is_set_once(five: BrokerHeartbeatManag
         five.maybe_update_controlled_shutdown_offset(broker, later)
         assert five.controlled_shutdown_offset(broker) == first
         assert not five.is_active(broker)
-        assert not five.is_fenced(broker)
+        assert five.current_state(broker) is CONTROLLED_SHUTDOWN
 
 
 def test_fencing_ends_controlled_shutdown(five: BrokerHeartbeatManager) -> None:
@@ -157,4 +157,4 @@ def test_known_brokers_and_activity(five: BrokerHeartbeatManager) -> None:
     assert [broker for broker in five if five.is_active(broker)] == [1, 2, 3]
     five.remove(3)
     assert 3 not in five
-    assert five.is_fenced(3)
+    assert not five.is_active(3)
