@@ -208,7 +208,7 @@ class FetchManager:
             # Partition#updateFollowerFetchState
             if replica is None or not counts:
                 continue
-            old: Column = replica.leo
+            old = replica.leo
             if replica.session is not None:
                 replica.settle()
                 behind[tp] = None
@@ -236,8 +236,8 @@ class FetchManager:
         request_time_leo, pushes = self.broker.release.request_time_leo, self.pushes_high_watermark
         all_told = len(entries) == len(taken)
         news: list[FetchedFields] = []
-        for entry, part in zip(entries, parts, strict=True):
-            _, error, offset, records, high_watermark, log_start, diverging, _, _ = part
+        for number, entry in enumerate(entries):
+            _, error, offset, records, high_watermark, log_start, diverging, _, _ = part = parts[number]
             partition = entry.partition
             if error != NONE or diverging != NO_EPOCH or partition is None:
                 news.append(part)

@@ -60,7 +60,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         if not state.checked:
             state.checked = True
             broker.account.following(tp, broker.id, log, fetcher.leader)
-        old: Column = log.high_watermark
+        old = log.high_watermark
         if records:
             log.append_as_follower(records)
         moved = high_watermark != old and log.update_high_watermark(high_watermark)

@@ -87,7 +87,8 @@ class ReplicaLog:
         Raises:
             ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
         """
-        for start, end, term, _ in stretches:
+        for first, end, term, _ in stretches:
+            start: int = first
             if start != self.leo:
                 if self.starts or not start < self.log_start == self.leo < end:
                     raise ValueError(f"append at {start}, but the log ends at {self.leo}")
@@ -152,10 +153,8 @@ class ReplicaLog:
         if start >= end:
             return ()
         term = self.tail
-        if term is not None:
-            ((base, upto, _, size),) = term.latest
-            if start == base and end == upto and size <= max_bytes:
-                return term.latest
+        if term is not None and start == term.latest_base and end == term.end and term.latest[0][3] <= max_bytes:
+            return term.latest
         found: list[StretchFields] = []
         starts = self.starts
         i = len(starts) - 1 if starts[-1] <= start else bisect_right(starts, start) - 1

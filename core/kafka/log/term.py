@@ -51,11 +51,11 @@ class Term:
         leader: broker id.
         written: the fields of each `Batch`, in offset order, without gaps; plain tuples, which are made in a quarter of the time.
         bytes: of all batches.
-        latest: the last batch as a fetch carries it: what nearly all of them read.
+        end: where the last batch ends, latest_base: where it begins; latest: that batch as a fetch carries it, what nearly all of them read.
         stamped: some timestamps are of producers whose clocks are wrong: they may go down.
     """
 
-    __slots__ = ("_ends", "_totals", "bytes", "epoch", "latest", "leader", "stamped", "written")
+    __slots__ = ("_ends", "_totals", "bytes", "end", "epoch", "latest", "latest_base", "leader", "stamped", "written")
 
     epoch: Final[int]
     leader: Final[int]
@@ -68,7 +68,9 @@ class Term:
         self.leader = leader
         self.written = Growing()
         self.bytes = 0
-        self.latest: tuple[StretchFields, ...] = ((-1, -1, self, 0),)
+        self.end = -1
+        self.latest_base = -1
+        self.latest: tuple[StretchFields, ...] = ()
         self.stamped = False
         self._ends = Growing()
         self._totals = Growing()
@@ -83,10 +85,12 @@ class Term:
 
     def append(self, batch: BatchFields) -> None:
         """Add a batch at the end."""
+        base, records, size, _, _, _, _, _, _ = batch
         self.written.append(batch)
-        size = batch[2]
         self.bytes += size
-        self.latest = ((batch[0], batch[0] + batch[1], self, size),)
+        self.latest_base = base
+        self.end = end = base + records
+        self.latest = ((base, end, self, size),)
 
     @property
     def batches(self) -> list[Batch]:
