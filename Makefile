@@ -90,8 +90,8 @@ docs: $(STAMPS)/spark
 	@$(BIN)/python -m scenarios.script_doc
 	@$(BIN)/python -m spark_reports.summaries_doc
 	@mkdir -p docs
-	@$(BIN)/python -m tui.picture docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
-	@$(BIN)/python -m tui.picture docs/e1.svg --size 120x38 --scenario e1-data-loss --release 0.10.2 --steps 9
+	@$(BIN)/python -m tui.app.screenshot docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
+	@$(BIN)/python -m tui.app.screenshot docs/e1.svg --size 120x38 --scenario e1-data-loss --release 0.10.2 --steps 9
 
 venv: $(STAMPS)/test $(STAMPS)/lint
 

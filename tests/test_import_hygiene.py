@@ -55,13 +55,13 @@ def test_the_first_frame_loads_what_it_shows() -> None:
     """Screens, the script language, file formats and another control plane are loaded when somebody opens one of them."""
     environ = {"TEXTUAL_DRIVER": "textual.drivers.headless_driver:HeadlessDriver", "TEXTUAL_PRESS": "q", "HOME": os.devnull}
     loaded = modules_after(call_main("play"), **environ)
-    assert {"tui.board", "tui.screens.page", "core.lab.cluster"} <= loaded
+    assert {"tui.main_screen.screen", "tui.pages.page", "core.lab.cluster"} <= loaded
     later = (
         "yaml", "msgspec", "zstandard", "tomllib", "scenarios.language", "scenarios.runner", "scenarios.conditions", "scenarios.describe",
         "core.kafka.zookeeper", "core.kafka.controller.zookeeper", "core.kafka.controller.quorum", "core.kafka.broker.zookeeper", "core.lab.views.detail", "core.lab.metrics.observer",
     )  # fmt: skip
     assert {name for name in loaded if name.startswith(later)} == set()
-    assert {name for name in loaded if name.startswith("tui.screens.")} == {"tui.screens.page"}
+    assert {name for name in loaded if name.startswith("tui.pages.")} == {"tui.pages.page"}
 
 
 def test_core_loads_the_standard_library_and_attrs_only() -> None:

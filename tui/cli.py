@@ -17,7 +17,8 @@ from typing import Final
 
 from scenarios.printing import OutputLost, complain, guarded_streams, say_lines
 from tui.commands import library, logs, moments, operations, play, run, serve, sweep
-from tui.commands.console import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST, Parser
+from tui.commands.console import Parser
+from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 
 VERSION = "0.1.0"
 """Of the distribution."""

@@ -19,13 +19,13 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option as ListOption
 
 from scenarios.visible import visible
-from tui.actions import ACTIONS, MOVES
-from tui.harmless import words
-from tui.keymap import Keymap, written
-from tui.palette import Palette
+from tui.actions.context import Option, Question
+from tui.actions.keymap import Keymap, written
+from tui.actions.registry import ACTIONS, MOVES
 from tui.panels.timeline import LOOKS, WORDS
-from tui.rows import wrap
-from tui.situation import Option, Question
+from tui.rendering.palette import Palette
+from tui.rendering.rows import wrap
+from tui.terminal.foreign_text import words
 
 PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
 """As on the main screen, with the dialog in it."""

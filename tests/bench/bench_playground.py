@@ -44,25 +44,25 @@ ROOT = Path(__file__).parents[2]
 
 
 def build(brokers: int, topics: int, partitions: int) -> Any:
-    """A stage with a cluster under load: every partition has three replicas."""
+    """A loaded with a cluster under load: every partition has three replicas."""
     from core.kafka.release import CURRENT
     from core.kafka.topic_spec import TopicSpec
     from core.lab.acts import Load
     from core.lab.spec import BrokerSpec, ClusterSpec
     from core.sim.units import SECOND
     from scenarios.play_target import PlayTarget
-    from tui.target import set_stage
+    from tui.session.loading import load_session
 
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(i) for i in range(1, brokers + 1)),
         topics=tuple(TopicSpec(f"topic{n}", partitions=partitions, replication_factor=3) for n in range(topics)),
         settings=(("min.insync.replicas", 2),),
     )
-    stage = set_stage(PlayTarget(None, spec, CURRENT, title="bench"), own_process=True)
+    loaded = load_session(PlayTarget(None, spec, CURRENT, title="bench"), own_process=True)
     for n in range(topics):
-        stage.session.do(Load(f"topic{n}", 200, acks="all", producer=f"load{n}"))
-    stage.session.tape.advance_to(2 * SECOND)
-    return stage
+        loaded.session.do(Load(f"topic{n}", 200, acks="all", producer=f"load{n}"))
+    loaded.session.tape.advance_to(2 * SECOND)
+    return loaded
 
 
 SMALL, LARGE = (6, 6, 10), (100, 10, 1000)
@@ -82,10 +82,10 @@ class Meter:
         self.frames: list[float] = []
         self.moments: list[int] = []
         self._session = session
-        self._session_frame = session.motion.frame
+        self._session_frame = session.playback.frame
         self._shown_since: float | None = None
-        session.motion.frame = self._frame
-        session.motion._budget = 1.0
+        session.playback.frame = self._frame
+        session.playback._budget = 1.0
 
     def _frame(self, wall: float) -> None:
         if self._shown_since is not None:
@@ -102,13 +102,13 @@ def told(**numbers: object) -> None:
 
 def play(size: tuple[int, int, int], then: Callable[[Any], Coroutine[Any, Any, dict[str, object]]]) -> None:
     """Run the playground in this terminal, and measure something once it is up."""
-    from tui.app import Playground
-    from tui.display import Display
+    from tui.app.playground import Playground
+    from tui.main_screen.display_options import Display
 
-    stage = build(*size)
-    app = Playground(stage, Display(fps=FPS))
+    loaded = build(*size)
+    app = Playground(loaded, Display(fps=FPS))
     if then is frames:
-        app.meter = Meter(stage.session)  # type: ignore[attr-defined]
+        app.meter = Meter(loaded.session)  # type: ignore[attr-defined]
 
     async def measure() -> None:
         await asyncio.sleep(1.0)
@@ -193,7 +193,7 @@ async def seek(app: Any) -> dict[str, object]:
         start, began = time.process_time(), time.perf_counter()
         session.go_to(goal)
         while session.seeking is not None:
-            session.motion.frame(0.03)
+            session.playback.frame(0.03)
         cpu.append(time.process_time() - start)
         wall.append(time.perf_counter() - began)
         await asyncio.sleep(0)
@@ -208,10 +208,10 @@ async def memory(app: Any) -> dict[str, object]:
 
 def memory_without_view(until: int) -> None:
     """The same session without a view; the modules of the view are there, a session names some of them."""
-    import tui.app  # noqa: F401
+    import tui.app.playground  # noqa: F401
 
-    stage = build(*SMALL)
-    stage.session.tape.advance_to(until)
+    loaded = build(*SMALL)
+    loaded.session.tape.advance_to(until)
     told(rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 
@@ -234,7 +234,7 @@ def view_memory() -> tuple[float, float]:
 
     shown = run("memory")
     beside = shown["rss"] / 2**20 - measured("memory-without-view", str(shown["now"]))
-    return beside, measured("memory-of-modules", *LABORATORY, "tui.app") - measured("memory-of-modules", *LABORATORY)
+    return beside, measured("memory-of-modules", *LABORATORY, "tui.app.playground") - measured("memory-of-modules", *LABORATORY)
 
 
 LABORATORY = ("core.lab.cluster", "scenarios.play_target", "scenarios.eventlog")
@@ -257,8 +257,8 @@ def table() -> None:
     from textual.app import App, ComposeResult
     from textual.widgets import DataTable
 
-    stage = build(*SMALL)
-    session = stage.session
+    loaded = build(*SMALL)
+    session = loaded.session
     meter = Meter(session)
 
     class Table(App[int]):
@@ -288,7 +288,7 @@ def table() -> None:
         def frame(self) -> None:
             now = time.perf_counter()
             wall, self.last = now - self.last, now
-            session.motion.frame(wall)
+            session.playback.frame(wall)
             grid = self.query_one(DataTable)
             for number, row in enumerate(self.rows()):
                 for at, text in enumerate(row):

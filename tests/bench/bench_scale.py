@@ -29,7 +29,7 @@ from core.lab.history.keeper import KEEP_EVERY
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.snapshot import Snapshots
 from core.sim.units import SECOND
-from tui.session import Session
+from tui.session.session import Session
 
 BROKERS = 100
 SIZES = (1_000, 10_000, 100_000)
@@ -226,7 +226,7 @@ def going_back(partitions: int, steps: int = 20_000) -> None:
             started = time.process_time()
             session.go_to(goal)
             while session.seeking is not None:
-                session.motion.frame(0.0)
+                session.playback.frame(0.0)
             sessions.append(time.process_time() - started)
             known = Known(session.rings, tape.acts, (steps * 2, 0, 10**15))
             nearest = goal.nearest(keeper, tape.acts, known)

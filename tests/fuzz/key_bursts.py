@@ -40,11 +40,11 @@ from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.recording import read_session
 from scenarios.releases import release_named
-from tui.actions import ACTIONS
-from tui.app import Playground
-from tui.display import Display
-from tui.palette import PALETTES
-from tui.target import set_stage
+from tui.actions.registry import ACTIONS
+from tui.app.playground import Playground
+from tui.main_screen.display_options import Display
+from tui.rendering.palette import PALETTES
+from tui.session.loading import load_session
 
 SIZES: Final = ((80, 24), (120, 40), (200, 60), (40, 10), (100, 30), (5, 3), (80, 20), (160, 50))
 """Columns and rows of terminals."""
@@ -171,9 +171,9 @@ def _empty(draw: random.Random) -> PlayTarget:
 def _old(draw: random.Random) -> PlayTarget:
     path = Path("old.jsonl")
     if not path.exists():
-        stage = set_stage(PlayTarget(None, None, CURRENT, log=path))
-        stage.session.tape.advance_to(3_000_000)
-        stage.session.close()
+        loaded = load_session(PlayTarget(None, None, CURRENT, log=path))
+        loaded.session.tape.advance_to(3_000_000)
+        loaded.session.close()
     old = read_session(path)
     return PlayTarget(
         None, old.spec, old.release, old.seed, title="old.jsonl", old=old, read_only=draw.random() < 0.5, at=draw.choice((-1, 1_000_000))
@@ -208,11 +208,11 @@ async def _session(report: Report, number: int, until: float) -> None:
     try:
         target = make(draw)
         app = Playground(
-            set_stage(target),
+            load_session(target),
             Display(ascii_only=draw.random() < 0.1, palette=draw.choice((*PALETTES, "dark")), slow_link=draw.random() < 0.1),
         )
         if draw.random() < 0.5:
-            app.stage.session.pause()
+            app.loaded.session.pause()
         async with app.run_test(size=size):
             driver = app._driver
             assert isinstance(driver, HeadlessDriver)

@@ -40,8 +40,8 @@ from spark_reports.sweep.reading import read_grid
 from spark_reports.sweep.sweep import GRIDS
 from tests.fuzz.mutations import NASTY, mutated
 from tests.fuzz.watch import Broken, command
+from tui.actions.keymap import DEFAULT, as_toml, load_keymap
 from tui.cli import parser_for
-from tui.keymap import DEFAULT, as_toml, load_keymap
 
 DESCRIBED: Final = Path(__file__).parents[1] / "scenarios" / "describe" / "data"
 """Describe texts of real clusters; their README says where they come from."""
@@ -341,7 +341,7 @@ def _nothing_lasts() -> Iterator[None]:
     with (
         mock.patch("importlib.util.find_spec", lambda name: None if name == "pyspark" else _find_spec(name)),
         mock.patch("scenarios.catalogue.names", return_value=["b2-high-watermark", "e1-data-loss"]),
-        mock.patch("tui.serving.serve", return_value=None),
+        mock.patch("tui.terminal.browser_server.serve", return_value=None),
         mock.patch("spark_reports.sweep.sweep.main_sweep", return_value=0),
         mock.patch.object(selection, "PATTERN_SECONDS", 0.05),
     ):

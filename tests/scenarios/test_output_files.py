@@ -25,7 +25,7 @@ from spark_reports import report
 from spark_reports.errors import ReportError
 from tests.scenarios.test_eventlog import HEADER
 from tui.cli import main
-from tui.target import set_stage
+from tui.session.loading import load_session
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = "what stood there\n"
@@ -102,10 +102,10 @@ def test_a_playground_that_cannot_begin_leaves_the_log_that_stood_there(here: Pa
 
     script = catalogue.load("wrong.yaml")
     with pytest.raises(InputError):
-        set_stage(PlayTarget(script, script.spec, CURRENT, log=here / "keep.jsonl"))
+        load_session(PlayTarget(script, script.spec, CURRENT, log=here / "keep.jsonl"))
     assert (here / "keep.jsonl").read_text() == KEPT
     assert not list(here.glob(".isrlab*"))
-    stage = set_stage(PlayTarget(None, None, CURRENT, log=here / "keep.jsonl"))
+    stage = load_session(PlayTarget(None, None, CURRENT, log=here / "keep.jsonl"))
     stage.session.close()
     reader = LogReader(here / "keep.jsonl")
     assert len(list(reader)) > 1

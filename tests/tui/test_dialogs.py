@@ -10,12 +10,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from core.sim.units import SECOND
-from tests.tui.test_app import playing, said, screen_text
-from tests.tui.test_travel import settled, write
-from tui.app import Playground
+from tests.tui.app.test_playground import playing, said, screen_text
+from tests.tui.handlers.test_time_travel import settled, write
+from tui.actions.context import Option, Question
+from tui.app.playground import Playground
 from tui.dialogs import Ask, Finder, Write
-from tui.keeping import no_file
-from tui.situation import Option, Question
+from tui.handlers.saving import no_file
 
 
 def key(character: str) -> events.Key:
@@ -44,7 +44,7 @@ async def test_what_is_typed_while_a_dialog_comes_up_is_written_into_it() -> Non
 
 async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
     async with playing() as (app, board, pilot):
-        acts, before = len(board.session.branch.acts), board.session.motion.playing
+        acts, before = len(board.session.branch.acts), board.session.playback.playing
         await at_once(app, pilot, ":bookmark")
         assert isinstance(app.screen, Finder)
         assert app.screen.query_one(Input).value == "bookmark"
@@ -58,7 +58,7 @@ async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
         await pilot.press("down", "enter")
         await pilot.pause(0.1)
         assert isinstance(app.screen, Write), "the bookmark's note"
-        assert (len(board.session.branch.acts), before) == (acts, board.session.motion.playing)
+        assert (len(board.session.branch.acts), before) == (acts, board.session.playback.playing)
 
 
 async def test_enter_and_answers_that_come_early_count_too() -> None:
@@ -94,7 +94,7 @@ async def test_time_stands_still_while_somebody_writes(cancelled: bool) -> None:
     async with playing() as (app, board, pilot):
         await pilot.press("space")
         await pilot.press("B")
-        assert not board.session.motion.playing
+        assert not board.session.playback.playing
         here = board.session.cluster.now
         await pilot.pause(0.1)
         assert board.session.cluster.now == here
@@ -104,7 +104,7 @@ async def test_time_stands_still_while_somebody_writes(cancelled: bool) -> None:
             await write(app, pilot, "here")
             assert board.session.bookmarks[0].position.time <= board.session.cluster.now
         await pilot.pause()
-        assert board.session.motion.playing
+        assert board.session.playback.playing
 
 
 async def test_a_condition_that_never_comes_is_told() -> None:

@@ -18,9 +18,9 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
-from tests.tui.test_app import playing, screen_text
-from tui.filters import to_ascii
-from tui.picture import without_fonts
+from tests.tui.app.test_playground import playing, screen_text
+from tui.app.screenshot import without_fonts
+from tui.terminal.filters import to_ascii
 
 KEPT = Path(__file__).parent / "snapshots"
 

@@ -7,7 +7,8 @@ import sys
 from typing import Any
 
 from scenarios.printing import say_lines, say_text
-from tui.commands.console import HELD, Parser
+from tui.commands.console import Parser
+from tui.exit_codes import HELD
 
 
 def add_commands(commands: Any) -> None:

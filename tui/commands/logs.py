@@ -7,8 +7,9 @@ import sys
 from typing import Any
 
 from scenarios.printing import complain, remark, say_lines
-from tui.commands.console import BAD_INPUT, FAILED, HELD, Parser
+from tui.commands.console import Parser
 from tui.commands.options import add_spark_options, log_files
+from tui.exit_codes import BAD_INPUT, FAILED, HELD
 
 
 def add_commands(commands: Any) -> None:

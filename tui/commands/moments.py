@@ -7,9 +7,10 @@ import os
 from typing import Any, Final
 
 from scenarios.printing import complain, remark, say_lines, say_text
-from tui.commands.console import FAILED, HELD, read_text, write_text
+from tui.commands.console import read_text, write_text
 from tui.commands.options import add_run_options, release_of, seed_of, time_of
 from tui.commands.sources import described_moment, looks_like_log, parse_describe_file
+from tui.exit_codes import FAILED, HELD
 
 FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-isr")
 """Filters of `describe`, each as Kafka's option `--<name>-partitions`."""

@@ -6,9 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scenarios.printing import remark, say_lines
-from tui.commands.console import FAILED, HELD, read_text
+from tui.commands.console import read_text
 from tui.commands.options import release_of, time_of
 from tui.commands.sources import described_moment
+from tui.exit_codes import FAILED, HELD
 
 if TYPE_CHECKING:
     from core.kafka.ids import TopicPartition

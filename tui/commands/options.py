@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.kafka.release import Release
-    from tui.display import Display
+    from tui.main_screen.display_options import Display
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -143,9 +143,9 @@ def display_of(arguments: argparse.Namespace) -> Display:
     from pathlib import Path
 
     from scenarios.errors import InputError, did_you_mean
-    from tui.display import MOST_FRAMES, Display
-    from tui.keymap import load_keymap
-    from tui.palette import PALETTES
+    from tui.actions.keymap import load_keymap
+    from tui.main_screen.display_options import MOST_FRAMES, Display
+    from tui.rendering.palette import PALETTES
 
     fps = None
     if arguments.fps is not None:

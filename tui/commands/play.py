@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.sim.units import format_duration
 from scenarios.printing import complain, say_lines
-from tui.commands.console import BAD_INPUT, HELD
 from tui.commands.options import (
     add_display_options,
     add_feature_option,
@@ -22,6 +21,7 @@ from tui.commands.options import (
     time_of,
 )
 from tui.commands.sources import describe_text, looks_like_log, parse_describe_file
+from tui.exit_codes import BAD_INPUT, HELD
 
 if TYPE_CHECKING:
     from scenarios.play_target import PlayTarget
@@ -135,7 +135,7 @@ def _open(arguments: argparse.Namespace) -> int:
         return BAD_INPUT
     for note in target.notes:
         complain(note)
-    from tui.app import run_app
+    from tui.app.playground import run_app
 
     return run_app(target, display)
 
@@ -165,7 +165,7 @@ def _old_session(arguments: argparse.Namespace) -> PlayTarget:
 def _keys(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from tui.keymap import as_toml, load_keymap
+    from tui.actions.keymap import as_toml, load_keymap
 
     say_lines(as_toml(load_keymap(None if arguments.keys is None else Path(arguments.keys))))
     return HELD

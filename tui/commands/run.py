@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from scenarios.garbage import without_collection
 from scenarios.printing import remark, say_json, say_lines
-from tui.commands.console import FAILED, HELD, write_text
+from tui.commands.console import write_text
 from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
+from tui.exit_codes import FAILED, HELD
 
 if TYPE_CHECKING:
     from core.kafka.release import Release

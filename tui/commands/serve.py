@@ -10,9 +10,9 @@ import sys
 from typing import Any
 
 from scenarios.printing import complain
-from tui.commands.console import BAD_INPUT, HELD
 from tui.commands.options import add_display_options, display_of
 from tui.commands.play import add_target_options, target_of
+from tui.exit_codes import BAD_INPUT, HELD
 
 HOST = "127.0.0.1"
 PORT = "8000"
@@ -56,7 +56,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         complain(
             f"{arguments.host} may be reached from other machines: whoever has the address with its token plays here, as you; 'ssh -L {text}:{HOST}:{text}' is safer"
         )
-    from tui.serving import serve
+    from tui.terminal.browser_server import serve
 
     serve(_command(arguments), arguments.host, int(text), int(sessions))
     return HELD

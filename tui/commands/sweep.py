@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from scenarios.printing import complain
-from tui.commands.console import BAD_INPUT
 from tui.commands.options import add_spark_options, seed_of
+from tui.exit_codes import BAD_INPUT
 
 
 def add_commands(commands: Any) -> None:

@@ -13,11 +13,11 @@ from core.kafka.health import STALL_BOUND
 from core.lab.views.view import ClusterView, PartitionStatus, PartitionView
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import format_duration
-from tui.lasting import lasting
-from tui.palette import Palette
-from tui.panels.grid import filtered
+from tui.analysis.partition_list import filtered
+from tui.analysis.per_state_cache import per_state
 from tui.panels.lines import Lines
-from tui.rows import Row, blank, rule, short_number
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, rule, short_number
 
 ALWAYS: Final = 2
 """Items that have room before all others: records acknowledged, and records lost."""
@@ -49,7 +49,7 @@ class Item(SpelledOut):
 
 def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Everything the account says, most important first."""
-    offline, unserved, stalled, under_min, under_replicated = lasting(view, "tally", lambda: _tally(view))
+    offline, unserved, stalled, under_min, under_replicated = per_state(view, "tally", lambda: _tally(view))
     acked, of = short_number(view.acked), short_number(sent(view))
     items = [
         Item([("acked ", paint.muted), (acked, paint.number), (" of ", paint.muted), (of, paint.number)]),

@@ -15,12 +15,12 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, broker_address
 from core.lab.views.view import BrokerView, ClusterView
 from core.sim.units import format_duration
-from tui.faults import faults_at
-from tui.palette import Palette
+from tui.analysis.faults import faults_at
+from tui.analysis.word_filter import matcher
 from tui.panels.lines import RIGHT, Lines
-from tui.panels.states import DOWN, OUT, broker_state, broker_words, registration, short_state
-from tui.rows import Row, blank, clip, rule
-from tui.search_words import matcher
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, clip, rule
+from tui.rendering.states import DOWN, OUT, broker_state, broker_words, registration, short_state
 
 CARD: Final = 25
 """Columns of a card, gap included, at least."""

@@ -7,9 +7,9 @@ from textual.strip import Strip
 
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.units import format_clock
-from tui.palette import Palette
 from tui.panels.account import lost_words
-from tui.rows import Row, wrap
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, wrap
 
 
 def differences(before: PartitionView | None, after: PartitionView | None) -> list[tuple[str, str, str]]:

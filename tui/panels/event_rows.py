@@ -13,7 +13,7 @@ from core.kafka.events import EventTuple
 from core.lab.history.rings import Ring
 from core.lab.sentences import sentence
 from core.sim.units import SECOND
-from tui.search_words import matcher
+from tui.analysis.word_filter import matcher
 
 LEAST_FOLDED: Final = 4
 """Consequences of one event from which on they are folded into it."""

@@ -15,10 +15,10 @@ from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.lab.history.rings import LEVEL, Ring
 from core.lab.sentences import sentence
 from core.sim.units import format_clock
-from tui.palette import Palette
 from tui.panels.event_rows import EventRows, EveryEvent, Folded, Matching
 from tui.panels.lines import Lines
-from tui.rows import Row, blank, clip, rule
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, clip, rule
 
 LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETAIL: "every event"}
 """The filters, in the order the key goes through them."""

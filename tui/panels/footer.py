@@ -9,19 +9,10 @@ from textual.message import Message
 from textual.strip import Strip
 
 from core.sim.spelled_out import SpelledOut
-from tui.palette import Palette
+from tui.actions.hints import Hint
 from tui.panels.lines import Lines
-from tui.rows import Row
-
-
-@attrs.frozen(repr=False)
-class Hint(SpelledOut):
-    """A key in the footer."""
-
-    action: str
-    key: str
-    label: str
-    possible: bool
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row
 
 
 @attrs.frozen(repr=False)

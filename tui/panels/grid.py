@@ -6,7 +6,7 @@ broker's id. A row is painted again only when something visible in it has change
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, overload
 
 import attrs
@@ -15,33 +15,25 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.kafka.health import (
-    described_at_min_isr,
-    described_min_isr,
-    described_unavailable,
-    described_under_min_isr,
-    described_under_replicated,
-)
+from core.kafka.health import described_under_replicated
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView, ReplicaView
 from core.sim.spelled_out import SpelledOut
-from scenarios.releases import release_named
-from tui.palette import Palette
-from tui.panels.bars import Window, bar
+from tui.analysis.partition_list import in_order
 from tui.panels.lines import RIGHT, Lines
-from tui.panels.states import (
+from tui.rendering.bars import Window, bar
+from tui.rendering.palette import Palette
+from tui.rendering.rows import ELLIPSIS, Part, Row, blank, clip, clip_name, fit, rule
+from tui.rendering.states import (
     COMMITTED,
     LEGENDS,
     MISSING,
     PENDING,
     broker_state,
     partition_status,
-    partition_words,
     replica_marks,
     short_state,
 )
-from tui.rows import ELLIPSIS, Part, Row, blank, clip, clip_name, fit, rule
-from tui.search_words import matcher
 
 LEAST_CELL: Final = 15
 """Columns a replica needs for its marks, a bar and a number."""
@@ -193,35 +185,6 @@ class InOrder(Sequence[PartitionView]):
         if isinstance(at, slice):
             return [self._views[place] for place in self._places[at]]
         return self._views[self._places[at]]
-
-
-FILTERS: Final[Mapping[str, Callable[[PartitionView, Container[int], int], bool]]] = {
-    "unavailable": lambda p, live, min_isr: described_unavailable(p, live),
-    "under-min-isr": lambda p, live, min_isr: described_under_min_isr(p, min_isr),
-    "at-min-isr": lambda p, live, min_isr: described_at_min_isr(p, min_isr),
-    "under-replicated": lambda p, live, min_isr: described_under_replicated(p),
-}
-"""The four filters of `kafka-topics --describe`, by their names there, the worst first; each of the partition, the live brokers, the raw min ISR."""
-
-
-def filtered(view: ClusterView, which: str) -> list[PartitionView]:
-    """The partitions that a filter of `kafka-topics --describe` would print."""
-    passes, release = FILTERS[which], release_named(view.release)
-    live = {broker.id for broker in view.brokers if not broker.fenced}
-    min_isr = {topic.name: described_min_isr(topic.config, release) for topic in view.topics}
-    default = described_min_isr((), release)
-    return [p for p in view.partitions if passes(p, live, min_isr.get(p.tp.topic, default))]
-
-
-def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str = "") -> list[PartitionView]:
-    """The partitions as they are listed: by name, or the worst first as operators sort them; `which` is a filter, `words` all that they have."""
-    partitions = filtered(view, which) if which else list(view.partitions)
-    if words:
-        matches = matcher(words)
-        partitions = [p for p in partitions if matches(partition_words(p))]
-    if worst_first:
-        return sorted(partitions, key=lambda p: (not (p.lost or p.diverged), p.status, p.tp))
-    return sorted(partitions, key=lambda p: p.tp)
 
 
 def _said(p: PartitionView) -> tuple[object, ...]:

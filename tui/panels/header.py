@@ -10,9 +10,9 @@ from textual.strip import Strip
 
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import format_clock, format_duration
-from tui.palette import Palette
 from tui.panels.lines import Lines
-from tui.rows import Part, Row, clip
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Part, Row, clip
 
 
 @attrs.frozen(repr=False)

@@ -15,20 +15,22 @@ from core.lab.sentences import sentence
 from core.lab.views.view import BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
 from core.sim.units import SECOND, format_clock, format_duration
 from scenarios.releases import release_named
-from tui.lasting import lasting
-from tui.layout import COMPACT
-from tui.palette import Palette
+from tui.analysis.per_state_cache import per_state
 from tui.panels.account import lost_words
 from tui.panels.brokers import links_of
 from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
-from tui.panels.states import broker_state, partition_status, registration, replica_marks
-from tui.rows import Row, blank, clip, headline, in_a_sentence, rule, wrap
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, clip, headline, in_a_sentence, rule, wrap
+from tui.rendering.states import broker_state, partition_status, registration, replica_marks
 
 MOST_HOLDERS: Final = 3
 """Replicas that hold a high watermark and are each named."""
 
 _NOBODY: Final[Mapping[int, str]] = {}
+
+COMPACT: Final = 2
+"""Lines of an inspector whose first line is its headline."""
 
 
 def ids(members: tuple[int, ...]) -> str:
@@ -220,7 +222,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         .add(f"  log directory {', '.join(map(str, b.failed_dirs))} of {b.log_dirs} failed" if b.failed_dirs else "", paint.bad)
         .strip(width)
     ]
-    led, out = lasting(
+    led, out = per_state(
         view,
         ("of", b.id),
         lambda: (

@@ -16,10 +16,10 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.harmless import HarmlessFilter
-from tui.palette import Palette
-from tui.rows import Line, blank, over
-from tui.writing import Piece
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Line, blank, over
+from tui.terminal.compositor import Piece
+from tui.terminal.foreign_text import ControlCharacterFilter
 
 RIGHT: Final = 3
 """The right mouse button, as Textual numbers them."""
@@ -115,7 +115,7 @@ class Lines(Widget):
     def _filtered(self, strips: list[Strip]) -> list[Strip]:
         """Lines as they go to the terminal."""
         for each in self.app.get_line_filters():
-            if isinstance(each, HarmlessFilter):
+            if isinstance(each, ControlCharacterFilter):
                 continue  # Rows are built of text that is harmless already.
             behind = self.background_colors[1]
             strips = [strip.apply_filter(each, behind) for strip in strips]

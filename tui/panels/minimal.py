@@ -7,12 +7,12 @@ from textual.strip import Strip
 from core.kafka.events import EventTuple
 from core.lab.sentences import sentence
 from core.lab.views.view import ClusterView, PartitionStatus
-from tui.palette import Palette
 from tui.panels.account import account_items
 from tui.panels.events import coloured
 from tui.panels.lines import Lines
-from tui.panels.states import broker_state, partition_status
-from tui.rows import Row, blank, wrap
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, wrap
+from tui.rendering.states import broker_state, partition_status
 
 
 def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | None, paint: Palette, size: tuple[int, int]) -> list[Strip]:

@@ -6,50 +6,16 @@ when there is little room, what held gives way first.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 
-import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.sim.spelled_out import SpelledOut
-from tui.palette import Palette
 from tui.panels.events import coloured
 from tui.panels.lines import Lines
-from tui.rows import Row, blank, clip, rule, wrap
-
-
-class Verdict(enum.StrEnum):
-    """How an expectation stands."""
-
-    PENDING = "pending"
-    HELD = "held"
-    FAILED = "failed"
-
-
-@attrs.frozen(repr=False)
-class Expected(SpelledOut):
-    """One expectation: its condition, the note of its step, and once it has failed what was wanted and what was there."""
-
-    verdict: Verdict
-    text: str
-    note: str = ""
-    wanted: str = ""
-    got: str = ""
-    where: str = ""
-
-
-@attrs.frozen(repr=False)
-class ScenarioState(SpelledOut):
-    """What the panel shows: the scenario's name and text, its expectations, what it does next and what it said last."""
-
-    name: str
-    about: str
-    expectations: tuple[Expected, ...]
-    next: str = ""
-    said: str = ""
-    ended: bool = False
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, clip, rule, wrap
+from tui.session.scenario_state import Expected, ScenarioState, Verdict
 
 
 def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) -> list[Strip]:

@@ -7,9 +7,9 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from tui.palette import Palette
 from tui.panels.lines import Lines
-from tui.rows import Row
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row
 
 Tab = tuple[str, str, str, str]
 """A screen in the line: its key, its name, a shorter one, the action that opens it."""

@@ -19,9 +19,9 @@ from textual.strip import Strip
 from core.lab.history.branch import Mark
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import SECOND, format_clock
-from tui.palette import Palette
 from tui.panels.lines import Lines
-from tui.rows import Row, blank
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank
 
 KINDS_OF: Final[Mapping[str, str]] = {
     "records-lost": "loss",

@@ -1,0 +1,155 @@
+"""The playground by hand: one key stops everything that goes by itself, then each fetch, answer and produce is a key or two; and back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from core.kafka.ids import TopicPartition
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.releases import release_named
+from scenarios.runner import run_scenario
+from tests.core.lab.test_pace import B2
+from tests.tui.app.test_playground import playing, said, screen_text
+from tests.tui.handlers.test_time_travel import settled
+from tui.actions import by_hand_steps as by_hand
+from tui.app.playground import Playground
+from tui.main_screen.screen import MainScreen
+
+TABLE: list[list[str]] = [
+    ["p", "1", "0", "enter"],
+    ["v", "4", "space", "5", "enter"],
+    ["p", "5", "enter"],
+    ["v", "enter"],
+    ["p", "enter"],
+    ["v", "1", "0", "space", "8", "enter"],
+]
+"""The keys of each row of B2."""
+
+BEGIN = ["b", "T", "1"]
+"""By hand, and a topic with one empty partition, which is selected then."""
+
+
+def shown(app: Playground, board: MainScreen) -> list[str]:
+    """LEO/HW of the replicas of the selected partition, in order, as the screen has them."""
+    partition = board.selection.partition_in(board.view)
+    assert partition is not None
+    (row,) = (line for line in screen_text(app).splitlines() if line.startswith(f"► {partition.tp}"))
+    ends = [f"{leo}/{hw}" for hw, leo in re.findall(r" (\d+)/(\d+) ", row)]
+    return [ends[broker - 1] for broker in partition.replicas]
+
+
+async def press(board: MainScreen, pilot: Pilot[int], keys: list[str]) -> None:
+    await pilot.press(*keys)
+    await settled(board, pilot)
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_table_of_b2_is_typed_in_from_the_running_playground(size: tuple[int, int]) -> None:
+    async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
+        board.session.playback.play()
+        await press(board, pilot, BEGIN)
+        before = board.session.cluster.now
+        for keys, (_, _, expected) in zip(TABLE, B2, strict=True):
+            await press(board, pilot, keys)
+            assert shown(app, board) == expected
+        assert board.session.cluster.now == before, "virtual time stands still"
+        assert board.chosen == TopicPartition("topic-1", 0)
+    assert len(BEGIN) + sum(map(len, TABLE)) <= 25
+
+
+async def test_by_hand_nothing_goes_by_itself_until_the_key_is_pressed_again() -> None:
+    async with playing(until=2 * SECOND) as (app, board, pilot):
+        board.session.playback.play()
+        await press(board, pilot, ["b"])
+        assert "by hand" in screen_text(app).splitlines()[0]
+        now, seq = board.session.cluster.now, board.view.seq
+        await pilot.press("space")
+        assert "virtual time stands still; b lets it run" in said(app, board)
+        await pilot.pause(0.2)
+        assert (board.session.cluster.now, board.view.seq) == (now, seq)
+        await pilot.press("b")
+        assert board.session.playback.playing
+        await pilot.pause(0.3)
+        assert board.session.cluster.now > now
+        assert board.view.seq > seq
+        assert "by hand" not in screen_text(app).splitlines()[0]
+
+
+async def test_single_steps_of_a_broker_take_a_count() -> None:
+    async with playing(until=2 * SECOND) as (_app, board, pilot):
+        await press(board, pilot, [*BEGIN, *TABLE[0]])
+        partition = board.selection.partition_in(board.view)
+        assert partition is not None
+        follower = partition.replicas[1]
+        while board.chosen_broker != follower:
+            await pilot.press("right")
+        await press(board, pilot, ["E", "r", "E", "a", "3", "enter"])
+        await press(board, pilot, ["E", "f", "2", "enter"])
+        view = board.selection.partition_in(board.view)
+        assert view is not None
+        assert view.copy_on(follower).leo == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("0", "from 1 to 10,000,000"),
+        ("x", "from 1 to 10,000,000"),
+        ("4", "write 2 numbers, for example 4 5"),
+        ("- -", "nobody would fetch"),
+    ],
+)
+async def test_wrong_counts_are_told_where_they_are_written(text: str, wrong: str) -> None:
+    async with playing(until=2 * SECOND) as (app, board, pilot):
+        await press(board, pilot, [*BEGIN, *TABLE[0]])
+        await pilot.press("p" if text in ("0", "x") else "v")
+        await pilot.press(*("space" if char == " " else "minus" if char == "-" else char for char in text), "enter")
+        await pilot.pause()
+        assert wrong in screen_text(app)
+
+
+async def test_going_back_begins_a_branch_and_the_session_is_a_script_that_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with playing(until=2 * SECOND) as (app, board, pilot):
+        board.session.playback.play()
+        await press(board, pilot, BEGIN)
+        for keys in TABLE[:4]:
+            await press(board, pilot, keys)
+        assert shown(app, board) == B2[3][2]
+        await press(board, pilot, ["left_curly_bracket"])
+        assert shown(app, board) == B2[2][2], "a round is undone at once"
+        assert "undone" in said(app, board)
+        await press(board, pilot, ["left_curly_bracket", "left_curly_bracket"])
+        assert shown(app, board) == B2[0][2]
+        await press(board, pilot, ["right_curly_bracket"])
+        assert shown(app, board) == B2[1][2]
+        await press(board, pilot, ["p", "7", "enter"])
+        assert shown(app, board) == ["17/0", "4/0", "5/0"]
+        assert board.session.branch.name == "branch 2"
+        board.loaded.save(Path("x.yaml"))
+        acts = list(board.session.branch.deeds)
+        end = board.session.end.time
+    script = catalogue.load("x.yaml")
+    events: list[tuple[object, ...]] = []
+    result = run_scenario(script, release_named(script.releases[-1]), sink=events.append)
+    assert result.held
+    again = [event for event in events if event[3] == "act"]
+    assert again == acts
+    assert events[-1][1] <= end
+
+
+async def test_where_it_cannot_be_it_says_why() -> None:
+    from scenarios.play_target import PlayTarget
+
+    async with playing(PlayTarget(None, None, release_named("2.8"))) as (app, board, pilot):
+        await pilot.press("b")
+        assert "ZooKeeper cannot be turned to by hand" in said(app, board)
+        assert "its sessions live by pings" in str(by_hand.cannot_toggle(board.context()))
+        await pilot.press("v")
+        assert "the cluster runs by itself; b turns it to by hand" in said(app, board)

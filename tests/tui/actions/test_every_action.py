@@ -1,0 +1,155 @@
+"""Every action of the registry, by its key and through the command palette: both do the same, and it is not nothing."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+from textual.command import CommandList
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from core.kafka.events import DETAIL, NOTABLE
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
+from tests.tui.app.test_playground import playing, screen_text
+from tui.actions.registry import ACTIONS
+from tui.app.playground import Playground
+from tui.main_screen.screen import MainScreen
+
+BEFORE: dict[str, tuple[str, ...]] = {
+    "start": ("k",),
+    "step-notable": ("k",),
+    "heal": ("i",),
+    "to-end": ("comma",),
+    "follow": ("tab", "up", "up"),
+    "diff": ("comma",),
+    "screen-overview": ("2",),
+    "back": ("2",),
+    "search": ("6",),
+    "cause": ("k", "N", "tab", "up"),
+    "undo": ("k",),
+    "redo": ("k", "left_curly_bracket"),
+    "by-hand-round": ("b",),
+    "by-hand-step": ("b",),
+}
+"""The keys that lead to where an action is possible, for those that are not possible at once."""
+
+ELSEWHERE = {
+    "controllers": ("d9-dedicated-controllers", "4.1"),
+    "move-replica": ("d4-move-replica", "4.1"),
+}
+"""The scenarios, and their releases, in which an action is possible that the playground's own cluster has nothing for."""
+
+
+def loaded(action: str) -> AbstractAsyncContextManager[tuple[Playground, MainScreen, Pilot[int]]]:
+    """Where an action is possible."""
+    if action in ELSEWHERE:
+        name, release = ELSEWHERE[action]
+        script = catalogue.load(name)
+        return playing(PlayTarget(script, script.spec, release_named(release), 0, title=script.name), until=0, size=(100, 30))
+    return playing(until=2 * SECOND, size=(100, 30))
+
+
+def outcome(app: Playground, board: MainScreen) -> dict[str, Any]:
+    """What can be seen of what was done."""
+    session = board.session
+    ring = session.rings.of(NOTABLE)
+    return {
+        "events": session.tape.outlet.seq,
+        "done": [board.session.tell(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
+        "now": session.cluster.now,
+        "speed": session.playback.speed,
+        "playing": session.playback.playing,
+        "bookmarks": len(session.bookmarks),
+        "dialog": type(app.screen).__name__,
+        "page": None if board.page is None else board.page.name,
+        "level": board.panels.events.level,
+        "cursor": board.panels.events.cursor,
+        "clipboard": app.clipboard,
+        "running": app.is_running and app.return_code is None,
+        "screen": screen_text(app).split("\n")[1:-1],
+        "said": board.panels.footer.lines[0].text if board.panels.footer.lines else "",
+        "kept": session.rings.of(DETAIL).total,
+    }
+
+
+async def settle(app: Playground, board: MainScreen, pilot: Pilot[int]) -> None:
+    """Until nothing moves any more, save a session that plays."""
+    await pilot.pause()
+    while board.session.seeking is not None:
+        board.session.playback.frame(0.05)
+        board.refresh_view()
+    await pilot.pause()
+
+
+async def prepared(action: str, app: Playground, board: MainScreen, pilot: Pilot[int]) -> dict[str, Any]:
+    if action == "elect-preferred":
+        await pilot.press("k")
+        board.session.tape.advance_to(20 * SECOND)
+        await pilot.press("s")
+        board.session.tape.advance_to(40 * SECOND)
+        board.refresh_view()
+    elif action == "elect-unclean":
+        await pilot.press("u")
+        board.session.tape.advance_to(3 * SECOND)
+        board.refresh_view()
+        await pilot.press("u")
+        for broker in range(3):
+            await pilot.press("k", "right")
+            board.session.tape.advance_to((20 + 20 * broker) * SECOND)
+            board.refresh_view()
+        await pilot.press("s")
+        board.session.tape.advance_to(90 * SECOND)
+        board.refresh_view()
+    else:
+        for key in BEFORE.get(action, ()):
+            await pilot.press(key)
+            await settle(app, board, pilot)
+    await settle(app, board, pilot)
+    return outcome(app, board)
+
+
+async def by_palette(app: Playground, pilot: Pilot[int], label: str) -> None:
+    """Type the label, and take the entry that is exactly it."""
+    await pilot.press("colon")
+    await pilot.pause()
+    app.screen.query_one(Input).value = label
+    for _ in range(200):
+        await pilot.pause(0.02)
+        entries = app.screen.query_one(CommandList)
+        for at in range(entries.option_count):
+            hit = getattr(entries.get_option_at_index(at), "hit", None)
+            if hit is not None and hit.text == label:
+                entries.highlighted = at
+                await pilot.press("enter")
+                return
+    raise AssertionError(f"the palette does not offer {label!r}")
+
+
+@pytest.mark.parametrize("action", [a for a in ACTIONS if a.id not in ("palette",)], ids=lambda a: a.id)
+async def test_key_and_palette_do_the_same(action: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    after = []
+    refused = None
+    for palette in (False, True):
+        async with loaded(action.id) as (app, board, pilot):
+            before = await prepared(action.id, app, board, pilot)
+            refused = action.refuse(board.context())
+            if palette:
+                await by_palette(app, pilot, action.label)
+            else:
+                await pilot.press(action.keys[0])
+            await settle(app, board, pilot)
+            after.append(outcome(app, board))
+            if action.id == "play":
+                board.session.pause()
+    assert refused is None, f"{action.id} is not possible here: {refused}"
+    if action.id == "play":
+        assert [one["playing"] for one in after] == [True, True]
+        return
+    assert after[0] == after[1]
+    assert after[0] != before, f"{action.id} does nothing"

@@ -1,0 +1,337 @@
+"""Every further act by its key: what it asks, that every answer which is offered is possible, what it would do now; the filters of kafka-topics."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.errors import KafkaError
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
+from core.lab.views.view import PartitionView
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from tests.tui.app.test_playground import done, playing, said, screen_text
+from tests.tui.states import partition, replica, view_of
+from tui.actions import admin_questions, effects, fault_questions, questions
+from tui.actions.context import ActionContext
+from tui.actions.registry import ACTIONS, BY_ID
+from tui.analysis.metrics_history import METRICS
+from tui.analysis.partition_list import FILTERS, filtered, in_order
+from tui.panels.account import paint_account
+from tui.rendering.palette import COLOUR
+from tui.session.loading import LoadedSession, load_session
+
+SPEC = ClusterSpec(
+    brokers=tuple(BrokerSpec(i, log_dirs=2) for i in (1, 2, 3, 4)), topics=(TopicSpec("orders", partitions=3, replication_factor=3),)
+)
+
+
+def fresh() -> LoadedSession:
+    loaded = load_session(PlayTarget(None, SPEC, CURRENT))
+    loaded.session.do(acts.Load("orders", 100))
+    loaded.session.tape.advance_to(2 * SECOND)
+    return loaded
+
+
+def context(loaded: LoadedSession, broker: int = 1, tp: TopicPartition | None = None) -> ActionContext:
+    view = loaded.session.view()
+    settings = loaded.session.cluster.settings
+    chosen = next(p for p in view.partitions if (p.tp == tp if tp else broker in p.replicas))
+    return ActionContext(
+        view=view, broker=view.broker(broker), partition=chosen, event=None, focus="grid", playing=False, speed=1.0, pace=loaded.pace,
+        setting=lambda name, topic: settings.get(name, topic=topic), overridden=lambda name, topic: False,
+    )  # fmt: skip
+
+
+QUESTIONS = [
+    fault_questions.power_loss, fault_questions.slow_disk, fault_questions.directories, admin_questions.move_replica, fault_questions.link_quality, fault_questions.hold, admin_questions.reassign,
+    admin_questions.delete_records, admin_questions.create_topic, admin_questions.consume, questions.cut, questions.min_isr, questions.acks, questions.load,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", QUESTIONS, ids=lambda ask: ask.__name__)
+def test_every_answer_that_is_offered_is_possible(ask) -> None:  # type: ignore[no-untyped-def]
+    count = len(ask(context(fresh())).options)
+    assert count > 1
+    for number in range(count):
+        loaded = fresh()
+        option = ask(context(loaded)).options[number]
+        if option.refused is not None:
+            continue
+        assert option.acts
+        for act in option.acts:
+            loaded.session.do(act)
+        loaded.session.tape.advance_to(4 * SECOND)
+
+
+def test_every_key_of_an_answer_is_its_own() -> None:
+    loaded = fresh()
+    for ask in QUESTIONS:
+        keys = [option.key for option in ask(context(loaded)).options if option.key]
+        assert len(keys) == len(set(keys)), ask.__name__
+
+
+def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
+    loaded = fresh()
+    loaded.session.do(acts.FailDir(1, 2))
+    loaded.session.tape.advance_to(5 * SECOND)
+    question = fault_questions.directories(context(loaded))
+    assert "replace directory 2 by an empty one" in [option.label for option in question.options]
+    assert "the broker halts" in question.options[0].note
+    moves = admin_questions.move_replica(context(loaded))
+    refused = [option for option in moves.options if option.refused]
+    assert len(refused) == 2
+    for option in refused:
+        with pytest.raises((ActRefused, KafkaError)):
+            loaded.session.do(option.acts[0])
+
+
+async def test_a_hold_names_its_one_way() -> None:
+    async with playing() as (_app, board, pilot):
+        await pilot.press("H", "1")
+        assert board.view.held_links == (("b1", "b2"),)
+        assert done(board) == ["hold b1 → b2"]
+        await pilot.press("H", "1")
+        assert done(board)[1:] == ["release b1 → b2"]
+
+
+async def test_a_disk_that_is_not_slow_is_not_made_as_before() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("Z", "1")
+        assert done(board) == []
+        assert "the disk of b1 is not slow" in said(app, board)
+        assert board.saving.unsaved == 0
+        await pilot.press("Z", "3", "Z", "1")
+        assert len(done(board)) == 2
+        assert board.view.brokers[0].disk_delay_us == 0
+
+
+def test_held_messages_can_be_released_and_a_move_given_up() -> None:
+    loaded = fresh()
+    loaded.session.do(acts.Hold(("b1", "b2")))
+    labels = [option.label for option in fault_questions.hold(context(loaded)).options]
+    assert "release b1 → b2" in labels
+    assert "hold b2 → b1" in labels
+    now = context(loaded)
+    assert now.partition is not None
+    away = next(b.id for b in now.view.brokers if b.id not in now.partition.replicas)
+    loaded.session.do(acts.Kill(away))
+    loaded.session.do(acts.Reassign(now.partition.tp, (*now.partition.replicas, away)))
+    loaded.session.tape.advance_to(5 * SECOND)
+    question = admin_questions.reassign(context(loaded, tp=now.partition.tp))
+    assert question.options[0].label == "give the running reassignment up"
+    loaded.session.do(question.options[0].acts[0])
+
+
+async def test_controllers_by_key() -> None:
+    scenario = catalogue.load("d9-dedicated-controllers")
+    target = PlayTarget(None, scenario.spec, CURRENT, title="quorum")
+    async with playing(target) as (app, board, pilot):
+        await pilot.press("M")
+        assert "kill c" in screen_text(app)
+        await pilot.press("1")
+        await pilot.pause()
+        act = next(played.act for played in reversed(board.session.tape.acts))
+        assert isinstance(act, acts.KillController)
+    async with playing() as (app, board, pilot):
+        await pilot.press("M")
+        assert "no dedicated controllers" in said(app, board)
+
+
+@pytest.mark.parametrize(
+    ("keys", "act"),
+    [
+        (["O", "l"], acts.PowerLoss(1, unflushed="lost")),
+        (["Z", "3"], acts.SlowDisk(1, 50_000)),
+        (["F", "1"], acts.FailDir(1)),
+        (["H", "1"], acts.Hold(("b1", "b2"))),
+        (["R", "1"], acts.Reassign(TopicPartition("orders", 0), (3, 2))),
+        (["X", "2"], acts.DeleteRecords(TopicPartition("orders", 0))),
+        (["T", "1"], acts.CreateTopic("topic-1", 1, 3)),
+        (["r", "1"], acts.StopConsume("consumer")),
+    ],
+)
+async def test_a_key_does_its_act(keys: list[str], act: acts.Act) -> None:
+    async with playing() as (_app, board, pilot):
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert [played.act for played in board.session.tape.acts][3:] == [act]
+        assert len(done(board)) == 1
+
+
+@pytest.mark.parametrize("act", [action for action in ACTIONS if action.effect is not None], ids=lambda action: action.id)
+def test_effects_are_told_in_numbers(act) -> None:  # type: ignore[no-untyped-def]
+    loaded = fresh()
+    if act.id == "elect-unclean":
+        for broker in (1, 2, 3, 4):
+            loaded.session.do(acts.Kill(broker))
+        loaded.session.tape.advance_to(30 * SECOND)
+        loaded.session.do(acts.Start(4))
+        loaded.session.tape.advance_to(36 * SECOND)
+        tp = next(p.tp for p in loaded.session.view().partitions if p.offline and any(c.alive for c in p.copies))
+        assert "gets a leader from those alive" in act.words(context(loaded, tp=tp))
+        return
+    if act.id in ("start", "elect-preferred"):
+        loaded.session.do(acts.Kill(1))
+        loaded.session.tape.advance_to(20 * SECOND)
+    if act.id == "heal":
+        loaded.session.do(acts.Isolate("b1"))
+    words = act.words(context(loaded))
+    assert words.startswith(act.help)
+    assert " Now: " in words
+    assert words.endswith(".")
+
+
+def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
+    loaded = fresh()
+    before = context(loaded)
+    told = effects.gone(before)
+    led = [p.tp for p in before.view.partitions if p.leader == 1]
+    assert f"b1 leads {len(led)} partition" in told
+    assert "up to 9 s" in told
+    loaded.session.do(acts.Kill(1))
+    loaded.session.tape.advance_to(2 * SECOND + 9 * SECOND + 2 * SECOND)
+    view = loaded.session.view()
+    assert all(view.partition(tp).leader not in (1, -1) for tp in led)
+    assert effects.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
+
+
+def test_isolating_says_what_it_does_to_a_leader_a_follower_and_to_one_without_a_process() -> None:
+    loaded = fresh()
+    now = context(loaded)
+    assert now.broker is not None
+    assert "goes on leading" in effects.isolated(now)
+    assert "leads nothing" in effects.isolated(attrs.evolve(now, view=view_of(attrs.evolve(partition(replica(2, 5, 5)), leader=2))))
+    dead = attrs.evolve(now, broker=attrs.evolve(now.broker, state=BrokerState.STOPPED))
+    assert effects.isolated(dead) == "b1 has no process; started again it reaches nobody until the links heal."
+
+
+def test_what_follows_when_a_broker_goes_is_told_for_none_one_and_many() -> None:
+    def of(broker: int, *partitions: PartitionView) -> tuple[str, str]:
+        view = view_of(*partitions)
+        of_broker = attrs.evolve(context(fresh()), view=view, broker=view.broker(broker), partition=None)
+        return effects.gone(of_broker), effects.shut_down(of_broker)
+
+    session, one, alone = (
+        "until its session expires (up to 9 s)",
+        partition(replica(1, 5, 5), replica(2, 5, 5)),
+        partition(replica(1, 5, 5)),
+    )
+    under = "; acks=all refused by 1 partition."
+    assert of(1, one) == (
+        f"b1 leads 1 partition: unserved {session}, then others lead{under}",
+        f"1 partition gets another leader first, then b1 ends{under}",
+    )
+    assert of(1, one, one)[1].startswith("2 partitions get other leaders first")
+    assert of(1, alone) == (
+        f"b1 leads 1 partition: unserved {session}; 1 partition would have nobody to lead.",
+        "b1 ends; 1 partition has no other member of the ISR and goes offline.",
+    )
+    assert of(2, one) == (f"b2 leads nothing; acks=all waits for it {session}, where it is in the ISR{under}", f"b2 ends{under}")
+    assert of(3, one) == ("b3 leads nothing and is in no ISR: clients notice nothing.", "b3 ends.")
+
+
+def test_unregistering_tells_what_it_does_and_why_it_cannot_be_done() -> None:
+    unregister = BY_ID["unregister"]
+
+    def of(broker: int, *partitions: PartitionView) -> ActionContext:
+        view = view_of(*partitions)
+        return attrs.evolve(context(fresh()), view=view, broker=view.broker(broker), partition=None)
+
+    one, again = partition(replica(1, 5, 5), replica(2, 5, 5)), "; it registers again only when its process is started anew."
+    assert effects.unregistered(of(1, one)).startswith(
+        "The controller forgets b1, which leaves every ISR; 1 partition gets another leader; acks=all refused by 1 partition"
+    )
+    assert effects.unregistered(of(1, partition(replica(1, 5, 5)))).startswith(
+        "The controller forgets b1, which leaves every ISR; 1 partition goes offline"
+    )
+    nothing = attrs.evolve(of(3, one), broker=attrs.evolve(of(3, one).view.broker(3), replicas=0))
+    assert effects.unregistered(nothing) == f"The controller forgets b3{again}"
+    assert unregister.refuse(context(fresh())) is None
+    assert "b3 is not registered" in str(
+        unregister.refuse(attrs.evolve(nothing, broker=attrs.evolve(nothing.view.broker(3), broker_epoch=-1)))
+    )
+    zookeeper = attrs.evolve(nothing, view=attrs.evolve(nothing.view, controller="b1", voters=()))
+    assert "goes with its session" in str(unregister.refuse(zookeeper))
+
+
+def test_the_filters_are_those_of_kafka_topics() -> None:
+    fine = partition(replica(1, 5, 5), replica(2, 5, 5), replica(3, 5, 5))
+    low = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5), replica(3, 1, 1, in_isr=False)), tp=TopicPartition("a", 0))
+    lower = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False)), tp=TopicPartition("b", 0))
+    dark = attrs.evolve(partition(replica(1, 5, 5, alive=False), replica(2, 5, 5, in_isr=False)), tp=TopicPartition("c", 0), leader=-1)
+    view = view_of(fine, low, lower, dark)
+    found = {which: [p.tp.topic for p in in_order(view, False, which)] for which in FILTERS}
+    assert list(FILTERS) == ["unavailable", "under-min-isr", "at-min-isr", "under-replicated"]
+    assert found == {
+        "unavailable": ["c"], "under-min-isr": ["b", "c"], "at-min-isr": ["a"], "under-replicated": ["a", "b", "c"],
+    }  # fmt: skip
+
+
+def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_the_broker_makes_of_it() -> None:
+    """RF 1 with min ISR 2 since 3.7: the broker caps it and takes writes, at min; the tool lists it as under min. Both count with it."""
+    alone = partition(replica(1, 5, 5), min_isr=1)
+    view = view_of(attrs.evolve(alone, min_isr=2))
+    view = attrs.evolve(view, partitions=(alone,))
+    assert {which for which in FILTERS if filtered(view, which)} == {"under-min-isr"}
+    assert "under min ISR 1" in "\n".join(strip.text for strip in paint_account(view, COLOUR, (120, 3), headline=False))
+    values = {metric.short: metric.folded(metric.of(view)) for metric in METRICS if metric.of is not None}
+    assert (values["AtMinIsrPartitionCount"], values["UnderMinIsrPartitionCount"], values["UnderReplicatedPartitions"]) == (1, 0, 0)
+    leads_on_paper = attrs.evolve(view, brokers=tuple(attrs.evolve(each, fenced=each.id == 1) for each in view.brokers))
+    assert filtered(leads_on_paper, "unavailable") == [alone]
+
+
+async def test_the_filter_by_its_key() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("k")
+        board.session.tape.advance_to(20 * SECOND)
+        board.refresh_view()
+        await pilot.press("t", "t", "t")
+        assert "at-min-isr, 9" in said(app, board)
+        assert "at-min-isr only, of 9" in screen_text(app)
+        await pilot.press("t", "t")
+        assert "all, 9" in said(app, board)
+
+
+async def test_the_palette_tells_what_would_happen() -> None:
+    async with playing() as (_app, board, _pilot):
+        words = BY_ID["kill"].words(board.context())
+        assert "b1 leads 3 partitions" in words
+
+
+def test_a_link_that_nobody_changed_is_not_made_new() -> None:
+    loaded = fresh()
+    new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: as new" in o.label)
+    assert new.refused == "it is as new"
+    loaded.session.do(acts.Link(("b2", "b1"), latency=200_000))
+    new, other = (next(o for o in fault_questions.link_quality(context(loaded)).options if f"b{n}: as new" in o.label) for n in (2, 3))
+    assert (new.refused, other.refused) == (None, "it is as new")
+    loaded.session.do(*new.acts)
+    assert not loaded.session.view().changed_links
+
+
+def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
+    loaded = load_session(PlayTarget(None, attrs.evolve(SPEC, network=NetworkSpec(latency=3_000, jitter=700, loss_ppm=20_000)), CURRENT))
+    loaded.session.do(acts.Link(("b1", "b2"), latency=200_000, loss_ppm=0))
+    new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: as new" in o.label)
+    assert new.note == "3ms, 2 % loss"
+    loaded.session.do(*new.acts)
+    assert not loaded.session.view().changed_links
+
+
+async def test_as_new_writes_no_act_where_nothing_is_to_be_made_new() -> None:
+    async with playing() as (app, board, pilot):
+        before = len(done(board))
+        await pilot.press("L")
+        await pilot.pause()
+        assert "as new" in screen_text(app)
+        await pilot.press("3")
+        await pilot.pause()
+        assert len(done(board)) == before

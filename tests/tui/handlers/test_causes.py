@@ -1,0 +1,59 @@
+"""Back to cause by keys: from a reading to the event that changed it last, and on to causes."""
+
+from __future__ import annotations
+
+from core.kafka.events import DETAIL
+from core.lab.history.rings import Rings
+from core.sim.units import SECOND
+from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.session.test_history import arrive
+from tui.dialogs import Ask
+from tui.session.session import Session
+
+
+async def test_from_a_cell_to_its_event_and_on_to_causes_by_keys() -> None:
+    async with playing(until=3 * SECOND) as (app, board, pilot):
+        await pilot.press("right", "k")
+        board.session.tape.advance_to(20 * SECOND)
+        board.refresh_view()
+        await pilot.press("backspace")
+        assert isinstance(app.screen, Ask)
+        assert "ISR of orders-0" in screen_text(app)
+        await pilot.press("i")
+        await pilot.pause()
+        event = board.panels.events.selected
+        assert event is not None
+        assert board.panels.events.has_focus
+        seen = [event[3]]
+        while board.panels.events.selected is not None and board.panels.events.selected[2]:
+            await pilot.press("less_than_sign")
+            await pilot.pause()
+            event = board.panels.events.selected
+            assert event is not None
+            seen.append(event[3])
+        assert seen[-1] in ("act", "session-expired", "broker-fenced")
+        assert len(seen) >= 2
+
+
+async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
+    async with playing(until=3 * SECOND) as (app, board, pilot):
+        await pilot.press("less_than_sign")
+        assert "has not changed since the start" in screen_text(app)
+        await pilot.press("escape")
+        session: Session = board.session
+        await pilot.press("k")
+        session.tape.advance_to(30 * SECOND)
+        forgotten = Rings({0: 40, 1: 40, 2: 2})
+        for index in range(session.rings.of(DETAIL).first, session.rings.of(DETAIL).total):
+            forgotten.take(session.rings.of(DETAIL).at(index))
+        end = session.tape.outlet.seq
+        session.rings = forgotten
+        board.refresh_view()
+        await pilot.press("down", "less_than_sign", "l")
+        arrive(session)
+        board.refresh_view()
+        assert session.tape.outlet.seq < end
+        found = session.rings.find(session.tape.outlet.seq)
+        assert found is not None
+        kinds = {session.rings.of(DETAIL).at(i)[3] for i in range(session.rings.of(DETAIL).total - 3, session.rings.of(DETAIL).total)}
+        assert "leader-elected" in kinds

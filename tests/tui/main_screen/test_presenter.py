@@ -1,0 +1,86 @@
+"""The presenter: what is shown of a frozen frame, told without a screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.events import DETAIL
+from core.lab import acts
+from core.lab.spec import Pace
+from core.sim.units import SECOND
+from tests.tui.surface import FakeSurface
+
+
+def text(lines: object) -> str:
+    return "\n".join(strip.text for strip in lines)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def surface() -> FakeSurface:
+    return FakeSurface(until=3 * SECOND)
+
+
+def test_the_header_tells_the_session_and_the_view(surface: FakeSurface) -> None:
+    clock = surface.presenter.clock(surface.frame())
+    assert (clock.now, clock.playing, clock.speed, clock.title, clock.branch) == (3 * SECOND, False, 1.0, "three brokers under load", "")
+    assert (clock.past, clock.seeking) == (-1, None)
+
+
+def test_the_past_is_told_by_how_far_it_is_from_the_end(surface: FakeSurface) -> None:
+    surface.session.do(acts.Kill(1))
+    surface.session.tape.advance_to(5 * SECOND)
+    surface.session.undo(lambda: None)
+    surface.arrive()
+    clock = surface.presenter.clock(surface.frame())
+    assert clock.past == 2 * SECOND
+    assert clock.events_past > 0
+
+
+def test_a_context_has_what_is_selected_and_what_holds(surface: FakeSurface) -> None:
+    surface.selection.choose(broker=2)
+    context = surface.presenter.context(surface.frame(focus="brokers"))
+    assert (context.the_broker.id, context.focus, context.pace, context.done) == (2, "brokers", Pace.TIMELINE, False)
+    assert context.setting("min.insync.replicas", None) == 2
+    surface.session.do(acts.Set("min.insync.replicas", "1"))
+    assert context.setting("min.insync.replicas", None) == 2, "a frame is one moment"
+    after = surface.presenter.context(surface.frame())
+    assert after.setting("min.insync.replicas", None) == 1
+    assert after.done
+
+
+def test_unclean_election_is_told_in_the_note_of_the_brokers(surface: FakeSurface) -> None:
+    presenter = surface.presenter
+    assert presenter.settings_note(surface.frame(), 120) == "unclean election off"
+    surface.session.do(acts.Set("unclean.leader.election.enable", "true", topic="orders"))
+    assert presenter.settings_note(surface.frame(), 120) == "unclean election off, ON for orders"
+    surface.session.do(acts.Set("unclean.leader.election.enable", "true"))
+    assert presenter.settings_note(surface.frame(), 120) == "unclean election ON"
+
+
+def test_what_has_the_keys_is_shown_in_full(surface: FakeSurface) -> None:
+    presenter, paint = surface.presenter, surface.paint
+    title, lines, _ = presenter.selected_in_full(surface.frame(), paint, 80)
+    assert (title, "orders-0" in text(lines)) == ("Partition", True)
+    title, lines, _ = presenter.selected_in_full(surface.frame(focus="brokers"), paint, 80)
+    assert title == "Broker b1"
+    ring = surface.session.rings.of(DETAIL)
+    event = next(ring.at(at) for at in range(ring.first, ring.total) if ring.at(at)[2])
+    title, lines, note = presenter.selected_in_full(surface.frame(focus="events", event=event), paint, 80)
+    assert (title, note) == ("Why", "< to its cause")
+    title, lines, _ = presenter.selected_in_full(surface.frame(), paint, 80, everything=True)
+    assert all(word in text(lines) for word in ("orders-0", "Broker b1", "last notable event"))
+
+
+def test_nothing_selected_is_said(surface: FakeSurface) -> None:
+    from tui.actions.selection import Selection
+
+    surface.presenter.selection = Selection()
+    assert surface.presenter.selected_in_full(surface.frame(), surface.paint, 80)[0] == "Nothing selected"
+
+
+def test_a_mark_is_told_by_its_event(surface: FakeSurface) -> None:
+    surface.session.do(acts.Kill(1))
+    mark = surface.session.branch.marks[-1]
+    assert surface.presenter.mark_in_words(surface.frame(), mark).endswith("⏎ goes there")
+    assert f"#{mark.seq} " in surface.presenter.mark_in_words(surface.frame(), mark)
+    assert surface.presenter.mark_in_words(surface.frame(), None) == ""

@@ -1,0 +1,222 @@
+"""What was done is not thrown away unasked, a pasted text is no keys, the worst stands on top, and what was done is undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.widgets import Input
+
+from core.kafka.ids import TopicPartition
+from core.sim.units import SECOND
+from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
+from tests.tui.app.test_playground import done, playing, said, screen_text
+from tests.tui.handlers.test_time_travel import settled
+from tests.tui.test_dialogs import at_once
+from tui.dialogs import Ask, Finder, Write
+
+
+async def test_leaving_asks_if_acts_are_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with playing() as (app, board, pilot):
+        await pilot.press("k", "q")
+        await pilot.pause()
+        assert isinstance(app.screen, Ask)
+        assert "1 act is not saved" in screen_text(app)
+        await pilot.press("n")
+        assert app.screen is board
+        await pilot.press("q", "s")
+        assert isinstance(app.screen, Write)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.return_code == 0
+    assert "kill" in Path("session.yaml").read_text()
+
+
+DIALOGS = {
+    "a question": "c",
+    "a line to write in": "S",
+    "the help": "?",
+    "a closer look": "enter",
+    "the finder": "ctrl+p",
+    "the glossary": "K",
+}
+
+
+@pytest.mark.parametrize("key", DIALOGS.values(), ids=DIALOGS)
+@pytest.mark.parametrize("acts", [0, 1])
+async def test_ctrl_c_asks_in_every_dialog_as_on_the_main_screen(
+    key: str, acts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with playing() as (app, board, pilot):
+        await pilot.press(*["k"] * acts, key)
+        await pilot.pause()
+        dialog = app.screen
+        assert dialog is not board
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        if acts:
+            assert app.return_code is None
+            assert isinstance(app.screen, Ask)
+            assert "1 act is not saved" in screen_text(app)
+            await pilot.press("n")
+            assert app.screen is dialog
+            await pilot.press("ctrl+c", "ctrl+c")
+            await pilot.pause()
+        assert app.return_code == 0
+
+
+@pytest.mark.parametrize("answer", ["n", "g", "s"])
+async def test_another_scenario_is_not_started_over_acts_that_are_not_saved(
+    answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with playing() as (app, board, pilot):
+        await pilot.press("k", "7", "down", "enter", "enter")
+        await pilot.pause()
+        assert app.board is board
+        assert isinstance(app.screen, Ask)
+        assert "1 act is not saved" in screen_text(app)
+        await pilot.press(answer)
+        if answer == "s":
+            assert isinstance(app.screen, Write)
+            await pilot.press("enter")
+        await pilot.pause()
+        assert (app.board is board) == (answer == "n")
+        assert done(board) == ["kill b1"] or answer != "n"
+        assert Path("session.yaml").exists() == (answer == "s")
+        await pilot.press("q")
+        assert (app.return_code == 0) == (answer != "n"), "a session that has just begun has nothing to save"
+
+
+@pytest.mark.parametrize("keys", [["q", "q"], ["ctrl+c", "ctrl+c"], ["q", "ctrl+c"]])
+async def test_leaving_without_saving_takes_two_keys(keys: list[str]) -> None:
+    async with playing() as (app, _board, pilot):
+        await pilot.press("k", *keys)
+        assert app.return_code == 0
+
+
+@pytest.mark.parametrize("saved", ["nothing done", "logged", "saved before"])
+async def test_it_leaves_at_once_where_nothing_would_be_lost(saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = PlayTarget(None, None, release_named("4.1"), log=Path("own.jsonl")) if saved == "logged" else None
+    async with playing(target) as (app, _board, pilot):
+        if saved != "nothing done":
+            await pilot.press("k")
+        if saved == "saved before":
+            await pilot.press("S", "enter")
+            await pilot.pause()
+        await pilot.press("q")
+        assert app.return_code == 0
+        app.end_session()
+
+
+async def test_a_pasted_text_is_taken_by_a_line_only() -> None:
+    async with playing() as (app, board, pilot):
+        app.post_message(events.Paste("kkq\nk"))
+        await pilot.pause(0.05)
+        assert done(board) == []
+        assert "only a line to write in takes a pasted text" in said(app, board)
+        await pilot.press("w")
+        app.post_message(events.Paste("lost > 0\nk"))
+        await pilot.pause(0.05)
+        assert app.screen.query_one(Input).value == "lost > 0"
+        await pilot.press("escape", "c")
+        app.post_message(events.Paste("2"))
+        await pilot.pause(0.05)
+        assert isinstance(app.screen, Ask)
+        assert not board.view.cut_links
+
+
+@pytest.mark.parametrize(("key", "screen"), [("w", Write), ("colon", Finder)])
+async def test_a_text_pasted_while_a_line_comes_up_is_in_it(key: str, screen: type) -> None:
+    async with playing() as (app, _board, pilot):
+        app.post_message(events.Key(key, ":" if key == "colon" else key))
+        app.post_message(events.Paste("lost > 0\nk"))
+        for _ in range(6):
+            await pilot.pause(0.02)
+        assert isinstance(app.screen, screen)
+        assert app.screen.query_one(Input).value == "lost > 0"
+
+
+async def test_worst_first_goes_to_the_top() -> None:
+    async with playing(size=(80, 24)) as (app, board, pilot):
+        for _ in range(8):
+            await pilot.press("down")
+        await pilot.press("right", "k")
+        board.session.tape.advance_to(2 * SECOND)
+        board.refresh_view()
+        await pilot.press("o")
+        order = [partition.tp for partition in board.panels.grid.order]
+        assert board.chosen == order[0]
+        assert f"► {order[0]}" in screen_text(app)
+        await pilot.press("pagedown", "o")
+        assert board.chosen == TopicPartition("orders", 0)
+
+
+async def test_an_empty_filter_says_so() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("t")
+        assert "no partition is unavailable" in said(app, board)
+        assert "No partition is like that" in screen_text(app)
+
+
+async def test_undo_goes_to_before_the_last_act_however_much_happened_since() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("k")
+        board.session.tape.advance_to(5 * SECOND)
+        board.refresh_view()
+        await pilot.press("right", "z")
+        board.session.tape.advance_to(20 * SECOND)
+        board.refresh_view()
+        await pilot.press("left_curly_bracket")
+        await settled(board, pilot)
+        assert board.view.now == 5 * SECOND
+        assert done(board) == ["kill b1"]
+        await pilot.press("left_curly_bracket")
+        await settled(board, pilot)
+        assert (board.view.now, done(board)) == (SECOND, [])
+        await pilot.press("left_curly_bracket")
+        assert "nothing that could be undone" in said(app, board)
+        await pilot.press("right_curly_bracket")
+        await settled(board, pilot)
+        assert done(board) == ["kill b1"]
+        await pilot.press("right_curly_bracket")
+        await settled(board, pilot)
+        assert done(board) == ["kill b1", "pause b2"]
+        await pilot.press("left_curly_bracket")
+        await settled(board, pilot)
+        await pilot.press("d")
+        assert done(board) == ["kill b1", "shutdown b2"]
+        assert [branch.name for branch in board.session.branches] == ["main", "branch 2"]
+
+
+async def test_going_through_time_leaves_no_message_about_another_moment() -> None:
+    async with playing() as (app, board, pilot):
+        await pilot.press("k")
+        assert "kill b1" in said(app, board)
+        await pilot.press("comma")
+        await settled(board, pilot)
+        assert said(app, board).startswith(" ► undone: kill b1; } does it again")
+        await pilot.press("right_curly_bracket")
+        await settled(board, pilot)
+        assert said(app, board).strip() == "► done again: kill b1"
+        board.session.tape.advance_to(5 * SECOND)
+        await pilot.press("right", "z")
+        await pilot.press("left_curly_bracket")
+        await settled(board, pilot)
+        assert "undone: pause b2" in said(app, board)
+        await pilot.press("comma")
+        await settled(board, pilot)
+        assert "undone" not in said(app, board)
+        assert "pause b2" not in said(app, board)
+
+
+async def test_keys_behind_a_question_about_leaving_go_to_it() -> None:
+    async with playing() as (app, _board, pilot):
+        await pilot.press("k")
+        await at_once(app, pilot, "qn")
+        assert app.return_code is None

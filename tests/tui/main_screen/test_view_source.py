@@ -1,0 +1,46 @@
+"""Views of a session: exact where it rests, with the offsets that are shown where it moves."""
+
+from __future__ import annotations
+
+from core.kafka.ids import TopicPartition
+from core.sim.units import SECOND
+from tui.main_screen.view_source import ViewSource
+from tui.session.loading import load_session
+
+FIRST = TopicPartition("orders", 0)
+OTHER = TopicPartition("orders", 1)
+
+
+def leo(view: object, tp: TopicPartition) -> int:
+    return next(max(copy.leo for copy in p.copies) for p in view.partitions if p.tp == tp)  # type: ignore[attr-defined]
+
+
+def test_a_session_that_rests_is_looked_at_exactly() -> None:
+    session = load_session(None).session
+    source = ViewSource(session)
+    session.pause()
+    session.tape.advance_to(2 * SECOND)
+    assert source.take(None) == session.view()
+    assert not source.behind
+
+
+def test_one_that_moves_has_the_offsets_that_are_shown() -> None:
+    session = load_session(None).session
+    source = ViewSource(session)
+    session.playback.play()
+    source.take(FIRST)
+    source.shown = (FIRST,)
+    session.tape.advance_to(2 * SECOND)
+    source.take(FIRST)
+    exact = session.view()
+    assert leo(source.view, FIRST) == leo(exact, FIRST)
+    source.bring_up([OTHER], FIRST)
+    assert leo(source.view, OTHER) == leo(exact, OTHER)
+
+
+def test_a_view_stays_as_it_is() -> None:
+    session = load_session(None).session
+    source = ViewSource(session)
+    before, seq = source.view, source.view.seq
+    session.tape.advance_to(2 * SECOND)
+    assert before.seq == seq < source.take(None).seq

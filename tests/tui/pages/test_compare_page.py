@@ -1,0 +1,120 @@
+"""Two runs in step: another release, another branch; the first event that differs; acts repeated, refused ones told; time travel."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from core.kafka.release import RELEASES, Release
+from core.lab import acts
+from core.lab.history.second_run import FirstDifference, SecondRun
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.states import partition, replica, view_of
+from tui.pages.compare import paint_compare, unseen
+from tui.rendering.palette import COLOUR
+from tui.session.loading import LoadedSession, load_session
+from tui.session.session import Session
+
+
+def session_of(name: str, release: str) -> LoadedSession:
+    scenario = catalogue.load(name)
+    return load_session(PlayTarget(scenario, scenario.spec, Release.named(release), title=name))
+
+
+def catch_up(other: SecondRun, session: Session) -> None:
+    tape = session.tape
+    while not other.work(session.view().now, tape.steps, tape.acts[: tape.done]):
+        pass
+
+
+def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
+    loaded = session_of("e1-data-loss", "4.3")
+    other = SecondRun("Kafka 0.10.2", loaded.under(RELEASES["0.10.2"]))
+    tape = loaded.session.tape
+    while tape.stepwise and tape.step():
+        catch_up(other, loaded.session)
+        assert other.tape.steps <= tape.steps
+        parted = other.compare(loaded.session.rings, settled=True)
+        assert (parted is None) == (other.view().exposed == loaded.session.view().exposed == 0 == other.view().lost)
+    catch_up(other, loaded.session)
+    assert (loaded.session.view().lost, other.view().lost) == (0, 1)
+    parted = other.compare(loaded.session.rings)
+    assert parted is not None
+    assert parted.there is not None
+    assert parted.there[3] == "truncated"
+
+
+def test_differences_stand_first_and_are_marked() -> None:
+    fine = partition(replica(1, 10, 10), replica(2, 10, 10))
+    bad = attrs.evolve(partition(replica(1, 10, 10), replica(2, 8, 8, in_isr=False)), lost=3)
+    lines, count = paint_compare(view_of(fine), view_of(bad), ("here", "there"), None, ("a note",), COLOUR, (80, 21), 0)
+    text = [line.text for line in lines]
+    assert count == 1
+    assert "1 of 1 partitions differ" in text[0]
+    assert all(len(line) == 80 for line in text)
+    (row,) = [line for line in text if "orders-0" in line]
+    assert "≠" in row
+    assert "[1,2] HW 10 LEO 10/10" in row
+    assert "[1] HW 10 LEO 10/8 lost 3" in row
+    assert "a note" in "\n".join(text)
+    assert "Every event that both have had is the same." in "\n".join(text)
+
+
+def test_of_two_events_that_read_the_same_it_is_told_what_differs() -> None:
+    one = (7, 20 * SECOND, 6, "broker-started", 2, False, 1_500_164)
+    two = (*one[:6], 1_500_324)
+    assert unseen(FirstDifference(7, one, two)) == ["They differ in recovery, µs: 1500164 and 1500324."]
+    late = (7, 20 * SECOND + 3, *one[2:])
+    assert unseen(FirstDifference(7, one, late)) == ["They differ in time, µs: 20000000 and 20000003."]
+    assert unseen(FirstDifference(7, one, (*one[:4], 3, *one[5:]))) == unseen(FirstDifference(7, one, None)) == unseen(None) == []
+
+
+def test_what_only_one_run_has_had_is_where_they_part() -> None:
+    loaded = load_session(None)
+    session = loaded.session
+    session.tape.advance_to(SECOND)
+    main = SecondRun("main", loaded.under(RELEASES["4.3"]), acts=tuple(session.tape.acts), end=SECOND)
+    session.do(acts.Kill(2))
+    catch_up(main, session)
+    assert main.compare(session.rings) is None
+    parted = main.compare(session.rings, settled=True)
+    assert parted is not None
+    assert parted.there is None
+    assert parted.here is not None
+    assert parted.here[3] == "act"
+    view = session.view()
+    below = "\n".join(line.text for line in paint_compare(view, main.view(), ("here", "main"), parted, (), COLOUR, (100, 24), 0)[0])
+    assert "kill b2" in below
+    assert "main            nothing more by now" in below
+    assert main.lived_upto(SECOND) is None
+    assert main.lived_upto(2 * SECOND) == SECOND
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
+    async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
+        await pilot.press("k")
+        board.session.tape.advance_to(20 * SECOND)
+        board.refresh_view()
+        await pilot.press("g", *"1s", "enter")
+        while board.session.playback.moving:
+            await pilot.pause(0.02)
+        await pilot.press("right", "k")
+        assert board.session.branch.name == "branch 2"
+        board.session.tape.advance_to(18 * SECOND)
+        board.refresh_view()
+        await pilot.press("8")
+        assert "another branch of this session" in " ".join(screen_text(app).split())
+        await pilot.press("enter", "1")
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if board.page._arrived:  # type: ignore[union-attr]
+                break
+        text = screen_text(app)
+        assert "branch 2" in text
+        assert "main" in text
+        assert "partitions differ" in text
+        assert "Where they part" in text

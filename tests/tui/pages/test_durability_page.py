@@ -1,0 +1,153 @@
+"""The durability account: what is lost by producer with what doomed it, what is exposed by whom, and the way to the event."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from core.kafka.events import KINDS
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.history.rings import Rings
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from scenarios.runner import Run
+from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.states import cluster
+from tui.pages.durability import entries_of, exposure_events, paint_durability, told_ranges
+from tui.rendering.palette import COLOUR
+
+TP = TopicPartition("orders", 0)
+
+
+def finished(name: str, release: str) -> tuple[Cluster, Rings]:
+    rings = Rings()
+    run = Run(catalogue.load(name), Release.named(release), 0, rings.take)
+    run.run()
+    return run.cluster, rings
+
+
+def text(cluster: Cluster, rings: Rings, size: tuple[int, int] = (120, 37)) -> str:
+    events = exposure_events(rings)
+    entries = entries_of(cluster.harm(), lambda tp: events.get(tp, 0))
+    lines = paint_durability(cluster.view(), entries, rings.find, COLOUR, size, 0)
+    assert all(line.cell_length == size[0] for line in lines)
+    assert len(lines) <= size[1]
+    return "\n".join(line.text for line in lines)
+
+
+def test_a_loss_names_producer_offsets_and_what_doomed_it() -> None:
+    cluster, rings = finished("e1-data-loss", "0.10.2")
+    (lost,) = cluster.harm().lost
+    assert (lost.tp, lost.ranges, lost.records, lost.whose) == (TP, ((1, 2),), 1, "acknowledged")
+    doomed = rings.find(lost.event)
+    assert doomed is not None
+    assert doomed[3] == "truncated"
+    shown = text(cluster, rings)
+    assert "1 lost, 0 exposed" in shown
+    assert "LOST, acknowledged" in shown
+    assert f"#{lost.event} b1 truncated orders-0 from 2 to 1" in shown
+    assert "because" in shown
+
+
+def test_losses_add_up_to_the_account() -> None:
+    for name, release in (("d6-unclean-election-on", "4.1"), ("e1-data-loss", "0.10.2"), ("l3-power-loss-everywhere", "4.1")):
+        cluster, _ = finished(name, release)
+        harm = cluster.harm()
+        assert sum(each.records for each in harm.lost) == cluster.account.lost
+        assert sum(each.records for each in harm.exposed) == cluster.view().exposed
+
+
+def test_producers_that_interleave_have_their_exact_offsets_each() -> None:
+    rings = Rings()
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("orders", partitions=1, replication_factor=3),))
+    cluster = Cluster(spec, seed=1, sink=rings.take)
+    for name, rate in (("app", 50), ("audit", 30)):
+        cluster.do(acts.Load("orders", rate, acks="1", producer=name))
+    cluster.run_until(2 * SECOND)
+    leader = cluster.partition_view(TP).leader
+    for other in {1, 2, 3} - {leader}:
+        cluster.do(acts.Cut((f"b{leader}", f"b{other}")))
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.Kill(leader))
+    cluster.run_until(20 * SECOND)
+    appended = [event for index in range(rings.of(0).total) if (event := rings.of(0).at(index))[3] == "append"]
+    lost = cluster.harm().lost
+    assert {each.producer for each in lost} == {"app", "audit"}
+    assert all(len(each.ranges) > 2 for each in lost)
+    offsets = [(each.producer, offset) for each in lost for start, end in each.ranges for offset in range(start, end)]
+    assert len(offsets) == len(set(offsets)) == cluster.account.lost == sum(each.records for each in lost)
+    columns = ["seq", "t", "cause", "kind", *KINDS["append"].columns]
+    whose = {}
+    for event in appended:
+        told = dict(zip(columns, event, strict=True))
+        if told["broker"] == leader:
+            whose |= dict.fromkeys(range(told["from_offset"], told["to_offset"]), told["producer"])
+    assert all(whose[offset] == producer for producer, offset in offsets)
+    shown = text(cluster, rings)
+    assert told_ranges(lost[0].ranges)[:60] in shown
+    assert f"{len(lost[0].ranges)} ranges in " in shown
+
+
+def test_offsets_are_told_in_words() -> None:
+    assert told_ranges(((3, 4), (5, 8), (9, 10))) == "3, 5–7, 9"
+    assert told_ranges(((3, 4), (5, 8), (9, 1012)), 1) == "3 and 1,006 more in 2 ranges"
+
+
+def test_what_is_exposed_and_by_whom() -> None:
+    rings = Rings()
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+        topics=(TopicSpec("orders", partitions=1, replication_factor=3, config=(("unclean.leader.election.enable", "true"),)),),
+    )
+    cluster = Cluster(spec, seed=1, sink=rings.take)
+    cluster.do(acts.Load("orders", 100, acks="1"))
+    cluster.run_until(2 * SECOND)
+    leader = cluster.partition_view(TP).leader
+    behind = next(b for b in (1, 2, 3) if b != leader)
+    cluster.do(acts.Cut((f"b{behind}", f"b{leader}")))
+    cluster.run_until(60 * SECOND)
+    (exposed,) = cluster.harm().exposed
+    assert exposed.brokers == (behind,)
+    assert exposed.records == cluster.view().exposed > 100
+    began = exposure_events(rings)[TP]
+    assert rings.find(began)[3] == "records-exposed"  # type: ignore[index]
+    assert f"exposed by b{behind}" in text(cluster, rings)
+
+
+def test_nothing_lost_says_how_to_see_harm() -> None:
+    cluster, rings = finished("b2-high-watermark", "4.1")
+    assert "nothing lost, nothing exposed" in text(cluster, rings)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -> None:
+    scenario = catalogue.load("e1-data-loss")
+    target = PlayTarget(scenario, scenario.spec, Release.named("0.10.2"), title=scenario.name)
+    async with playing(target, size=size, until=0) as (app, board, pilot):
+        while board.session.tape.step():
+            pass
+        board.refresh_view()
+        await pilot.press("5")
+        assert "LOST, acknowledged" in screen_text(app)
+        assert board.context().event[3] == "truncated"  # type: ignore[index]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert board.page is None
+        assert board.panels.events.selected is not None
+        assert board.panels.events.selected[3] == "truncated"
+        await pilot.press("less_than_sign")
+        assert board.panels.events.selected[3] == "broker-started"
+
+
+def test_totals_that_have_no_room_are_those_of_harm_that_there_is_not() -> None:
+    view = attrs.evolve(cluster().view(), accepted=1_234_567, acked=1_234_567, diverged=12)
+    lines = [line.text.rstrip() for line in paint_durability(view, [], lambda _: None, COLOUR, (70, 10), 0)]
+    assert lines[1].endswith("lost 0  diverged 12")
+    whole = paint_durability(view, [], lambda _: None, COLOUR, (120, 10), 0)[1].text.rstrip()
+    assert whole.endswith("lost 0  exposed 0  duplicated 0  diverged 12")

@@ -1,0 +1,140 @@
+"""The swim-lane: which column an event stands in, which way its arrow points, what is drawn on it, and the way back to causes."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.events import DETAIL, NOTABLE
+from core.kafka.ids import TopicPartition
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.history.rings import Rings
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND
+from tests.tui.app.test_playground import playing, screen_text
+from tui.analysis.message_lanes import CLIENTS, Lane, Step, concerns
+from tui.pages.messages import TIME, centres, columns_of, paint_lane
+from tui.rendering.palette import COLOUR
+
+TP = TopicPartition("orders", 0)
+
+
+def life() -> tuple[Cluster, Rings]:
+    rings = Rings()
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+        topics=(TopicSpec("orders", partitions=2, replication_factor=3),),
+    )
+    cluster = Cluster(spec, seed=1, sink=rings.take)
+    cluster.do(acts.Load("orders", 20))
+    cluster.run_until(SECOND)
+    cluster.do(acts.Kill(cluster.partition_view(TP).leader))
+    cluster.run_until(20 * SECOND)
+    return cluster, rings
+
+
+def lane(level: int = DETAIL) -> tuple[Cluster, Lane]:
+    cluster, rings = life()
+    made = Lane(TP, frozenset(cluster.partition_view(TP).replicas), level)
+    made.update(rings)
+    return cluster, made
+
+
+def test_a_round_trip_is_read_from_the_causes() -> None:
+    _, made = lane()
+    steps = list(made.steps)
+    first = next(n for n, step in enumerate(steps) if step.event[3] == "append")
+    leader = steps[first].node
+    assert steps[first].source == CLIENTS
+    copied = next(step for step in steps[first:] if step.event[3] == "follower-append")
+    assert (copied.source, copied.label) == (leader, steps[first].label)
+    fetched = next(step for step in steps[first:] if step.event[3] == "follower-fetched")
+    assert fetched.node == leader
+    assert fetched.source not in ("", leader, CLIENTS)
+    assert fetched.label.startswith("fetch ")
+    acked = next(step for step in steps[first:] if step.event[3] == "produce-acked")
+    assert (acked.node, acked.source) == (CLIENTS, leader)
+    at = next(n for n in range(first, len(steps)) if steps[n].event[3] == "follower-high-watermark")
+    told = steps[at]
+    assert told.source == next(step.node for step in reversed(steps[:at]) if step.event[3] == "high-watermark")
+    assert told.label.startswith("HW ")
+
+
+def test_an_election_goes_from_the_controller_to_the_new_leader() -> None:
+    _, made = lane(NOTABLE)
+    (elected,) = [step for step in made.steps if step.event[3] == "leader-elected"]
+    assert elected.node == "controller"
+    _, made = lane()
+    leads = [step for step in made.steps if step.event[3] == "became-leader"][-1]
+    assert leads.source == "controller"
+    assert elected.label.startswith(f"{leads.node} is to lead")
+
+
+def test_nothing_of_other_partitions_is_in_it() -> None:
+    _, made = lane()
+    assert not any("topic" in step.event and step.event[6] == 1 for step in made.steps)
+    assert not concerns((1, 0, 0, "append", 1, "orders", 1, 0, 0, 5, 100, "load", -1), TP, made.brokers)
+    assert concerns((1, 0, 0, "append", 1, "orders", 0, 0, 0, 5, 100, "load", -1), TP, made.brokers)
+    assert concerns((1, 0, 0, "broker-stopped", 2, "killed"), TP, frozenset({2}))
+    assert not concerns((1, 0, 0, "broker-stopped", 2, "killed"), TP, frozenset({3}))
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("replicas", [1, 3, 5])
+def test_every_column_and_every_label_has_its_place(width: int, replicas: int) -> None:
+    columns = columns_of(range(1, replicas + 1))
+    cells = centres(len(columns), width)
+    assert cells == sorted(set(cells))
+    assert cells[0] >= TIME
+    assert cells[-1] < width
+
+
+def test_arrows_point_from_cause_to_effect() -> None:
+    columns = columns_of((1, 2, 3))
+    one, two = centres(5, 80)[1:3]
+    event = (7, SECOND, 5, "follower-append", 2, "orders", 0, 1, 10, 20, 10)
+    ((line, _),) = paint_lane([Step(event, "b2", "b1", "10–19")], columns, -1, COLOUR, 80)
+    assert line.text[one : two + 1] == "├─── 10–19 ──▶"[: two - one] + "▶" or line.text[two] == "▶"
+    assert line.text[one] == "├"
+    assert "10–19" in line.text[one:two]
+    ((back, _),) = paint_lane([Step(event, "b1", "b2", "fetch 20")], columns, -1, COLOUR, 80)
+    assert back.text[one] == "◄"
+    assert back.text[two] == "┤"
+
+
+def test_pauses_are_told_and_dead_brokers_have_no_line() -> None:
+    columns = columns_of((1, 2, 3))
+    stop = Step((1, SECOND, 0, "broker-stopped", 2, "killed"), "b2", "", "killed")
+    late = Step((2, 4 * SECOND, 0, "high-watermark", 1, "orders", 0, 0, 1, 2, 1), "b1", "", "HW 2")
+    lines = [line.text for line, _ in paint_lane([stop, late], columns, -1, COLOUR, 80)]
+    assert "✕ killed" in lines[0]
+    assert "… 3.0 s" in lines[1]
+    two = centres(5, 80)[2]
+    assert lines[2][two] == "·"
+    assert all(len(line) == 80 for line in lines)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int]) -> None:
+    async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
+        await pilot.press("3")
+        assert "Messages of orders-0" in screen_text(app)
+        assert "following" in screen_text(app)
+        board.page.select(next(s.event[0] for s in reversed(board.page._lane.steps) if s.event[3] == "produce-acked"))  # type: ignore[union-attr, attr-defined]
+        kinds = []
+        for _ in range(4):
+            kinds.append(board.context().event[3])  # type: ignore[index]
+            await pilot.press("less_than_sign")
+        assert kinds == ["produce-acked", "high-watermark", "follower-fetched", "follower-append"]
+        assert board.context().event[3] == "append"  # type: ignore[index]
+        assert "appended" in screen_text(app)
+        await pilot.press("f", "f")
+        assert "notable only" in screen_text(app)
+        await pilot.press("G", "f", "up")
+        assert board.context().event is not None
+        seq = board.context().event[0]  # type: ignore[index]
+        await pilot.press("enter")
+        while board.session.playback.moving:
+            await pilot.pause(0.02)
+        assert board.session.tape.position.seq >= seq

@@ -1,0 +1,233 @@
+"""The partition in full, from the real cluster: why the HW is where it is, in numbers, and what stands in the table, the logs and the purgatory."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views.detail import PartitionDetail
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.runner import Run
+from tests.tui.app.test_playground import playing, screen_text
+from tui.pages.partition import paint_partition_page, why_here
+from tui.panels.tabs import paint_tabs
+from tui.rendering.palette import COLOUR
+
+TP = TopicPartition("orders", 0)
+
+
+def running(release: str = "4.1", **changes: object) -> Cluster:
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+        topics=(TopicSpec("orders", partitions=1, replication_factor=3, config=(("min.insync.replicas", "2"),)),),
+    )
+    cluster = Cluster(spec, Release.named(release), seed=1)
+    cluster.do(acts.Load("orders", 100, acks="all"))
+    cluster.run_until(5 * SECOND)
+    return cluster
+
+
+def text(cluster: Cluster, width: int = 80, tp: TopicPartition = TP) -> str:
+    return "\n".join(line.text for line in paint_partition_page(cluster.partition_detail(tp), cluster.view(), COLOUR, width, 1))
+
+
+def followers(cluster: Cluster) -> tuple[int, int, int]:
+    view = cluster.partition_view(TP)
+    one, two = (b for b in view.replicas if b != view.leader)
+    return view.leader, one, two
+
+
+def test_who_holds_the_high_watermark_back_and_until_when() -> None:
+    cluster = running()
+    leader, one, _ = followers(cluster)
+    cluster.do(acts.Pause(one))
+    cluster.run_until(8_200_000)
+    detail = cluster.partition_detail(TP)
+    (said,) = why_here(detail, cluster.view())
+    view = cluster.partition_view(TP)
+    held = view.copy_on(leader).hw
+    assert said.startswith(
+        f"HW held at {held:,}, {view.copy_on(leader).leo - held} records wait: b{one} fetched up to {held:,}, last seen 3."
+    )
+    assert detail.leads is not None
+    seen = detail.leads.follower(one)
+    assert seen is not None
+    first = 30 * SECOND - seen.caught_up_us
+    assert f"leaves the ISR in {first / SECOND:.1f}–{first / SECOND + 15:.1f} s" in said
+    assert f"isr-expiration (every 15.0 s) in {45 - 8.2:.1f} s, at 00:45.000" in said
+    assert "silent for" in said
+
+
+def test_the_planned_time_is_the_one_at_which_it_really_leaves() -> None:
+    """With heartbeats going on only the leader's own check drops a follower that cannot fetch."""
+    cluster = running()
+    leader, one, _ = followers(cluster)
+    cluster.do(acts.Cut((f"b{one}", f"b{leader}")))
+    cluster.run_until(8 * SECOND)
+    (said, *_) = why_here(cluster.partition_detail(TP), cluster.view())
+    assert "at 00:45.000" in said
+    cluster.run_until(45 * SECOND - 1)
+    assert one in cluster.partition_view(TP).isr
+    cluster.run_until(45 * SECOND + 100_000)
+    assert one not in cluster.partition_view(TP).isr
+    assert any(f"b{one} is out of the ISR" in each for each in why_here(cluster.partition_detail(TP), cluster.view()))
+
+
+@pytest.mark.parametrize("release", ["0.8.2", "0.9"])
+def test_before_0_10_2_the_leader_looks_once_in_the_lag_time(release: str) -> None:
+    """And before 0.9 it goes by when a follower last fetched."""
+    cluster = running(release)
+    _leader, one, _ = followers(cluster)
+    cluster.do(acts.Pause(one))
+    cluster.run_until(8 * SECOND)
+    detail = cluster.partition_detail(TP)
+    (said, *_) = why_here(detail, cluster.view())
+    assert detail.leads is not None
+    seen = detail.leads.follower(one)
+    assert seen is not None
+    first = 10 * SECOND - (seen.fetched_us if release == "0.8.2" else seen.caught_up_us)
+    assert f"leaves the ISR in {first / SECOND:.1f}–{first / SECOND + 10:.1f} s" in said
+    assert "isr-expiration (every 10.0 s)" in said
+
+
+def test_below_min_isr_nothing_is_committed_since_3_7() -> None:
+    cluster = running()
+    leader, one, two = followers(cluster)
+    cluster.do(acts.Load("orders", 100, acks="1", producer="careless"))
+    cluster.do(acts.Kill(one))
+    cluster.do(acts.Kill(two))
+    cluster.run_until(40 * SECOND)
+    said = why_here(cluster.partition_detail(TP), cluster.view())
+    assert f"ISR [{leader}] is smaller than min.insync.replicas 2" in said[0]
+    older = running("3.6")
+    leader, one, two = followers(older)
+    older.do(acts.Kill(one))
+    older.do(acts.Kill(two))
+    older.run_until(60 * SECOND)
+    said = " ".join(why_here(older.partition_detail(TP), older.view()))
+    assert "Writes with acks=all are refused: ISR" in said
+    assert "HW held" not in said, "before 3.7 what acks=1 wrote is committed all the same"
+
+
+def test_nobody_leads() -> None:
+    cluster = running()
+    for broker in (1, 2, 3):
+        cluster.do(acts.Kill(broker))
+    cluster.run_until(30 * SECOND)
+    first, second = why_here(cluster.partition_detail(TP), cluster.view())
+    assert first.startswith("Nobody leads orders-0: it waits for a live member of ISR")
+    assert second == "The controller can elect nobody now."
+
+
+def test_what_waits_and_for_whom() -> None:
+    cluster = running()
+    _, one, _ = followers(cluster)
+    cluster.do(acts.Pause(one))
+    cluster.run_until(6 * SECOND)
+    detail = cluster.partition_detail(TP)
+    assert detail.leads is not None
+    assert detail.leads.waiting
+    assert all(write.waits_for == (one,) for write in detail.leads.waiting)
+    assert all(write.required == write.base + write.records for write in detail.leads.waiting)
+    assert f"waits for b{one}" in text(cluster)
+    assert f"{len(detail.leads.waiting)} acks=all writes wait" in text(cluster)
+    assert "if the leader went: " in text(cluster)
+
+
+def test_looking_changes_nothing() -> None:
+    """A session that is looked at all the time goes as one that is not, its segments and recovery points included."""
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+        topics=(TopicSpec("orders", partitions=1, replication_factor=3, config=(("segment.bytes", "20000"),)),),
+    )
+    logs: list[list[tuple]] = [[], []]
+    for looked, log in zip((False, True), logs, strict=True):
+        cluster = Cluster(spec, seed=3, sink=log.append)
+        cluster.do(acts.Load("orders", 500))
+        for second in range(1, 100):
+            cluster.run_until(second * SECOND)
+            if looked:
+                cluster.partition_detail(TP)
+            if second == 40:
+                cluster.do(acts.PowerLoss(2))
+            if second == 60:
+                cluster.do(acts.Start(2))
+    assert logs[0] == logs[1]
+    detail = cluster.partition_detail(TP)
+    segments = detail.replicas[0].segments
+    assert len(segments) > 3
+    assert all(one.end == two.base for one, two in pairwise(segments))
+    assert detail.replicas[0].recovery_point >= segments[-1].base
+
+
+def test_logs_side_by_side_show_terms_divergence_and_loss() -> None:
+    run = Run(catalogue.load("e2-divergence"), Release.named("0.10.2"), 0)
+    run.run()
+    tp = next(iter(run.cluster.controller.replication.partitions))
+    shown = text(run.cluster, tp=tp)
+    assert "≠" in shown
+    detail: PartitionDetail = run.cluster.partition_detail(tp)
+    assert any(each.diverged for each in detail.replicas)
+    assert {run.epoch for each in detail.replicas for run in each.runs} >= {0, 1}
+    lost = Run(catalogue.load("e1-data-loss"), Release.named("0.10.2"), 0)
+    lost.run()
+    tp = next(iter(lost.cluster.controller.replication.partitions))
+    assert " lost   " in text(lost.cluster, tp=tp)
+    assert "✖" in text(lost.cluster, tp=tp)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
+    cluster = running()
+    cluster.do(acts.Kill(2))
+    cluster.run_until(8 * SECOND)
+    for line in paint_partition_page(cluster.partition_detail(TP), cluster.view(), COLOUR, width, 1):
+        assert line.cell_length == width
+
+
+def test_tabs_become_keys_where_there_is_little_room() -> None:
+    tabs = (("1", "Overview", "Over", "overview"), ("2", "Partition", "Part", "screen-partition"))
+    assert paint_tabs(tabs, "Partition", COLOUR, 80).text.startswith("1 Overview  2 Partition ")
+    assert paint_tabs(tabs, "Partition", COLOUR, 20).text.startswith("1 Over  2 Part ")
+    assert paint_tabs(tabs, "Partition", COLOUR, 12).text.startswith("1  2 Part ")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_page_opens_moves_and_closes(size: tuple[int, int]) -> None:
+    async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
+        await pilot.press("2")
+        assert "2 Partition" in screen_text(app)
+        assert "orders-0" in screen_text(app)
+        await pilot.press("down")
+        assert board.chosen == TopicPartition("orders", 1)
+        assert "orders-1" in screen_text(app)
+        await pilot.press("right", "k")
+        assert board.session.cluster.view().broker(2).state == "stopped"
+        await pilot.press("pagedown", "pageup")
+        await pilot.press("escape")
+        assert "Partitions" in screen_text(app)
+        assert board.panels.grid.has_focus
+
+
+async def test_a_tab_is_clicked() -> None:
+    async with playing() as (_app, board, pilot):
+        await pilot.press("2")
+        await pilot.click("#tabs", offset=(3, 0))
+        assert board.page is None
+
+
+async def test_no_heading_of_the_replicas_is_cut_with_four_digits() -> None:
+    async with playing(size=(80, 24), until=120 * SECOND) as (app, _, pilot):
+        await pilot.press("2")
+        await pilot.pause()
+        head = next(line for line in screen_text(app).split("\n") if line.startswith(" replica  role"))
+        assert "…" not in head
+        assert "epoch: from" in head

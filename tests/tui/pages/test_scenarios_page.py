@@ -1,0 +1,120 @@
+"""The scenario picker: every scenario under its topic, the filter, and a start under a chosen release in the same application."""
+
+from __future__ import annotations
+
+import gc
+import re
+import weakref
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from core.kafka.release import RELEASES, Release
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.eventlog import LogReader
+from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
+from tests.tui.app.test_playground import playing, screen_text
+from tui.pages.scenarios import FREE, OTHER, library, matching, paint_scenarios, release_question, topic_of
+from tui.rendering.palette import COLOUR
+
+
+def test_everything_is_there_under_its_topic() -> None:
+    entries = library()
+    assert {entry.name for entry in entries} == {FREE, *catalogue.names()}
+    assert all(entry.headline for entry in entries)
+    assert entries[0].name == FREE
+    by_name = {entry.name: entry for entry in entries}
+    assert (by_name["e1-data-loss"].id, by_name["e1-data-loss"].topic) == ("E1", "Truncation and leader epochs")
+    assert topic_of("captures-kill-9") == OTHER
+    assert by_name["captures-kill-9"].id == ""
+    names = [entry.name for entry in entries]
+    assert names.index("s2-power-loss") < names.index("s10-maximal-isr"), "in the order of their numbers"
+
+
+def test_the_filter_looks_at_names_topics_and_descriptions() -> None:
+    entries = library()
+    assert [entry.name for entry in matching(entries, "E1-")] == ["e1-data-loss"]
+    assert {"e1-data-loss", "e2-divergence"} <= {entry.name for entry in matching(entries, "truncation epochs")}
+    assert matching(entries, "") == entries
+    assert matching(entries, "no such thing") == []
+
+
+def test_the_releases_it_was_written_for_come_first() -> None:
+    entry = next(entry for entry in library() if entry.name == "e1-data-loss")
+    question, targets = release_question(entry)
+    assert [option.label for option in question.options[:2]] == ["Kafka 4.3", "Kafka 0.10.2"]
+    assert len(targets) == len(RELEASES)
+    assert targets[1].release.name == "0.10.2"
+    assert targets[1].scenario is not None
+
+
+@pytest.mark.parametrize("size", [(80, 21), (120, 37), (200, 57)])
+def test_it_fits(size: tuple[int, int]) -> None:
+    entries = library()
+    for selected in (0, 30, len(entries) - 1):
+        lines = paint_scenarios(entries, COLOUR, size, selected, "", FREE, len(entries))
+        assert len(lines) == size[1]
+        assert {line.cell_length for line in lines} == {size[0]}
+        assert entries[selected].name in "\n".join(line.text for line in lines)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_another_scenario_is_started_in_the_same_application(size: tuple[int, int], tmp_path: Path) -> None:
+    log = tmp_path / "first.jsonl"
+    target = PlayTarget(None, None, RELEASES["4.1"], log=log)
+    async with playing(target, size=size) as (app, board, pilot):
+        await pilot.press("7")
+        assert "Three brokers, nine" in screen_text(app)
+        await pilot.press("slash")
+        app.screen.query_one(Input).value = "e1-"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "1 of " in screen_text(app)
+        await pilot.press("down", "enter", "2")
+        await pilot.pause()
+        assert app.board is not board
+        assert app.screen is app.board
+        assert app.loaded.title == "e1-data-loss"
+        assert "Kafka 0.10.2" in screen_text(app)
+        await pilot.press("space")
+        assert LogReader(log).release.name == "4.1", "the first session's log is finished"
+        assert list(LogReader(log))[-1][1] <= SECOND
+        while app.loaded.session.tape.step():
+            pass
+        assert app.loaded.session.view().lost == 1
+
+
+async def test_a_session_that_is_over_is_let_go() -> None:
+    async with playing() as (app, board, pilot):
+        ended = [weakref.ref(board.session.cluster), weakref.ref(board.session.keeper)]
+        scenario = catalogue.load("e1-data-loss")
+        board.start_over(PlayTarget(scenario, scenario.spec, Release.named("4.1"), title=scenario.name))
+        await pilot.pause()
+        assert app.screen is app.board is not board
+        await pilot.press("n")
+        assert app.board.session.cluster.journal.seq
+        await pilot.pause()
+        gc.collect()
+        assert [each() for each in ended] == [None, None], "its cluster and keyframes take no memory any more"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (80, 20), (120, 40), (200, 60)])
+async def test_what_is_selected_and_what_is_expected_stand_beside_each_other(size: tuple[int, int]) -> None:
+    script = catalogue.load("e1-data-loss")
+    target = PlayTarget(script, script.spec, release_named("0.10.2"), script.seed, title=script.name)
+    async with playing(target, size=size, until=0) as (app, board, pilot):
+        for _ in range(9):
+            board.session.tape.step()
+        board.refresh_view()
+        await pilot.pause()
+        text = screen_text(app)
+        assert "leader epoch" in text
+        assert "LOST" in text or "lost" in text
+        assert "held" in text
+        await pilot.press("tab", "up")
+        await pilot.pause()
+        assert re.search(r"event \d+", board.panels.inspector.lines[0].text + board.panels.inspector.lines[1].text)
+        assert board.panels.inspector.box.height >= 4

@@ -1,0 +1,277 @@
+"""What the screens say of a partition is what its clients experience, with the reason beside it, true under the release that runs."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views.view import PartitionStatus
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
+from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.states import partition, replica, view_of
+from tui.main_screen.screen import MainScreen
+from tui.pages.partition import why_here
+from tui.panels.inspector import held_back, paint_partition
+from tui.rendering.palette import COLOUR
+
+TP = TopicPartition("orders", 0)
+
+SPEC = ClusterSpec(
+    brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+    topics=(TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),)),),
+    settings=(("min.insync.replicas", 2),),
+)
+
+
+def target(release: str = "4.1", spec: ClusterSpec = SPEC) -> PlayTarget:
+    return PlayTarget(None, spec, Release.named(release), title="status")
+
+
+def go(board: MainScreen, seconds: float) -> None:
+    board.session.tape.advance_to(board.session.cluster.now + int(seconds * SECOND))
+    board.refresh_view()
+
+
+def words(app: object) -> str:
+    """What stands on the screen, in one line."""
+    return " ".join(screen_text(app).replace("│", " ").split())  # type: ignore[arg-type]
+
+
+# --- no lie about who is served ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_a_dead_leader_is_not_healthy_and_a_dead_follower_stalls(size: tuple[int, int]) -> None:
+    async with playing(target(), size=size, until=2 * SECOND) as (app, board, pilot):
+        board.session.do(acts.Load("orders", 100, acks="all", producer="load"))
+        go(board, 1)
+        board.session.do(acts.Kill(1))
+        go(board, 1)
+        await pilot.pause()
+        text = words(app)
+        assert "✓" not in text
+        assert "⊘ unserved" in text or "⊘ b1" in text
+        assert "b1 leads on paper only: its process is gone; no new leader yet." in text
+        assert "unserved 1" in text
+        go(board, 12)
+        board.session.do(acts.Kill(3))
+        go(board, 2)
+        await pilot.pause()
+        text = words(app)
+        assert "‖ stalled" in text
+        assert "stalled 1" in text
+        assert "✓" not in text
+
+
+async def test_a_stuck_follower_is_named_before_anybody_writes() -> None:
+    async with playing(target(), until=2 * SECOND) as (app, board, pilot):
+        board.session.do(acts.Pause(3))
+        go(board, 0.5)
+        await pilot.pause()
+        assert "b3, in the ISR, cannot fetch: the next write with acks=all waits." in words(app)
+
+
+async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
+    script = catalogue.load("e1-data-loss")
+    lost = PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name)
+    async with playing(lost, size=(200, 60), until=0) as (app, board, pilot):
+        for _ in range(30):
+            board.session.tape.step()
+        board.refresh_view()
+        await pilot.pause()
+        assert "LOST 1" in words(app)
+        assert "Everything is committed" not in words(app)
+        assert "whole log is committed, but it lacks lost records: 1" in words(app)
+        await pilot.press("2")
+        await pilot.pause()
+        assert "Everything is committed" not in words(app)
+
+
+async def test_under_min_isr_says_that_writes_are_refused() -> None:
+    async with playing(target("3.6"), until=2 * SECOND) as (app, board, pilot):
+        board.session.do(acts.Kill(2))
+        board.session.do(acts.Kill(3))
+        go(board, 30)
+        await pilot.pause()
+        assert board.view.partitions[0].status is PartitionStatus.UNDER_MIN_ISR
+        assert "Writes with acks=all are refused: ISR [1] is smaller than min.insync.replicas 2." in words(app)
+
+
+# --- why a replica is out of the ISR -------------------------------------------------------------------------------
+
+LEFT = [
+    ("4.1", acts.Kill(2), "no heartbeat for 9", "(broker.session.timeout.ms 9s)"),
+    ("2.8", acts.Kill(2), "no heartbeat for 18", "(zookeeper.session.timeout.ms 18s)"),
+    ("0.10.2", acts.Kill(2), "no heartbeat for 6", "(zookeeper.session.timeout.ms 6s)"),
+    ("4.1", acts.Cut(("b1", "b2")), "not caught up for ", "(replica.lag.time.max.ms 30s)"),
+    ("2.8", acts.Cut(("b1", "b2")), "not caught up for ", "(replica.lag.time.max.ms 30s)"),
+    ("0.10.2", acts.Cut(("b1", "b2")), "not caught up for ", "(replica.lag.time.max.ms 10s)"),
+    ("4.1", acts.Shutdown(2), "controlled shutdown", ""),
+    ("2.8", acts.Shutdown(2), "controlled shutdown", ""),
+]
+
+
+@pytest.mark.parametrize(("release", "act", "rule", "setting"), LEFT, ids=[f"{each[0]}-{each[1].word}" for each in LEFT])
+async def test_who_is_out_of_the_isr_is_so_by_a_rule_with_numbers_and_a_setting(
+    release: str, act: acts.Act, rule: str, setting: str
+) -> None:
+    async with playing(target(release), size=(120, 40), until=2 * SECOND) as (app, board, pilot):
+        board.session.do(acts.Load("orders", 100, acks="all", producer="load"))
+        go(board, 1)
+        board.session.do(act)
+        go(board, 50)
+        await pilot.pause()
+        assert 2 not in board.view.partitions[0].isr
+        said = board.isr_reasons.of(board.view.partitions[0], board.session.rings)[2]
+        assert said.startswith("left 00:")
+        assert rule in said
+        assert setting in said
+        assert f"out: b2 {said}" in words(app)
+        detail = board.session.cluster.partition_detail(TP)
+        assert any(said in sentence for sentence in why_here(detail, board.view, {2: said}))
+
+
+async def test_the_reason_stands_at_80_columns_and_goes_when_the_replica_is_back() -> None:
+    async with playing(target(), size=(80, 24), until=2 * SECOND) as (app, board, pilot):
+        board.session.do(acts.Kill(2))
+        go(board, 12)
+        await pilot.pause()
+        assert "b2 left 00:" in words(app)
+        assert "no heartbeat for 9" in words(app)
+        board.session.do(acts.Start(2))
+        go(board, 20)
+        await pilot.pause()
+        assert sorted(board.view.partitions[0].isr) == [1, 2, 3]
+        assert "b2 left" not in words(app)
+
+
+# --- unclean election that is allowed ------------------------------------------------------------------------------
+
+TWO = ClusterSpec(
+    brokers=(BrokerSpec(1), BrokerSpec(2)),
+    topics=(TopicSpec("orders", assignment=(PartitionSpec((1, 2)),)),),
+    settings=(("min.insync.replicas", 1),),
+)
+
+
+async def _leaderless(board: MainScreen) -> None:
+    """Broker 1 was alone in the ISR, and is dead; broker 2 is back."""
+    board.session.do(acts.Produce("orders", 10))
+    go(board, 1)
+    board.session.do(acts.Kill(2))
+    go(board, 25)
+    board.session.do(acts.Produce("orders", 10))
+    go(board, 1)
+    board.session.do(acts.Kill(1))
+    go(board, 25)
+    board.session.do(acts.Start(2))
+    go(board, 20)
+    assert board.view.partitions[0].offline
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_controller_looks_again_after_a_time_that_is_counted_down(size: tuple[int, int]) -> None:
+    async with playing(target("4.1", TWO), size=size, until=SECOND) as (app, board, pilot):
+        await _leaderless(board)
+        await pilot.press("u")
+        board.refresh_view()
+        await pilot.pause()
+        board._unsay(board._note_number)
+        wait = board.view.unclean_check_us
+        assert 0 < wait < 300 * SECOND
+        minutes, seconds = divmod(wait // SECOND, 60)
+        at = f"{minutes}m{seconds}s" if seconds else f"{minutes}m"
+        by_key = "U elects for the selected partition only" if size[0] == 200 else "U does it now"
+        assert f"unclean ON: the controller looks again in {at}; {by_key}" in words(app)
+        go(board, 10)
+        assert board.view.unclean_check_us == wait - 10 * SECOND
+        go(board, wait / SECOND - 9)
+        await pilot.pause()
+        assert board.view.partitions[0].leader == 2, "and then it does"
+        assert "looks again" not in words(app)
+
+
+async def test_before_3_9_nothing_is_promised_that_the_controller_does_not_do() -> None:
+    async with playing(target("3.7", TWO), until=SECOND) as (app, board, pilot):
+        await _leaderless(board)
+        await pilot.press("u")
+        go(board, 1)
+        await pilot.pause()
+        assert board.view.partitions[0].offline
+        assert "looks again in" not in words(app)
+        assert "unclean ON: the controller acts when a broker comes or goes; U does it now" in words(app)
+
+
+async def test_the_zookeeper_controller_acts_at_once() -> None:
+    async with playing(target("2.8", TWO), until=SECOND) as (app, board, pilot):
+        await _leaderless(board)
+        await pilot.press("u")
+        go(board, 1)
+        await pilot.pause()
+        assert board.view.partitions[0].leader == 2
+        assert "looks again in" not in words(app)
+        assert "unclean election ON" in words(app)
+
+
+async def test_nobody_is_promised_where_no_replica_is_up() -> None:
+    async with playing(target("4.1", TWO), until=SECOND) as (app, board, pilot):
+        await _leaderless(board)
+        board.session.do(acts.Kill(2))
+        go(board, 15)
+        await pilot.press("u")
+        await pilot.pause()
+        assert "none of its replicas is up" in words(app)
+        assert held_back(board.view.partitions[0], board.view).startswith("Nobody leads")
+
+
+async def test_what_a_client_sent_counts_though_no_leader_has_it() -> None:
+    async with playing(size=(120, 40), until=2 * SECOND) as (app, board, pilot):
+        assert f"acked {board.view.acked:,} of " in words(app)
+        for broker in (1, 2, 3):
+            board.session.do(acts.Pause(broker))
+        go(board, 5)
+        await pilot.pause()
+        view = board.view
+        clients = sum(producer.sent for producer in view.producers)
+        assert clients > view.accepted
+        assert clients - view.acked >= sum(producer.in_flight for producer in view.producers) > 0
+        assert f"acked {view.acked:,} of {clients:,}" in words(app)
+        await pilot.press("5")
+        await pilot.pause()
+        assert f"sent {clients:,} accepted {view.accepted:,} acked {view.acked:,}" in words(app)
+
+
+@pytest.mark.parametrize(("rows", "room"), [(1, 1), (3, 2)])
+def test_a_sentence_without_room_ends_in_dots(rows: int, room: int) -> None:
+    copies = tuple(replica(number, 5, 5, in_isr=number < 7) for number in range(1, 9))
+    p = attrs.evolve(partition(*copies), stuck=(2, 3, 4, 5, 6))
+    view = view_of(p)
+    said = held_back(p, view)
+    assert said.startswith("b2 and b3 and b4 and b5 and b6, in the ISR, cannot fetch")
+    lines = [line.text.strip() for line in paint_partition(p, view, COLOUR, 40, rows)[1 : room + 1]]
+    assert lines[-1].endswith("…")
+    assert said.startswith(" ".join(lines)[:-1].strip())
+
+
+async def test_the_headline_about_unclean_election_is_the_clusters() -> None:
+    spec = attrs.evolve(TWO, topics=(*TWO.topics, TopicSpec("payments", assignment=(PartitionSpec((2, 1)),))))
+    async with playing(target("4.1", spec), size=(200, 60), until=SECOND) as (_app, board, pilot):
+        await _leaderless(board)
+        await pilot.press("u")
+        board.refresh_view()
+        notes = []
+        for tp in (TP, TopicPartition("payments", 0)):
+            board.choose(partition=tp)
+            await pilot.pause()
+            notes.append(board.presenter.settings_note(board.frame(), board.panels.brokers.box.width))
+        assert notes[0] == notes[1]
+        assert "looks again in" in notes[0]
+        assert "U elects for the selected partition only" in notes[0]

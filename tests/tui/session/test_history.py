@@ -1,0 +1,164 @@
+"""Time travel in the playground: a saved session replays to the same log, a scenario goes back with what it expects."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.kafka.events import DETAIL
+from core.kafka.release import CURRENT, Release
+from core.lab import acts
+from core.lab.history import keeper
+from core.lab.history.goal import Goal
+from core.lab.history.position import Position
+from core.lab.views.view import ClusterView
+from core.sim.units import SECOND
+from scenarios import catalogue
+from scenarios.language.script import load_script, read_script
+from scenarios.play_target import PlayTarget
+from scenarios.runner import Run
+from tests.core.lab.history.sessions import SMALL, live, stroll
+from tui.cli import main
+from tui.session.loading import LoadedSession, load_session
+from tui.session.scenario_state import ScenarioState
+from tui.session.session import Session
+
+
+def session_of(**wanted: Any) -> LoadedSession:
+    loaded = load_session(PlayTarget(None, SMALL, CURRENT, 7, **wanted))
+    loaded.session.pause()
+    return loaded
+
+
+def arrive(session: Session) -> None:
+    while session.seeking:
+        session.playback.frame(0.05)
+
+
+def events(session: Session) -> list[tuple[Any, ...]]:
+    ring = session.rings.of(DETAIL)
+    return [ring.at(index) for index in range(ring.first, ring.total)]
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32))
+def test_a_saved_session_replays_to_the_same_log(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    first, second, script = tmp_path / "played.jsonl", tmp_path / "run.jsonl", tmp_path / "played.yaml"
+    loaded = session_of(log=first, record=script)
+    session = loaded.session
+    seen = live(session, dice, 8)
+    for _ in range(dice.randint(0, 2)):
+        session.go_to(Goal("there", position=dice.choice(seen).position))
+        arrive(session)
+        live(session, dice, 4)
+        if dice.random() < 0.3:
+            session.go_to_branch(dice.choice(session.branches))
+            arrive(session)
+    session.close()
+    loaded.save(script)
+    assert main(["run", str(script), "--log", str(second)]) == 0
+    assert second.read_bytes() == first.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "release"), [("e1-data-loss", "0.10.2"), ("c1-paused-follower", "4.1"), ("d6-unclean-election-on", "4.1")]
+)
+def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, release: str, tmp_path: Path) -> None:
+    scenario = catalogue.load(name)
+    loaded = load_session(PlayTarget(scenario, scenario.spec, Release.named(release), scenario.seed, title=name))
+    session = loaded.session
+    session.pause()
+    before = loaded.scenario()
+    half = 0
+    while not session.tape.finished:
+        session.tape.step()
+        if session.tape.steps == 7:
+            half, middle, state = session.tape.outlet.seq, session.view(), loaded.scenario()
+    whole = events(session)
+    session.go_to(Goal("half", position=Position(7, 0, middle.now)))
+    arrive(session)
+    assert (session.view(), loaded.scenario(), session.tape.outlet.seq) == (middle, state, half)
+    session.go_to(Goal("the start", position=Position(0, 0, 0)))
+    arrive(session)
+    assert loaded.scenario() == before
+    session.go_to_end()
+    arrive(session)
+    assert events(session) == whole
+    assert {one.verdict for one in loaded.scenario().expectations} == {"held"}  # type: ignore[union-attr]
+    again: list[tuple[Any, ...]] = []
+    Run(read_script(loaded.script("again"), "again.yaml"), loaded.release, None, again.append).run()
+    assert again == whole
+
+
+@pytest.fixture
+def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keyframes as often as they are offered, a few steps apart."""
+    monkeypatch.setattr(keeper, "KEEP_SHARE", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_SHARE_WHOLE", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_SHARE_MOST", 1e9)
+    monkeypatch.setattr(keeper, "KEEP_EVERY", 40)
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> None:
+    dice = random.Random(seed)
+    scenario = catalogue.load("c1-paused-follower")
+    loaded = load_session(PlayTarget(scenario, scenario.spec, Release.named("4.1"), scenario.seed))
+    session = loaded.session
+    session.pause()
+    seen: dict[Position, tuple[ClusterView, ScenarioState | None]] = {}
+    for _ in stroll(session, dice, stops=12, least=1):
+        seen[session.tape.position] = (session.view(), loaded.scenario())
+    assert len(session.keeper.kept) > 2
+    whole, end = events(session), session.tape.position
+    for position in dice.sample(list(seen), 6):
+        nearest = Goal("there", position=position).nearest(session.keeper, session.branch.acts, session._known)
+        session.go_to(Goal("there", position=position))
+        arrive(session)
+        assert (session.view(), loaded.scenario()) == seen[position]
+        assert nearest is None or nearest.position.place <= position.place
+        session.go_to_end()
+        arrive(session)
+        assert (session.tape.position, events(session)) == (end, whole)
+
+
+def test_a_long_way_back_can_be_given_up() -> None:
+    session = session_of().session
+    session.do(acts.Load("orders", 500))
+    session.tape.advance_to(20 * SECOND)
+    session.playback._budget = 0.001
+    before = session.view()
+    session.go_to(Goal("10 s", time=10 * SECOND))
+    assert session.seeking == "10 s"
+    assert session.progress is not None
+    assert 0 <= session.progress < 1
+    session.playback.frame(0.05)
+    session.pause()
+    assert session.seeking is None
+    assert session.progress is None
+    assert session.view() == before
+
+
+def test_a_script_of_a_session_says_what_was_done(tmp_path: Path) -> None:
+    loaded = session_of()
+    loaded.session.do(acts.Load("orders", 100))
+    loaded.session.tape.advance_to(2 * SECOND)
+    loaded.session.do(acts.Kill(1))
+    loaded.session.bookmark("the leader dies")
+    path = tmp_path / "my session.yaml"
+    loaded.save(path)
+    scenario = load_script(path)
+    assert scenario.name == "my-session"
+    assert [(step.at, step.acts, step.note) for step in scenario.steps] == [
+        (0, (acts.Load("orders", 100),), ""),
+        (2 * SECOND, (acts.Kill(1),), ""),
+        (2 * SECOND, (), "the leader dies"),
+        (2 * SECOND, (), "the session ended here"),
+    ]

@@ -1,0 +1,100 @@
+"""A surface without a terminal: what handlers say and ask is written down, and answered by the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from textual.strip import Strip
+
+from core.lab.views.view import ClusterView
+from scenarios.play_target import PlayTarget
+from tui.actions.context import ActionContext, Option, Question
+from tui.actions.selection import Selection
+from tui.main_screen.display_options import Display
+from tui.main_screen.presenter import Frame, Presenter
+from tui.rendering.palette import Palette, palette_of
+from tui.session.loading import load_session
+
+
+class FakeSurface:
+    """What the main screen is to handlers. `said` has the messages, `asked` questions with who gets the answer, `shown` boxes of lines."""
+
+    def __init__(self, target: PlayTarget | None = None, until: int = 0) -> None:
+        self.loaded = load_session(target)
+        self.session = self.loaded.session
+        self.session.pause()
+        if until:
+            self.session.tape.advance_to(until)
+        self.selection = Selection()
+        self.selection.keep_within(self.view)
+        self.presenter = Presenter(self.loaded, Display(), self.selection)
+        self.paint: Palette = palette_of("dark")
+        self.room = 100
+        self.app: Any = self
+        self.said: list[tuple[str, bool]] = []
+        self.asked: list[tuple[Question, Callable[[Option | None], None]]] = []
+        self.lines: list[tuple[str, Callable[[str], str | None], Callable[[str], None]]] = []
+        self.shown: list[tuple[str, Sequence[Strip]]] = []
+        self.events_shown: list[int] = []
+        self.followed = 0
+        self.copied = ""
+
+    @property
+    def view(self) -> ClusterView:
+        return self.session.view()
+
+    def frame(self, **wanted: Any) -> Frame:
+        session = self.session
+        return Frame(session.view(), session.status(), session.settings(), session.rings, **wanted)
+
+    def context(self) -> ActionContext:
+        return self.presenter.context(self.frame())
+
+    def key(self, action: str) -> str:
+        return self.presenter.key(action)
+
+    def show_now(self) -> None: ...
+
+    def refresh_view(self) -> None: ...
+
+    def drop_message(self) -> None: ...
+
+    def follow_events(self) -> None:
+        self.followed += 1
+
+    def show_event(self, seq: int) -> None:
+        self.events_shown.append(seq)
+
+    def say(self, text: str, *, refused: bool = False) -> None:
+        self.said.append((text, refused))
+
+    def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
+        self.asked.append((question, answered))
+
+    def answer(self, label: str) -> None:
+        """Give the answer to the last question whose label begins so."""
+        question, answered = self.asked.pop()
+        answered(next(option for option in question.options if option.label.startswith(label)))
+
+    def write(
+        self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
+    ) -> None:
+        self.lines.append((title, wrong, then))
+
+    def fill_in(self, text: str) -> None:
+        """Write that line where one was asked for last."""
+        _, wrong, then = self.lines.pop()
+        assert wrong(text) is None, wrong(text)
+        then(text)
+
+    def look_closer(self, title: str, lines: Sequence[Strip]) -> None:
+        self.shown.append((title, lines))
+
+    def copy_to_clipboard(self, text: str) -> None:
+        self.copied = text
+
+    def arrive(self) -> None:
+        """Go every way that was begun to its end."""
+        while self.session.under_way is not None:
+            self.session.go_on()

@@ -1,0 +1,134 @@
+"""More to administer: reassignment, log directories, records, topics, consumers.
+
+Questions as in `tui.actions.questions`: each answer carries its acts, says what it means, and why it is impossible when it is.
+"""
+
+from __future__ import annotations
+
+from core.lab import acts
+from core.lab.acts import Act
+from tui.actions.context import MOST_BROKERS, ActionContext, Question, numbered
+
+
+def move_replica(context: ActionContext) -> Question:
+    """Move the selected partition's replica to another log directory of the selected broker."""
+    broker, p = context.the_broker, context.the_partition
+    copy = p.copy_on(broker.id)
+    options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
+    for number in range(1, broker.log_dirs + 1):
+        refused = "it is there" if number == copy.dir else "the directory has failed" if number in broker.failed_dirs else None
+        options.append(
+            (f"to directory {number}", (acts.MoveReplica(p.tp, broker.id, number),), "a copy catches up, then takes over", refused)
+        )
+    return Question(f"{p.tp} on b{broker.id}", "Move the replica within its broker.", numbered(options))
+
+
+def cannot_move(context: ActionContext) -> str | None:
+    """Why no replica can move between directories."""
+    broker, p = context.broker, context.partition
+    if broker is None or p is None:
+        return "choose a broker with ← and →, and a partition with ↑ and ↓"
+    if broker.id not in p.replicas:
+        return f"b{broker.id} has no replica of {p.tp}"
+    if broker.log_dirs < 2:
+        return f"b{broker.id} has a single log directory; a script gives it more with log-dirs"
+    return None
+
+
+def reassign(context: ActionContext) -> Question:
+    """Other replicas for the selected partition."""
+    p = context.the_partition
+    now = p.replicas
+    options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
+    if p.adding or p.removing:
+        options.append(
+            ("give the running reassignment up", (acts.CancelReassignment(p.tp),), "as kafka-reassign-partitions --cancel", None)
+        )
+    selected = context.broker.id if context.broker is not None else -1
+    away = [b.id for b in context.view.brokers if b.id not in now][:MOST_BROKERS]
+    leaves = selected if selected in now else now[-1]
+    for other in away:
+        target = tuple(other if b == leaves else b for b in now)
+        options.append(
+            (
+                f"b{other} instead of b{leaves}: {list(target)}",
+                (acts.Reassign(p.tp, target),),
+                "the new one catches up, then the old one goes",
+                None,
+            )
+        )
+    for other in away:
+        options.append(
+            (f"b{other} in addition: {[*now, other]}", (acts.Reassign(p.tp, (*now, other)),), f"replication factor {len(now) + 1}", None)
+        )
+    if len(now) > 1:
+        fewer = tuple(b for b in now if b != leaves)
+        options.append((f"without b{leaves}: {list(fewer)}", (acts.Reassign(p.tp, fewer),), f"replication factor {len(fewer)}", None))
+        if selected in now and now[0] != selected:
+            order = (selected, *(b for b in now if b != selected))
+            options.append((f"b{selected} preferred: {list(order)}", (acts.Reassign(p.tp, order),), "no data moves; e elects it", None))
+    return Question(f"Reassign {p.tp}", f"Replicas now {list(now)}; broker b{leaves} is the one to go.", numbered(options))
+
+
+def delete_records(context: ActionContext) -> Question:
+    """Up to where the selected partition's records may go."""
+    p = context.the_partition
+    leader = p.copy_on(p.leader)
+    half = leader.log_start + (leader.hw - leader.log_start) // 2
+    empty = "nothing is committed above the log start" if leader.hw <= leader.log_start else None
+    options: list[tuple[str, tuple[Act, ...], str, str | None]] = [
+        (f"below {half:,}", (acts.DeleteRecords(p.tp, half),), "half of what is committed", empty),
+        (f"below {leader.hw:,}", (acts.DeleteRecords(p.tp),), "all that is committed", empty),
+    ]
+    return Question(
+        f"Delete records of {p.tp}",
+        f"Log start {leader.log_start:,}, HW {leader.hw:,}. Readers below the new log start are reset.",
+        numbered(options),
+    )
+
+
+def cannot_delete(context: ActionContext) -> str | None:
+    """Why no records can be deleted."""
+    p = context.partition
+    if p is None:
+        return "no partition is selected; choose one with ↑ and ↓"
+    return f"nobody leads {p.tp}" if p.offline else None
+
+
+def create_topic(context: ActionContext) -> Question:
+    """A new topic of some size."""
+    view = context.view
+    taken = {topic.name for topic in view.topics}
+    name = next(f"topic-{number}" for number in range(1, len(taken) + 2) if f"topic-{number}" not in taken)
+    most = len(view.brokers)
+    options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
+    for partitions in (1, 6, 30):
+        for factor in dict.fromkeys((min(3, most), 1)):
+            act = acts.CreateTopic(name, partitions, factor)
+            options.append(
+                (
+                    f"{partitions} partition{'s' if partitions > 1 else ''}, replication factor {factor}",
+                    (act,),
+                    "one copy: a broker down means offline" if factor == 1 else "",
+                    None,
+                )
+            )
+    return Question(f"Create {name}", "Placed as Kafka places: leaders spread over brokers, replicas over racks.", numbered(options))
+
+
+def consume(context: ActionContext) -> Question:
+    """Start or stop a consumer on the selected topic."""
+    topic = context.the_partition.tp.topic
+    options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
+    names = {client.name for client in context.view.consumers}
+    for client in context.view.consumers:
+        if client.topic == topic:
+            options.append((f"stop {client.name}", (acts.StopConsume(client.name),), f"has read {client.read:,}", None))
+    name = next(each for each in (f"reader-{topic}", *(f"reader-{topic}-{n}" for n in range(2, len(names) + 3))) if each not in names)
+    options.append((f"start {name} from the beginning", (acts.Consume(topic, name),), "auto.offset.reset=earliest", None))
+    options.append((f"start {name} at the end", (acts.Consume(topic, name, reset="latest"),), "auto.offset.reset=latest", None))
+    return Question(
+        f"Consumers of {topic}",
+        "A consumer reads what is below the high watermark; what it has read counts as relied on.",
+        numbered(options),
+    )

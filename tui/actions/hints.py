@@ -1,0 +1,62 @@
+"""The footer's hints: the actions that matter most where the keys are, each with what it would do now in one word."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core.kafka.broker.broker_state import BrokerState
+from core.lab.spec import Pace
+from core.sim.spelled_out import SpelledOut
+from tui.actions.action import Action
+from tui.actions.context import ActionContext
+from tui.actions.registry import ACTIONS, BY_ID
+
+_SHORTER: Final = {"step-notable": "notable", "unclean": "unclean", "cut": "cut"}
+_BY_HAND: Final = ("by-hand-round", "produce", "by-hand-step", "undo", "by-hand")
+_FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("help", "quit")), key=lambda a: a.footer))
+
+
+@attrs.frozen(repr=False)
+class Hint(SpelledOut):
+    """A key in the footer."""
+
+    action: str
+    key: str
+    label: str
+    possible: bool
+
+
+def hints(context: ActionContext, *, moving: bool) -> tuple[Hint, ...]:
+    """The hints for a context, the most useful first; `moving`: whether frames change anything now."""
+    wanted = list(_FOOTER)
+    if context.focus == "events":
+        wanted.sort(key=lambda a: a.id not in ("play", "step", "step-notable", "filter", "cause", "follow", "zoom"))
+    elif context.page:
+        wanted.insert(0, BY_ID["back"])
+        wanted.sort(key=lambda a: a.id not in ("back", "play", "step", "step-notable", "cause"))
+    by_hand = context.pace is Pace.BY_HAND
+    chosen = [a for a in wanted if by_hand or a.id not in ("by-hand-round", "by-hand-step")]
+    if by_hand:
+        first = [*_BY_HAND, "step", "step-back"] if not context.built_by_hand else ["play", "step", *_BY_HAND]
+        chosen.sort(key=lambda a: first.index(a.id) if a.id in first else len(first))
+    found = [_hint(a, context, moving) for a in (*chosen, BY_ID["help"], BY_ID["quit"])]
+    return tuple(hint for hint in found if hint is not None)
+
+
+def _hint(action: Action, context: ActionContext, moving: bool) -> Hint | None:
+    """What an action would do now in one word; the two speed keys are one."""
+    possible = action.refuse(context) is None
+    if action.id == "slower":
+        return None
+    label = action.label
+    if action.id == "play":
+        label = "pause" if moving else "play"
+    elif action.id == "freeze":
+        label = "thaw" if context.broker is not None and context.broker.state is BrokerState.PAUSED else "freeze"
+    elif action.id == "faster":
+        return Hint(action.id, context.key("faster") + context.key("slower"), "speed", True)
+    elif action.id in _SHORTER:
+        label = _SHORTER[action.id]
+    return Hint(action.id, context.key(action.id), label, possible)

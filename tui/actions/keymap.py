@@ -1,0 +1,181 @@
+"""Which keys do what: those of the registry, or others that somebody wants, from a file that is checked before anything starts.
+
+The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (`~/.config/isrlab`), or another that `--keys` names:
+
+    [keys]
+    kill = "J"
+    step = ["n", "f8"]
+
+Left is an action's id (`isrlab keys` lists them all), right its key or keys; what is not named stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+from textual.keys import Keys, _character_to_key, format_key
+
+from core.sim.spelled_out import SpelledOut
+from scenarios import textfile
+from scenarios.errors import InputError, did_you_mean
+from tui.actions.registry import ACTIONS, BY_ID
+
+RESERVED: Final = {
+    "up": "moves the selection", "down": "moves the selection", "left": "chooses a broker", "right": "chooses a broker",
+    "pageup": "moves the selection", "pagedown": "moves the selection", "home": "moves the selection", "tab": "goes from panel to panel",
+    "shift+tab": "goes from panel to panel", "escape": "closes what came up", "ctrl+p": "opens the palette", "ctrl+c": "leaves",
+    "ctrl+z": "suspends the playground",
+}  # fmt: skip
+"""Keys that are no action's, and what they do."""
+
+EATEN: Final = {
+    "ctrl+b": "tmux", "ctrl+a": "screen", "ctrl+g": "zellij", "ctrl+o": "zellij", "ctrl+t": "zellij", "ctrl+n": "zellij",
+    "ctrl+h": "zellij", "ctrl+p": "zellij", "ctrl+s": "the terminal's flow control", "ctrl+q": "the terminal's flow control",
+    "ctrl+w": "browsers", "ctrl+j": "terminals (it is Enter)", "ctrl+m": "terminals (it is Enter)",
+    "ctrl+i": "terminals (it is Tab)", "f1": "terminals (their help)", "f10": "terminals (their menu)", "f11": "terminals (full screen)",
+    "alt+n": "zellij", "alt+h": "zellij", "alt+j": "zellij", "alt+k": "zellij", "alt+l": "zellij", "alt+f": "zellij",
+    "backspace": "some terminals (as Ctrl+H)",
+}  # fmt: skip
+"""Keys that something between the person and the playground may keep for itself, and what that is."""
+
+MAX_BYTES: Final = 1024 * 1024
+"""Largest keymap: the whole of `isrlab keys` is 10 kB."""
+
+_WORDS: Final = {"space": "Space", "enter": "⏎", "backspace": "Bksp", "end": "End", "insert": "Ins", "delete": "Del"}
+_KNOWN: Final = frozenset(str(key.value) for key in Keys if not str(key.value).startswith("<"))
+_ALWAYS: Final = {"quit": ("ctrl+c",), "back": ("escape",)}
+
+
+@attrs.frozen(repr=False)
+class Keymap(SpelledOut):
+    """The keys of every action: `changed` has those that are not the registry's, by the action's id."""
+
+    changed: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+
+    def keys(self, action: str) -> tuple[str, ...]:
+        """The keys of an action by Textual's names; the first is the one that is shown."""
+        return self.changed.get(action) or BY_ID[action].keys
+
+    def key(self, action: str) -> str:
+        """The key of an action as people read it."""
+        own = self.changed.get(action)
+        return BY_ID[action].key if own is None else written(own[0])
+
+    def for_textual(self) -> dict[str, str]:
+        """What `App.set_keymap` takes."""
+        return {action: ",".join(keys) for action, keys in self.changed.items()}
+
+
+DEFAULT: Final = Keymap()
+"""The registry's keys."""
+
+
+def written(key: str) -> str:
+    """A key, by Textual's name, as people read it."""
+    if key in _WORDS:
+        return _WORDS[key]
+    *modifiers, last = key.split("+") if key != "+" else [key]
+    shown = format_key(last)
+    return "+".join([*(one.capitalize() for one in modifiers), shown.upper() if modifiers or shown[1:].isdecimal() else shown])
+
+
+def default_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the file is when nobody names one."""
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME", "~"), ".config")
+    return Path(base).expanduser() / "isrlab" / "keys.toml"
+
+
+def load_keymap(path: Path | None = None) -> Keymap:
+    """The keymap of a file; without a path the one at the usual place, if there is any.
+
+    Raises:
+        InputError: the file cannot be read or something in it is wrong; the message says what would be right.
+    """
+    named = path is not None
+    path = path or default_path()
+    if not named and not path.is_file():
+        return DEFAULT
+    import tomllib
+
+    text = textfile.read_text(path, most=MAX_BYTES)
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, ValueError) as wrong:
+        raise InputError(f"{path}: this is no TOML: {' '.join(str(wrong).split())[:200]}") from None
+    except RecursionError:
+        raise InputError(f'{path}: this is no keymap: it is nested too deep; write [keys], and below it for example kill = "J"') from None
+    return keymap_of(data, str(path))
+
+
+def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
+    """The keymap that a file's content says.
+
+    Raises:
+        InputError: something is wrong with it.
+    """
+    for section in data:
+        if section != "keys":
+            raise InputError(
+                f"{source}: '{section[:40]}' is not known here; write the section [keys], and below it for example kill = \"J\""
+            )
+    wanted = data.get("keys", {})
+    if not isinstance(wanted, dict):
+        raise InputError(f'{source}: keys is a section; write [keys], and below it for example kill = "J"')
+    changed: dict[str, tuple[str, ...]] = {}
+    for action, value in wanted.items():
+        if action not in BY_ID:
+            raise InputError(f"{source}: [keys] {action[:40]}: there is no such action; {did_you_mean(action, BY_ID, 'see isrlab keys')}")
+        values = value if isinstance(value, list) else [value]
+        if not values or not all(isinstance(one, str) and one for one in values):
+            raise InputError(f'{source}: [keys] {action}: write a key or a list of keys, for example "J" or ["n", "f8"]')
+        names = [_name(one, f"{source}: [keys] {action}") for one in values]
+        changed[action] = tuple(dict.fromkeys([*names, *_ALWAYS.get(action, ())]))
+    _refuse_clashes(changed, source)
+    return Keymap({action: keys for action, keys in changed.items() if keys != BY_ID[action].keys})
+
+
+def _name(key: str, where: str) -> str:
+    """Textual's name of a key that somebody wrote: `K`, `+`, `ctrl+k`, `alt+k`, `f5`, `space`."""
+    name = _character_to_key(key) if len(key) == 1 else key.lower()
+    modifier, _, last = name.rpartition("+")
+    if len(last) == 1 and modifier == "alt":
+        name = f"alt+{_character_to_key(last)}"
+    elif len(key) > 1 and name not in _KNOWN:
+        simple = [one for one in _KNOWN if "+" not in one]
+        raise InputError(
+            f"{where}: '{key[:40]}' is no key; {did_you_mean(name, simple, 'write for example K, +, f5, ctrl+k, alt+k, space')}"
+        )
+    if name in RESERVED and not any(name in names and where.endswith(action) for action, names in _ALWAYS.items()):
+        raise InputError(f"{where}: {written(name)} {RESERVED[name]}; choose another key")
+    return name
+
+
+def _refuse_clashes(changed: Mapping[str, tuple[str, ...]], source: str) -> None:
+    """No key may have two actions."""
+    owner: dict[str, str] = {}
+    for action in BY_ID:
+        for key in changed.get(action) or BY_ID[action].keys:
+            if key in owner:
+                mine, other = (action, owner[key]) if action in changed else (owner[key], action)
+                raise InputError(f"{source}: [keys] {mine}: {written(key)} is the key of '{other}' already; give that another one too")
+            owner[key] = action
+
+
+def as_toml(keymap: Keymap) -> Iterable[str]:
+    """The whole keymap as lines of such a file, each action with what it does."""
+    yield f"# Keys of the playground. Save as {default_path()} and keep the lines you change."
+    yield "[keys]"
+    for action in ACTIONS:
+        keys = [_as_written(key) for key in keymap.keys(action.id)]
+        value = keys[0] if len(keys) == 1 else f"[{', '.join(keys)}]"
+        yield f"{action.id} = {value}  # {action.help}"
+
+
+def _as_written(key: str) -> str:
+    shown = key if len(key) == 1 else format_key(key)
+    name = shown if len(shown) == 1 and shown.isascii() else key
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,326 @@
+"""Everything a person can do, in one registry. Keys, footer, command palette and help are made from it, nothing beside it.
+
+No key here is one that tmux, zellij or screen keep for themselves; the command palette has `:` beside Ctrl+P.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.broker.broker_state import BrokerState
+from core.lab import acts
+from core.lab.acts import Act
+from tui.actions import admin_questions, by_hand_steps, effects, fault_questions, questions, refusals
+from tui.actions.action import Action
+from tui.actions.context import ActionContext
+from tui.actions.questions import MIN_ISR, UNCLEAN
+
+TIME, BROKER, NETWORK, CLUSTER, CLIENTS, HAND = "Time", "Selected broker", "Network", "Cluster", "Clients", "By hand"
+SCREENS, SCREEN = "Screens", "Screen"
+
+
+def _broker(context: ActionContext) -> int:
+    assert context.broker is not None
+    return context.broker.id
+
+
+def _freeze(context: ActionContext) -> tuple[Act, ...]:
+    broker = context.broker
+    assert broker is not None
+    return (acts.Resume(broker.id) if broker.state is BrokerState.PAUSED else acts.Pause(broker.id),)
+
+
+def _heal_all(context: ActionContext) -> tuple[Act, ...]:
+    return (acts.Heal(),)
+
+
+def _isolate(context: ActionContext) -> tuple[Act, ...]:
+    return (acts.Isolate(f"b{_broker(context)}"),)
+
+
+def _toggle_unclean(context: ActionContext) -> tuple[Act, ...]:
+    """Where the selected partition's topic has a value of its own, that one is changed; otherwise the cluster's."""
+    topic = context.partition.tp.topic if context.partition is not None else None
+    if topic is not None and not context.overridden(UNCLEAN, topic):
+        topic = None
+    new = "false" if context.setting(UNCLEAN, topic) else "true"
+    return (acts.Set(UNCLEAN, new, topic=topic),)
+
+
+def _elect_unclean(context: ActionContext) -> tuple[Act, ...]:
+    assert context.partition is not None
+    return (acts.Elect("unclean", context.partition.tp),)
+
+
+def _elect_preferred(context: ActionContext) -> tuple[Act, ...]:
+    return (acts.Elect("preferred"),)
+
+
+ACTIONS: Final[tuple[Action, ...]] = (
+    Action("play", ("space",), "play/pause", "Let virtual time run, or hold it.", TIME, refusals.time_stands, call="toggle_play", footer=1),
+    Action("step", ("n", "full_stop"), "step", "Go on to the next event of any kind, and pause there.", TIME, call="step", footer=2),
+    Action(
+        "step-notable", ("N", "greater_than_sign"), "next notable",
+        "Go on to the next election, ISR change, truncation, error or loss, and pause there.", TIME, call="step_notable", footer=3,
+    ),
+    Action(
+        "step-back", ("comma",), "step back", "Back to before the last event or act; an act is undone by that.", TIME, refusals.nothing_before,
+        call="step_back", shown=",", footer=10,
+    ),
+    Action(
+        "step-back-notable", ("left_square_bracket",), "back notable", "Back to the notable event before.", TIME, refusals.nothing_before,
+        call="step_back_notable", shown="[", footer=31,
+    ),
+    Action(
+        "to-end", ("right_square_bracket",), "to the end", "Forward to the newest moment of this branch, through everything that was done.",
+        TIME, refusals.no_future, call="to_end", shown="]", footer=32,
+    ),
+    Action(
+        "go-to", ("g",), "go to", "Go to a virtual time (12s, 1m30s) or to an event by its number (#120).", TIME, call="go_to", footer=33,
+    ),
+    Action(
+        "undo", ("left_curly_bracket",), "undo", "Back to just before what was done last. Acting there begins a branch; the old future is kept.",
+        TIME, refusals.nothing_done, call="undo", shown="{", footer=32,
+    ),
+    Action(
+        "redo", ("right_curly_bracket",), "redo", "Forward to just after what was done next on this branch.", TIME, refusals.nothing_undone,
+        call="redo", shown="}", footer=33,
+    ),
+    Action("jump", ("j",), "jump", "Go to a bookmark, to the start, or to the end of another branch.", TIME, call="jump", footer=34),
+    Action("bookmark", ("B",), "bookmark", "Mark this moment with a note.", TIME, call="bookmark", footer=35),
+    Action(
+        "until", ("w",), "stop when", "Play on until a condition becomes true, for example lost > 0 or isr(orders-0) < 2.", TIME,
+        call="until", footer=36,
+    ),
+    Action(
+        "back-until", ("W",), "back to when", "Back to the last moment at which a condition became true.", TIME, refusals.nothing_before,
+        call="back_until", footer=37,
+    ),
+    Action(
+        "diff", ("D",), "difference",
+        "What differs between this moment and another: a bookmark, where you were before a jump, any time or event; the compare "
+        "screen is for branches.", TIME, call="diff", footer=38,
+    ),
+    Action(
+        "faster", ("plus", "equals_sign"), "faster", "The next higher speed, up to 1000×.", TIME, refusals.fastest, call="faster", shown="+",
+        footer=4,
+    ),
+    Action(
+        "slower", ("minus", "underscore"), "slower", "The next lower speed, down to 0.1×.", TIME, refusals.slowest, call="slower", shown="-",
+        footer=5,
+    ),
+    Action("full-speed", ("x",), "full speed", "As fast as it can; again: back to the speed before.", TIME, call="full_speed", footer=30),
+    Action(
+        "kill", ("k",), "kill", "kill -9: the process is gone, its logs stay, and nobody is told.", BROKER, refusals.needs_process,
+        build=lambda s: (acts.Kill(_broker(s)),), effect=effects.gone, footer=6,
+    ),
+    Action(
+        "start", ("s",), "start", "Start the stopped broker again.", BROKER, refusals.cannot_start, build=lambda s: (acts.Start(_broker(s)),),
+        effect=effects.started, footer=7,
+    ),
+    Action(
+        "shutdown", ("d",), "shut down", "Controlled shutdown: leaderships move away first, then the process ends.", BROKER,
+        refusals.cannot_shut_down, build=lambda s: (acts.Shutdown(_broker(s)),), effect=effects.shut_down, footer=20,
+    ),
+    Action(
+        "freeze", ("z",), "freeze/thaw", "Freeze the process as a long GC pause does, or let it go on.", BROKER, refusals.needs_process,
+        build=_freeze, effect=effects.frozen, footer=8,
+    ),
+    Action(
+        "isolate", ("i",), "isolate", "Cut every link of the broker.", BROKER, refusals.needs_broker, build=_isolate, effect=effects.isolated,
+        footer=21,
+    ),
+    Action(
+        "power-loss", ("O",), "power off", "The machine loses power: what was not flushed to disk is gone, too.", BROKER, refusals.needs_process,
+        ask=fault_questions.power_loss,
+    ),
+    Action(
+        "slow-disk", ("Z",), "slow disk", "Each write of its disk takes time from now on, or no longer.", BROKER, refusals.needs_broker,
+        ask=fault_questions.slow_disk,
+    ),
+    Action(
+        "log-dir", ("F",), "log directory", "A log directory fails, or a failed one is replaced.", BROKER, refusals.needs_broker,
+        ask=fault_questions.directories,
+    ),
+    Action(
+        "move-replica", ("V",), "move replica", "Move the selected partition's replica to another log directory of its broker.", BROKER,
+        admin_questions.cannot_move, ask=admin_questions.move_replica,
+    ),
+    Action(
+        "unregister", ("A",), "unregister",
+        "Have the controller forget the broker, as kafka-cluster unregister does: it leaves every ISR; what is assigned to it stays so.",
+        BROKER, refusals.cannot_unregister, build=lambda s: (acts.Unregister(_broker(s)),), effect=effects.unregistered,
+    ),
+    Action("cut", ("c",), "cut link", "Cut the link to another node, or heal it.", NETWORK, refusals.needs_broker, ask=questions.cut, footer=9),
+    Action(
+        "heal", ("h",), "heal all", "Heal every cut link.", NETWORK, refusals.nothing_to_heal, build=_heal_all, effect=effects.healed, footer=19,
+    ),
+    Action(
+        "link", ("L",), "slow link", "Make a link to another node slow or lossy, or as it was.", NETWORK, refusals.needs_broker,
+        ask=fault_questions.link_quality,
+    ),
+    Action(
+        "hold", ("H",), "hold messages", "Hold the messages on one way back, or let them go: a late request, a lost answer.", NETWORK,
+        refusals.needs_broker, ask=fault_questions.hold,
+    ),
+    Action(
+        "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off: may a replica outside the ISR lead?", CLUSTER,
+        build=_toggle_unclean, effect=effects.unclean, footer=11,
+    ),
+    Action(
+        "elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition only; what it lacks is lost.",
+        CLUSTER, refusals.no_unclean_election, build=_elect_unclean, effect=effects.elect_unclean, footer=23,
+    ),
+    Action(
+        "elect-preferred", ("e",), "elect preferred", "Give leadership back to the preferred leaders.", CLUSTER, refusals.no_preferred_election,
+        build=_elect_preferred, effect=effects.elect_preferred, footer=22,
+    ),
+    Action(
+        "reassign", ("R",), "reassign",
+        "Move the selected partition to other replicas, change their number or their order, or give a running move up.", CLUSTER,
+        refusals.needs_partition, ask=admin_questions.reassign,
+    ),
+    Action(
+        "delete-records", ("X",), "delete records",
+        "Delete the selected partition's records below an offset, as kafka-delete-records does.", CLUSTER, admin_questions.cannot_delete,
+        ask=admin_questions.delete_records,
+    ),
+    Action("create-topic", ("T",), "create topic", "Create a topic.", CLUSTER, ask=admin_questions.create_topic),
+    Action(
+        "controllers", ("M",), "controllers", "Kill, start, freeze or thaw a dedicated controller.", CLUSTER, fault_questions.no_controllers,
+        ask=fault_questions.controllers,
+    ),
+    Action(
+        "min-isr", ("m",), "min ISR", f"Change {MIN_ISR} of the selected partition's topic.", CLUSTER, refusals.needs_partition,
+        ask=questions.min_isr, footer=12,
+    ),
+    Action("acks", ("a",), "acks", "Change a producer's acks: 0, 1 or all.", CLIENTS, refusals.no_producer, ask=questions.acks, footer=13),
+    Action(
+        "produce", ("p",), "produce", "Produce a burst of any number of records to the selected partition.", CLIENTS, refusals.needs_partition,
+        ask=questions.produce, footer=14,
+    ),
+    Action(
+        "load", ("l",), "load", "Change or stop the steady load on the selected partition's topic.", CLIENTS, refusals.needs_partition,
+        ask=questions.load, footer=24,
+    ),
+    Action(
+        "consume", ("r",), "read", "Start or stop a consumer on the selected partition's topic.", CLIENTS, refusals.needs_partition,
+        ask=admin_questions.consume,
+    ),
+    Action(
+        "by-hand", ("b",), "by hand",
+        "Move the cluster by hand, or let it run by itself again. By hand virtual time stands still, and followers fetch and clients produce only "
+        "when you say so.", HAND, by_hand_steps.cannot_toggle, build=by_hand_steps.toggle, effect=by_hand_steps.toggled, footer=25,
+    ),
+    Action(
+        "by-hand-round", ("v",), "fetch round",
+        "By hand: the fetches of the selected partition's followers arrive at its leader, then each is answered with as many records as you write.",
+        HAND, by_hand_steps.no_round, ask=by_hand_steps.fetch_round, footer=26,
+    ),
+    Action(
+        "by-hand-step", ("E",), "single step",
+        "By hand: a single fetch, arrival, answer, lost answer, fencing, restart, checkpoint or ISR check of the selected broker.", HAND,
+        by_hand_steps.no_step, ask=by_hand_steps.step, footer=27,
+    ),
+    Action("screen-overview", ("1",), "overview", "Brokers, partitions, events.", SCREENS, call="leave_page_now"),
+    Action(
+        "screen-partition", ("2",), "partition",
+        "The selected partition in full: who holds its high watermark back, what waits, its replicas' disks and logs side by side.",
+        SCREENS, page="partition", footer=18,
+    ),
+    Action(
+        "screen-lane", ("3",), "messages",
+        "The messages of the selected partition between its nodes: fetches, answers with the high watermark, elections, ISR changes.",
+        SCREENS, page="lane", footer=19,
+    ),
+    Action(
+        "screen-metrics", ("4",), "metrics",
+        "The metrics operators watch first, under their JMX names, with how they went; what is wrong stands first.", SCREENS,
+        page="metrics", footer=43,
+    ),
+    Action(
+        "screen-durability", ("5",), "durability",
+        "The durability account: lost and exposed records by partition and producer, with the event that doomed them.", SCREENS,
+        page="durability", footer=44,
+    ),
+    Action(
+        "screen-settings", ("6",), "settings",
+        "Every Kafka setting: its value and who set it, its default, what a change does; Enter edits it.", SCREENS, page="settings",
+        footer=45,
+    ),
+    Action(
+        "screen-scenarios", ("7",), "scenarios",
+        "The library by topic, with what each scenario shows; Enter starts one under the release you choose.", SCREENS, page="scenarios",
+        footer=46,
+    ),
+    Action(
+        "screen-compare", ("8",), "compare",
+        "This session beside another run in step with it: under another release, or another branch; differences are marked.", SCREENS,
+        page="compare", footer=47,
+    ),
+    Action(
+        "search", ("slash",), "find",
+        "List only what has some words: partitions, brokers and events by name, number or state (b55, offline, orders-); settings and "
+        "scenarios by name or description. Esc lists all again.", SCREENS, call="search", shown="/", footer=18,
+    ),
+    Action("back", ("escape",), "overview", "Back to the overview; there it drops the words that were looked for.", SCREENS, call="back", shown="Esc"),
+    Action(
+        "cause", ("backspace", "less_than_sign"), "to its cause",
+        "From the selected cell (leader, ISR, high watermark, LEO, broker) to the event that last changed it, and from an event to "
+        "its cause; again and again.", SCREEN, refusals.no_cause, call="to_cause", shown="<", footer=26,
+    ),
+    Action("filter", ("f",), "filter", "Events: notable ones, all without fetches, every one.", SCREEN, call="filter", footer=15),
+    Action("follow", ("G", "end"), "follow", "Follow the newest event again.", SCREEN, call="follow", footer=27),
+    Action("order", ("o",), "order", "Partitions by name, or the worst first as operators sort them; goes to the top.", SCREEN, call="order", footer=28),
+    Action(
+        "only", ("t",), "kafka-topics filter",
+        "Partitions: only unavailable, under-min-isr, at-min-isr or under-replicated ones, as kafka-topics tells them; then all.", SCREEN,
+        call="only", footer=41,
+    ),
+    Action(
+        "zoom", ("enter",), "look closer", "The selected partition, broker or event in full; a line of events with ▸ opens.", SCREEN,
+        call="zoom", shown="⏎", footer=29,
+    ),
+    Action(
+        "colours", ("C",), "colours", "Choose the palette (colour-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,
+        call="colours",
+    ),
+    Action("help", ("question_mark", "f1"), "help", "This page.", SCREEN, call="show_help", shown="?", footer=16),
+    Action(
+        "glossary", ("K",), "words and symbols",
+        "What HW, LEO, ISR, ELR, epochs, min ISR, unclean election and all symbols mean, under this release.", SCREEN, call="show_glossary", footer=42,
+    ),
+    Action("palette", ("colon",), "palette", "Every action, partition, broker and word of the glossary by name (Ctrl+P does the same).", SCREEN, call="palette", shown=":", footer=17),
+    Action(
+        "copy", ("y",), "copy",
+        "Copy the selected event, or the selected partition as kafka-topics --describe prints it, to the clipboard; from a closer "
+        "look all that stands there.", SCREEN, call="copy", footer=40,
+    ),
+    Action(
+        "save", ("S",), "save",
+        "Save the session: as a scenario script that isrlab run replays to the same events, or as an event log (.jsonl, .jsonl.zst).",
+        SCREEN, call="save", footer=39,
+    ),
+    Action(
+        "picture", ("P",), "picture", "Save the screen, a dialog included, as an SVG picture in the working directory.", SCREEN,
+        call="picture",
+    ),
+    Action(
+        "quit", ("q", "ctrl+c"), "quit", "Leave; asks if acts are not saved. The event log, if one is written, is closed properly.", SCREEN, call="leave", footer=50,
+    ),
+)  # fmt: skip
+"""Every action, in the order of the help screen."""
+
+BY_ID: Final = {action.id: action for action in ACTIONS}
+"""Every action by its id."""
+
+MOVES: Final = (
+    ("← →", "choose a broker"),
+    ("↑ ↓", "choose a partition, or an event in the log"),
+    ("Tab", "go from panel to panel: brokers, partitions, events, timeline"),
+    ("← → Enter", "on the timeline: choose a mark, go there"),
+    ("PgUp PgDn Home", "go further"),
+    ("Ctrl+Z", "suspend the playground; fg in the shell comes back to it"),
+    ("right click", "what can be done to a broker, or to a partition"),
+)
+"""Keys that only move about, for the help screen."""

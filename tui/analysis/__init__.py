@@ -1,0 +1,1 @@
+"""What follows from frozen views and events: faults, reasons, metrics over time. Knows no widget."""

@@ -1,0 +1,111 @@
+"""The metrics that only a stream of events tells, folded by `core.lab.metrics` from the events in memory while somebody looks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Final
+
+from core.kafka.events import DETAIL, NORMAL, EventTuple
+from core.lab.history.rings import Ring, Rings
+from core.lab.metrics.observer import MetricsObserver
+from core.sim.units import SECOND
+from tui.analysis.metrics_history import METRICS, Metric, Series, Values
+
+_RECENT: Final = 8
+"""Samples that are kept by broker, too."""
+
+
+class Folded:
+    """The metrics that only events tell, folded from those in memory; kept up to date while somebody looks.
+
+    Attributes:
+        since: virtual time of the first event that was folded, µs.
+        series: samples of the cluster's values.
+    """
+
+    def __init__(self, make: Callable[[], MetricsObserver]) -> None:
+        self._make = make
+        self._observer: MetricsObserver | None = None
+        self._ring: Ring | None = None
+        self._next = 0
+        self._waiting: deque[EventTuple] = deque()
+        self._whole = 0
+        self.since = 0
+        self.series = Series(step=SECOND)
+        self._latest: dict[str, Values] = {}
+        self._recent: deque[tuple[int, dict[str, Values]]] = deque(maxlen=_RECENT)
+
+    @property
+    def progress(self) -> float:
+        """How much of what was in memory at the beginning is folded, 0 to 1; `values` are those of now at 1."""
+        return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
+
+    def update(self, rings: Rings, now: int, most: int | None = None) -> None:
+        """Take in what has come since; anew after a way through time, or when events were missed.
+
+        Args:
+            rings: the events in memory.
+            now: virtual time, µs.
+            most: events to take in now, as memory holds more than a frame has time for; None: all.
+        """
+        ring, observer, waiting = rings.of(DETAIL), self._observer, self._waiting
+        if observer is None or ring is not self._ring or self._next < ring.first:
+            observer = self._begin(rings, ring)
+        else:
+            waiting.extend(ring.since(self._next))
+        self._next = ring.total
+        for _ in range(len(waiting) if most is None else min(most, len(waiting))):
+            event = waiting.popleft()
+            if event[1] >= self.since:
+                self._sample(observer, event[1])
+            observer.take(event)
+        if not waiting:
+            self._sample(observer, now)
+            self._latest = self._values(observer, now)
+
+    def _begin(self, rings: Rings, ring: Ring) -> MetricsObserver:
+        """With the oldest events there are: of those before the ring's only what was worth a line."""
+        observer = self._observer = self._make()
+        self._ring, self.series = ring, Series(step=SECOND)
+        self.since = ring.at(ring.first)[1] if ring.total and ring.first else 0
+        until = ring.at(ring.first)[0] if ring.total else 0
+        older = rings.of(NORMAL)
+        self._waiting.clear()
+        self._recent.clear()
+        self._waiting.extend(takewhile(lambda event: event[0] < until, older.since(older.first)))
+        self._waiting.extend(ring.since(ring.first))
+        self._whole = len(self._waiting)
+        return observer
+
+    def _sample(self, observer: MetricsObserver, time: int) -> None:
+        series = self.series
+        due = series.times[-1] + series.step if series.times else self.since
+        if time >= due:
+            values = self._values(observer, time)
+            series.add(time, {m.name: m.folded(values.get(m.name, {})) for m in METRICS if m.of is None})
+            self._recent.append((time, values))
+
+    def _values(self, observer: MetricsObserver, now: int) -> dict[str, Values]:
+        wanted = {m.name for m in METRICS if m.of is None}
+        found: dict[str, Values] = {name: {} for name in wanted}
+        for sample in observer.traffic(now):
+            if sample.name in wanted:
+                found[sample.name][sample.broker] = sample.attributes[0][1]
+        return found
+
+    def values(self, metric: Metric) -> Values:
+        """A metric's values by broker, now."""
+        return self._latest.get(metric.name, {})
+
+    def rates(self, metric: Metric) -> Values:
+        """What each broker has added to a count a second, over the last five seconds or so; empty as long as nothing can be said."""
+        if not self._recent:
+            return {}
+        end, latest = self._recent[-1]
+        start, before = next((one for one in reversed(self._recent) if one[0] <= end - 5 * SECOND), self._recent[0])
+        if start == end:
+            return {}
+        counted = before.get(metric.name, {})
+        return {b: max(0.0, v - counted.get(b, 0.0)) * SECOND / (end - start) for b, v in latest.get(metric.name, {}).items()}

@@ -1,0 +1,294 @@
+"""The metrics operators watch first, under their JMX names, and how they went over virtual time.
+
+What the controller and the leaders know is read from the frozen view of each frame, which costs nothing more. What only a stream of
+events tells (bytes, refused requests, idle threads) is folded from the events in memory, once somebody looks (`tui.analysis.event_metrics`).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import attrs
+
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
+from core.lab.metrics import CONTROLLER
+from core.lab.views.view import ClusterView
+from core.sim.spelled_out import SpelledOut
+from core.sim.units import SECOND
+from tui.analysis.per_state_cache import per_state
+
+FIRST_STEP: Final = SECOND // 5
+"""Virtual µs between two samples at first; it doubles whenever there are too many."""
+
+MOST: Final = 2_000
+"""Samples of a metric at most."""
+
+MANY: Final = 1_000
+"""From so many partitions on samples are four times as rare at first."""
+
+Values = dict[int, float]
+"""By broker; under `CONTROLLER` what the controller tells."""
+
+
+@attrs.frozen(repr=False)
+class Metric(SpelledOut):
+    """One metric.
+
+    Attributes:
+        name: of the MBean.
+        about: what it says, and what to do about it.
+        of: its values by broker, from a view; None for one that is folded from events.
+        counts: whether it counts up, so that its rate is what matters.
+        flow: whether it counts a steady flow, of which the rate says more than the count.
+        fold: how the brokers' values become one: `sum`, `max` or `min`.
+        bad, warn: whether a value is one that gets somebody out of bed, or one to look at.
+        dear: whether it looks at every replica each time; then a large cluster has no history of it.
+        lab: whether it is the laboratory's own and no MBean of Kafka's.
+        unit: of its values, where that is not partitions, brokers or records, which its name says.
+    """
+
+    name: str
+    about: str
+    of: Callable[[ClusterView], Values] | None = None
+    counts: bool = False
+    flow: bool = False
+    fold: str = "sum"
+    bad: Callable[[float], bool] = lambda value: False
+    warn: Callable[[float], bool] = lambda value: False
+    dear: bool = False
+    lab: bool = False
+    unit: str = ""
+
+    @property
+    def short(self) -> str:
+        """The name without its domain."""
+        return self.name.partition("name=")[2].partition(",")[0] or self.name
+
+    def folded(self, values: Values) -> float:
+        """One number for the cluster."""
+        if not values:
+            return 0.0
+        of_all = values.values()
+        return min(of_all) if self.fold == "min" else max(of_all) if self.fold == "max" else sum(of_all)
+
+
+_LED: Final = ("led", "under-replicated", "under-min", "at-min", "reassigning")
+"""What is counted of the partitions that a broker leads."""
+
+
+@attrs.frozen(repr=False)
+class _Census(SpelledOut):
+    """What a view's partitions come to; counted in one pass, anew only when more than offsets has changed."""
+
+    led: dict[str, Values]
+    offline: int
+    imbalanced: int
+    offline_replicas: Values
+
+
+def _census(view: ClusterView) -> _Census:
+    return per_state(view, "census", lambda: _count(view))
+
+
+def _count(view: ClusterView) -> _Census:
+    up = [b.id for b in view.brokers if b.state is not BrokerState.STOPPED]
+    led: dict[str, Values] = {name: dict.fromkeys(up, 0.0) for name in _LED}
+    replicas: Values = dict.fromkeys(up, 0.0)
+    offline = imbalanced = 0
+    failed = any(b.failed_dirs for b in view.brokers)
+    lead, under_replicated, under_min, at_min, reassigning = (led[name] for name in _LED)
+    for p in view.partitions:
+        leader, assigned = p.leader, p.replicas
+        offline += is_offline(p)
+        if assigned and leader != assigned[0]:
+            imbalanced += 1
+        if leader in replicas:
+            lead[leader] += 1
+            under_replicated[leader] += is_under_replicated(p)
+            under_min[leader] += is_under_min_isr(p, p.min_isr)
+            at_min[leader] += is_at_min_isr(p, p.min_isr)
+            if p.adding or p.removing:
+                reassigning[leader] += 1
+        if failed:
+            for copy in p.copies:
+                if copy.broker in replicas and not copy.dir_online:
+                    replicas[copy.broker] += 1
+    return _Census(led, offline, imbalanced, replicas)
+
+
+def _controller(view: ClusterView, value: float) -> Values:
+    return {CONTROLLER: float(value)}
+
+
+def _max_lag(view: ClusterView) -> Values:
+    found: Values = {b.id: 0.0 for b in view.brokers if b.state is not BrokerState.STOPPED}
+    for p in view.partitions:
+        high_watermark = p.committed or next((copy.hw for copy in p.copies if copy.broker == p.leader), 0)
+        for copy in p.copies:
+            if copy.leo < high_watermark and high_watermark - copy.leo > found.get(copy.broker, math.inf):
+                found[copy.broker] = float(high_watermark - copy.leo)
+    return found
+
+
+def _some(value: float) -> bool:
+    return value > 0
+
+
+_MANAGER: Final = "kafka.server:type=ReplicaManager,name="
+_CONTROLLER: Final = "kafka.controller:type=KafkaController,name="
+_TOPICS: Final = "kafka.server:type=BrokerTopicMetrics,name="
+
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
+        _CONTROLLER + "OfflinePartitionsCount",
+        "Partitions that nobody leads: they take no writes and give no reads. Bring a member of the ISR or ELR back.",
+        lambda v: _controller(v, _census(v).offline), bad=_some,
+    ),
+    Metric(
+        _MANAGER + "UnderMinIsrPartitionCount",
+        "Led partitions whose ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
+        lambda v: _census(v).led["under-min"], bad=_some,
+    ),
+    Metric(
+        _CONTROLLER + "ActiveControllerCount",
+        "Controllers that take themselves for the active one, summed; anything but 1 is an incident.",
+        lambda v: _controller(v, v.active_controllers), bad=lambda value: value != 1,
+    ),
+    Metric(
+        "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
+        "Leaders elected from outside the ISR; what they lacked is lost.",
+        lambda v: _controller(v, v.unclean_elections), counts=True, bad=_some,
+    ),
+    Metric(
+        _MANAGER + "UnderReplicatedPartitions",
+        "Led partitions with replicas outside the ISR; the first sign of a broker that is down or slow.",
+        lambda v: _census(v).led["under-replicated"], warn=_some,
+    ),
+    Metric(
+        _MANAGER + "AtMinIsrPartitionCount",
+        "Led partitions that lose writes with acks=all when one more replica leaves the ISR.",
+        lambda v: _census(v).led["at-min"], warn=_some,
+    ),
+    Metric(
+        _MANAGER + "OfflineReplicaCount", "Replicas in log directories that do not work.",
+        lambda v: _census(v).offline_replicas, warn=_some,
+    ),
+    Metric(
+        _CONTROLLER + "FencedBrokerCount", "Brokers that the controller takes for dead, or not ready.",
+        lambda v: _controller(v, sum(b.fenced for b in v.brokers)), warn=_some,
+    ),
+    Metric(
+        _MANAGER + "IsrShrinksPerSec",
+        "Followers that leaders dropped from ISRs. Without a broker going down: disks, network, GC, or too short a replica.lag.time.max.ms.",
+        lambda v: _controller(v, v.isr_shrinks), counts=True, warn=_some,
+    ),
+    Metric(
+        _MANAGER + "IsrExpandsPerSec", "Followers that came back. Shrinks and expands in turn mean flapping.",
+        lambda v: _controller(v, v.isr_expands), counts=True,
+    ),
+    Metric(
+        "kafka.server:type=ReplicaFetcherManager,name=MaxLag,clientId=Replica",
+        "Records that the furthest follower lacks below the high watermark.",
+        _max_lag, fold="max", dear=True, warn=lambda value: value >= 1_000,
+    ),
+    Metric(
+        "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent",
+        "Share of the request handlers' time without work, of the busiest broker; below 0.3 look, below 0.1 act. The costs behind it are the laboratory's.",
+        fold="min", bad=lambda value: value < 0.1, warn=lambda value: value < 0.3,
+    ),
+    Metric(
+        "kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent",
+        "Share of the network threads' time without work, of the busiest broker. The costs behind it are the laboratory's.",
+        fold="min", bad=lambda value: value < 0.1, warn=lambda value: value < 0.3,
+    ),
+    Metric(_TOPICS + "FailedProduceRequestsPerSec", "Produce requests that were refused.", counts=True, warn=_some),
+    Metric(_TOPICS + "MessagesInPerSec", "Records that leaders appended.", lambda v: _controller(v, v.accepted), counts=True, flow=True),
+    Metric(_TOPICS + "BytesInPerSec", "Bytes that leaders appended.", counts=True, flow=True, unit=" B"),
+    Metric(_TOPICS + "ReplicationBytesInPerSec", "Bytes that followers copied.", counts=True, flow=True, unit=" B"),
+    Metric(
+        _MANAGER + "ReassigningPartitions", "Led partitions that are on their way to other replicas.",
+        lambda v: _census(v).led["reassigning"],
+    ),
+    Metric(
+        _CONTROLLER + "PreferredReplicaImbalanceCount", "Partitions led by another than their preferred leader (e gives leadership back).",
+        lambda v: _controller(v, _census(v).imbalanced),
+    ),
+    Metric(_MANAGER + "LeaderCount", "Partitions led.", lambda v: _census(v).led["led"]),
+    Metric(
+        "kafka.producer:type=producer-metrics,name=request-latency-max",
+        "Milliseconds that the slowest producer's last acknowledged batch took, retries included.",
+        lambda v: _controller(v, max((p.last_latency_us for p in v.producers), default=0) / 1_000), fold="max",
+        warn=lambda value: value >= 1_000, unit=" ms",
+    ),
+    Metric("records acknowledged", "Records that producers were told are in.", lambda v: _controller(v, v.acked), counts=True, flow=True, lab=True),
+    Metric(
+        "records exposed", "Committed records that a replica lacks which may be elected: they hang on luck.",
+        lambda v: _controller(v, v.exposed), warn=_some, lab=True,
+    ),
+    Metric(
+        "records lost", "Records that were acknowledged or read and are not in the log that counts, each counted once.",
+        lambda v: _controller(v, v.lost), bad=_some, lab=True,
+    ),
+)  # fmt: skip
+"""In the order in which operators look."""
+
+
+@attrs.define(repr=False)
+class Series(SpelledOut):
+    """Samples of one branch: times, and by metric's name the values."""
+
+    times: list[int] = attrs.field(factory=list)
+    values: dict[str, list[float]] = attrs.field(factory=dict)
+    step: int = FIRST_STEP
+
+    def upto(self, time: int) -> Series:
+        """A copy that ends at a time."""
+        count = bisect_right(self.times, time)
+        return Series(self.times[:count], {name: values[:count] for name, values in self.values.items()}, self.step)
+
+    def add(self, time: int, values: Mapping[str, float]) -> None:
+        """One more sample; every second one goes when there are too many."""
+        self.times.append(time)
+        for name, value in values.items():
+            self.values.setdefault(name, []).append(value)
+        if len(self.times) > MOST:
+            self.step *= 2
+            self.times = self.times[::2]
+            self.values = {name: kept[::2] for name, kept in self.values.items()}
+
+
+class History:
+    """Samples of the metrics that a view tells, for each branch of a session."""
+
+    def __init__(self) -> None:
+        self._branches: dict[str, Series] = {}
+
+    def observe(self, view: ClusterView, branch: str, origin: str, lags: Callable[[], Values | None] | None = None) -> None:
+        """Take a sample if one is due: at a time for which there is none yet.
+
+        Args:
+            view: the moment.
+            branch, origin: where the session is, and the branch that this one parted from.
+            lags: what each broker lacks (`Session.lags`), where the view's offsets may be old.
+        """
+        series = self._branches.get(branch)
+        if series is None:
+            parent = self._branches.get(origin)
+            series = self._branches[branch] = parent.upto(view.now) if parent is not None else Series()
+        many = len(view.partitions) > MANY
+        step = series.step * (4 if many else 1)
+        if series.times and view.now < series.times[-1] + step:
+            return
+        values = {m.name: m.folded(m.of(view)) for m in METRICS if m.of is not None and not m.dear}
+        if not many:
+            lagging = None if lags is None else lags()
+            values |= {m.name: m.folded(m.of(view) if lagging is None else lagging) for m in METRICS if m.of is not None and m.dear}
+        series.add(view.now, values)
+
+    def of(self, branch: str) -> Series:
+        """The samples of a branch."""
+        return self._branches.get(branch) or Series()

@@ -1,0 +1,46 @@
+"""Which partitions are listed, and in which order: the filters of kafka-topics, words that somebody looks for, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from typing import Final
+
+from core.kafka.health import (
+    described_at_min_isr,
+    described_min_isr,
+    described_unavailable,
+    described_under_min_isr,
+    described_under_replicated,
+)
+from core.lab.views.view import ClusterView, PartitionView
+from scenarios.releases import release_named
+from tui.analysis.word_filter import matcher
+from tui.rendering.states import partition_words
+
+FILTERS: Final[Mapping[str, Callable[[PartitionView, Container[int], int], bool]]] = {
+    "unavailable": lambda p, live, min_isr: described_unavailable(p, live),
+    "under-min-isr": lambda p, live, min_isr: described_under_min_isr(p, min_isr),
+    "at-min-isr": lambda p, live, min_isr: described_at_min_isr(p, min_isr),
+    "under-replicated": lambda p, live, min_isr: described_under_replicated(p),
+}
+"""The four filters of `kafka-topics --describe`, by their names there, the worst first; each of the partition, the live brokers, the raw min ISR."""
+
+
+def filtered(view: ClusterView, which: str) -> list[PartitionView]:
+    """The partitions that a filter of `kafka-topics --describe` would print."""
+    passes, release = FILTERS[which], release_named(view.release)
+    live = {broker.id for broker in view.brokers if not broker.fenced}
+    min_isr = {topic.name: described_min_isr(topic.config, release) for topic in view.topics}
+    default = described_min_isr((), release)
+    return [p for p in view.partitions if passes(p, live, min_isr.get(p.tp.topic, default))]
+
+
+def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str = "") -> list[PartitionView]:
+    """The partitions as they are listed: by name, or the worst first as operators sort them; `which` is a filter, `words` all that they have."""
+    partitions = filtered(view, which) if which else list(view.partitions)
+    if words:
+        matches = matcher(words)
+        partitions = [p for p in partitions if matches(partition_words(p))]
+    if worst_first:
+        return sorted(partitions, key=lambda p: (not (p.lost or p.diverged), p.status, p.tp))
+    return sorted(partitions, key=lambda p: p.tp)

@@ -1,0 +1,78 @@
+"""The playground failed in a way that nobody foresaw: what people did is saved, and one message says where it is and how to go on.
+
+A session is its acts, so it is saved as a script: that needs neither the screen nor the cluster, one of which has just failed. The
+event log, if one was written, is closed where it stands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.session.loading import LoadedSession
+
+
+def rescue(loaded: LoadedSession, traceback: str) -> list[str]:
+    """Save the session and the traceback; returns the lines of a message for whoever played. It never raises."""
+    what = traceback.strip().splitlines()[-1][:200] if traceback.strip() else "an error without a description"
+    lines = [f"the playground failed: {what}"]
+    with contextlib.suppress(Exception):
+        loaded.session.close()
+    base = _free_name(loaded)
+    if base is None:
+        return [*lines, f"the session is not saved: neither {Path.cwd()} nor {tempfile.gettempdir()} can be written to"]
+    script, trace = base.with_name(f"{base.name}.yaml"), base.with_name(f"{base.name}.traceback.txt")
+    if _write(script, lambda: _script(loaded, script)):
+        lines.append(f"the session is saved as {script}; 'isrlab play {script}' plays it again")
+    else:
+        lines.append("the session could not be saved as a script")
+    if loaded.log is not None:
+        lines.append(f"its event log is {loaded.log}; 'isrlab play {loaded.log}' opens it where it ended")
+    if _write(trace, lambda: traceback):
+        lines.append(f"the traceback is in {trace}; please report it")
+    return lines
+
+
+def _script(loaded: LoadedSession, path: Path) -> str:
+    """The session as a script; where the cluster itself fails, up to its last act."""
+    from scenarios.recording import session_script
+    from tui.session.loading import script_name
+
+    name = script_name(path)
+    try:
+        return loaded.script(name)
+    except Exception:
+        acts = loaded.session.branch.timed_acts()
+        return session_script(loaded.spec, loaded.release, loaded.seed, acts, acts[-1][0] if acts else 0, name=name)
+
+
+def _free_name(loaded: LoadedSession) -> Path | None:
+    """A path without its ending, beside the session's own files, where nothing stands and files can be made."""
+    own = loaded.record or loaded.log
+    stem = "isrlab-session" if own is None else own.name.split(".jsonl")[0].removesuffix(".yaml")
+    for directory in (Path() if own is None else own.parent, Path(tempfile.gettempdir())):
+        if not os.access(directory, os.W_OK):
+            continue
+        for number in range(1, 1_000):
+            base = directory / f"{stem}-failed-{number}"
+            if not any(base.with_name(base.name + ending).exists() for ending in (".yaml", ".traceback.txt")):
+                return base
+    return None
+
+
+def _write(path: Path, text: Callable[[], str]) -> bool:
+    """Write a file wholly or not at all; whether that worked."""
+    partial = path.with_name(f".partial-{path.name}")
+    try:
+        partial.write_text(text(), encoding="utf-8")
+        partial.replace(path)
+    except Exception:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""Partitions, brokers and words of the glossary in the command palette: by name one goes there."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from textual.command import Hit, Hits, Provider
+from textual.markup import escape
+
+from scenarios.visible import visible
+from tui.actions.registry import ACTIONS
+from tui.rendering.glossary import states_of_partitions, words
+from tui.rendering.states import STATUS_LOOKS, short_state
+
+if TYPE_CHECKING:
+    from tui.main_screen.screen import MainScreen
+
+MOST_NAMED: Final = 20
+"""Names of a sort that are offered at most; who writes more of a name sees fewer."""
+
+WHOLE: Final = 1_000.0
+"""Score of what is called just so: above all that only has those letters."""
+
+Named = tuple[int, str, str, Callable[[], object]]
+"""How well it fits (0 as written, 1 from its beginning, 2 within, 3 after all else), what it is called, what it is, and what goes there."""
+
+
+def named(board: MainScreen, query: str) -> list[Named]:
+    """What has a name that contains the text: brokers, partitions, words; of each sort those first that begin with it."""
+    query = query.strip().lower()
+    if not query:
+        return []
+    found: list[Named] = []
+    for sort in (_brokers, _partitions, _words):
+        hits = sorted(sort(board, query), key=lambda each: each[0])
+        found += hits[:MOST_NAMED]
+    return found
+
+
+def _fit(query: str, name: str) -> int:
+    """0 for the very name, 1 when it begins so, 2 when it contains it, -1 when it does not."""
+    name = name.lower()
+    return 0 if query == name else 1 if name.startswith(query) else 2 if query in name else -1
+
+
+def _brokers(board: MainScreen, query: str) -> Iterator[Named]:
+    for broker in board.view.brokers:
+        if (fit := _fit(query, f"b{broker.id}")) >= 0:
+            about = f"broker, {short_state(broker)}, leads {broker.leaders} of {broker.replicas} replicas"
+            yield fit if broker.up or fit == 0 else 1, f"b{broker.id}", about, functools.partial(board.go_to_name, broker=broker.id)
+
+
+def _partitions(board: MainScreen, query: str) -> Iterator[Named]:
+    for p in board.view.partitions:
+        if (fit := _fit(query, str(p.tp))) >= 0:
+            glyph, word, _ = STATUS_LOOKS[p.status]
+            leader = "no leader" if p.offline else f"leader b{p.leader}"
+            yield fit, str(p.tp), f"partition, {glyph} {word}, {leader}", functools.partial(board.go_to_name, partition=p.tp)
+
+
+def _words(board: MainScreen, query: str) -> Iterator[Named]:
+    terms = words(board.loaded.release, zookeeper=board.context().on_zookeeper)
+    for term in terms:
+        fits = [fit for fit in (_fit(query, term.term), _fit(query, term.name)) if fit >= 0]
+        if fits:
+            if any(query in action.label.lower() for action in ACTIONS):
+                fits = [3]  # what somebody writes is an action before it is a word
+            name = f"{term.term}: {term.name}" if term.name else term.term
+            yield min(fits), name, term.text, functools.partial(board.explain, term.term)
+    for state in states_of_partitions():
+        if _fit(query, state.term) >= 0:
+            yield 2, f"state {state.term}", state.text, functools.partial(board.explain)
+
+
+class NameProvider(Provider):
+    """What has a name, in the command palette; nothing before something is typed."""
+
+    async def search(self, query: str) -> Hits:
+        """What is called so."""
+        from tui.main_screen.screen import MainScreen
+
+        board = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, MainScreen)), None)
+        if board is None:
+            return
+        matcher = self.matcher(query)
+        for fit, name, about, call in named(board, query):
+            score = WHOLE if fit == 0 else matcher.match(name) * (0.2 if fit == 3 else 1.0)
+            yield Hit(score, matcher.highlight(name), call, text=name, help=escape(visible(about)))

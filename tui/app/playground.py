@@ -1,0 +1,310 @@
+"""The playground as a Textual application: theme, filters, command palette, and a proper end whatever ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import io
+import os
+import traceback
+from typing import Any, ClassVar
+
+from rich.console import Console
+from textual import events
+from textual.app import App, SystemCommand
+from textual.binding import Binding
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.driver import Driver
+from textual.filter import ANSIToTruecolor
+from textual.markup import escape
+
+from core.kafka.errors import KafkaError
+from scenarios.errors import InputError
+from scenarios.play_target import PlayTarget
+from scenarios.printing import complain
+from scenarios.visible import visible
+from tui.actions.action import Action
+from tui.actions.registry import ACTIONS
+from tui.app.name_search import NameProvider
+from tui.app.signals import LeaveRequest, leave_on_signals
+from tui.dialogs import Ask, Closer, TypedAhead
+from tui.exit_codes import INTERNAL
+from tui.main_screen.display_options import Display
+from tui.main_screen.screen import MainScreen
+from tui.rendering.palette import PALETTES, palette_of, theme_of
+from tui.session.garbage_collection import SETTLE_SECONDS
+from tui.session.loading import LoadedSession, load_session
+from tui.terminal.filters import AsciiFilter, PlainFilter
+from tui.terminal.foreign_text import ControlCharacterFilter
+
+
+class ActionProvider(Provider):
+    """The registry in the command palette; what is impossible now says why and stands last."""
+
+    async def discover(self) -> Hits:
+        """Every action, before anything is typed."""
+        for action, text, call, help_text in self._entries():
+            yield DiscoveryHit(text, call, text=action.label, help=help_text)
+
+    async def search(self, query: str) -> Hits:
+        """The actions that match."""
+        matcher = self.matcher(query)
+        for action, text, call, help_text in self._entries():
+            score = max(matcher.match(text), matcher.match(action.id))
+            if score > 0:
+                yield Hit(score, matcher.highlight(text), call, text=action.label, help=help_text)
+
+    def _entries(self) -> list[tuple[Action, str, Any, str]]:
+        board = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, MainScreen)), None)
+        if board is None:
+            return []
+        context = board.context()
+        entries = []
+        for action in ACTIONS:
+            if action.id == "palette":
+                continue
+            reason = action.refuse(context)
+            about = action.words(context) if reason is None else f"not now: {reason}"
+            entries.append((reason is not None, action, f"{action.label}  ({board.key(action.id)})", about))
+        entries.sort(key=lambda entry: entry[0])
+        return [(action, text, _caller(board, action), escape(visible(about))) for _, action, text, about in entries]
+
+
+def _caller(board: MainScreen, action: Action) -> Any:
+    def call() -> None:
+        board.action_do(action.id)
+
+    return call
+
+
+class Playground(App[int]):
+    """The application. What it shows is decided by the loaded it is given."""
+
+    CSS_PATH = "playground.tcss"
+    TITLE = "isrlab"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar = {ActionProvider, NameProvider}
+    DEFAULT_MODE = "session"
+    BINDINGS: ClassVar = [Binding("ctrl+z", "suspend_process", show=False, priority=True)]
+
+    def __init__(self, loaded: LoadedSession, display: Display = Display(), *, driver: type[Driver] | None = None) -> None:  # noqa: B008 (frozen)
+        """Make the application.
+
+        Args:
+            loaded: the session with its title and scenario.
+            display: how it is shown.
+            driver: Textual's driver, for pictures and tests.
+        """
+        no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colours into greys; here they go away altogether
+        try:
+            super().__init__(driver_class=driver)
+        finally:
+            if no_color is not None:
+                os.environ["NO_COLOR"] = no_color
+        self.loaded = loaded
+        self.leaving: LeaveRequest | None = None
+        """Who asks for it to be left, beside its keys."""
+        self.failure = ""
+        """The traceback of the first error that nobody caught; it ends the playground."""
+        self.display_as = display
+        self._open_board(self.DEFAULT_MODE)
+        self.few_colours = self.console.color_system == "256"
+        self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
+        # Nothing here paints in ANSI colours, so nothing has to be turned from them.
+        self._filters = [
+            ControlCharacterFilter(),
+            *(each for each in self._filters if not isinstance(each, ANSIToTruecolor)),
+            self._plain,
+            self._ascii,
+        ]
+        for name in PALETTES:
+            self.register_theme(theme_of(name))
+        self.set_keymap(display.keymap.for_textual())
+        self.use_palette(display.palette_for(self.console))
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's choice, and for a terminal one that outlasts it."""
+        found = super().get_driver_class()
+        if found.__name__ != "LinuxDriver":
+            return found
+        from tui.terminal.driver import TerminalDriver
+
+        return TerminalDriver
+
+    def _open_board(self, mode: str) -> None:
+        """The main screen for the loaded, as the only one of a mode of its own."""
+
+        def opened() -> MainScreen:
+            self.board = MainScreen(self.loaded, self.paint, self.display_as)
+            return self.board
+
+        self.add_mode(mode, opened)
+
+    def use_palette(self, name: str) -> None:
+        """Paint in that palette from now on."""
+        self.palette = name
+        self.paint = palette_of(name, few=self.few_colours)
+        self._plain.enabled = name == "plain"
+        theme = theme_of(name).name
+        if not self.is_running:
+            self.set_reactive(App.theme, theme)  # The first screen's styles are made of it; nothing has to be styled anew.
+            return
+        self.theme = theme
+        for screen in self.screen_stack:
+            for node in (screen, *screen.walk_children()):
+                if hasattr(node, "paint"):
+                    node.paint = self.paint
+                    node.refresh()
+
+    @property
+    def ascii_only(self) -> bool:
+        """Whether only ASCII is written."""
+        return self._ascii.enabled
+
+    @ascii_only.setter
+    def ascii_only(self, wanted: bool) -> None:
+        self._ascii.enabled = wanted
+
+    def open_target(self, target: PlayTarget) -> None:
+        """End the session that is open, and open another in its place.
+
+        Raises:
+            KafkaError, ValueError: the cluster cannot be built; the old session goes on.
+        """
+        loaded = load_session(target, own_process=self.loaded.own_process)
+        self.end_session()
+        self.loaded = loaded
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        over, board, name = self.current_mode, self.board, f"session {id(loaded)}"
+        self._open_board(name)
+        self.switch_mode(name)
+        self.remove_mode(over)
+        self.call_next(board.forget)
+        self.set_timer(SETTLE_SECONDS, self._settle_again)
+
+    def _settle_again(self) -> None:
+        """The session before is garbage by now; the new one's first screen stands."""
+        self.board.session.playback.settle()
+        self.board.garbage.abandoned()
+        self.board.garbage.at_rest()
+
+    def end_session(self) -> None:
+        """The session ends: its log gets its last line, and it is saved if that was wished."""
+        self.loaded.session.close()
+        if self.loaded.record is not None:
+            self.loaded.save(self.loaded.record)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A pasted text that no line took is no keys."""
+        event.stop()
+        screen = self.screen
+        if isinstance(screen, TypedAhead) and screen.paste_ahead(event.text):
+            return
+        count = len(event.text)
+        self.board.say(f"pasted {count:,} character{'' if count == 1 else 's'}: only a line to write in takes a pasted text", refused=True)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys, clicks and pasted texts that come with the key that leaves are nobody's: the screens may be gone."""
+        if isinstance(event, events.InputEvent | events.Paste) and (self._exit or not self._screen_stacks.get(self.current_mode)):
+            return
+        await super().on_event(event)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that nobody took, because it was pressed while the dialog that it is meant for came up, is that dialog's."""
+        screen = self.screen
+        if isinstance(screen, TypedAhead) and screen.pressed_ahead(event):
+            event.prevent_default()
+            event.stop()
+
+    def get_system_commands(self, screen: Any) -> Any:
+        """None of Textual's own: the registry has everything."""
+        empty: tuple[SystemCommand, ...] = ()
+        return empty
+
+    def on_mount(self) -> None:
+        """The terminal is taken: from here on it can be left."""
+        if self.leaving is not None:
+            self.leaving.told_to(functools.partial(self._leave_soon, asyncio.get_running_loop()))
+        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
+        self.set_timer(SETTLE_SECONDS, self._settle)
+
+    def _fatal_error(self) -> None:
+        """An error that nobody caught: kept for a file. Textual would write its traceback to the terminal."""
+        self._fail(traceback.format_exc())
+
+    def panic(self, *renderables: Any) -> None:
+        """Likewise one that comes as a picture of itself: of a style sheet, or of the thread that reads keys."""
+        console = Console(file=io.StringIO(), width=200, record=True)
+        console.print(*renderables)
+        self._fail(console.export_text())
+
+    def _fail(self, told: str) -> None:
+        self.failure = self.failure or told
+        self._close_messages_no_wait()
+
+    def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
+        """Leave with that exit code when what is under way is done; nothing when it is left already."""
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self.exit, code)
+
+    def _settle(self) -> None:
+        """The first screen stands."""
+        self.board.session.playback.settle()
+        self.board.garbage.settle()
+
+    def action_picture(self) -> None:
+        """A picture, from a dialog and with it."""
+        self.board.action_do("picture")
+
+    def action_copy_shown(self) -> None:
+        """What a closer look shows, to the clipboard."""
+        if isinstance(self.screen, Closer):
+            self.copy_to_clipboard(self.screen.text)
+            self.board.say("copied what stands here")
+
+    def action_command_palette(self) -> None:
+        """Textual's own key for its palette opens the playground's."""
+        self.board.action_do("palette")
+
+    def action_leave(self) -> None:
+        """Leave, from a dialog: asked as on the main screen, at once where that is what it asks."""
+        if isinstance(self.screen, Ask) and self.screen.asks_to_leave:
+            self.exit(0)
+        else:
+            self.board.action_do("quit")
+
+
+def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B008 (frozen)
+    """Open the playground on a target; returns the exit code when it is left.
+
+    Raises:
+        InputError: the cluster cannot be built, or the event log not be written.
+    """
+    try:
+        loaded = load_session(target, own_process=True)
+    except (KafkaError, ValueError) as wrong:
+        raise InputError(f"{target.title or 'the cluster'}: {wrong}") from None
+    with leave_on_signals() as wish:
+        app = Playground(loaded, display)
+        app.leaving = wish
+        code: int | None = None
+        try:
+            code = app.run(mouse=not display.slow_link)
+            if not app.failure:
+                app.end_session()
+        except InputError:
+            raise
+        except Exception:
+            app.failure = app.failure or traceback.format_exc()
+        except BaseException:
+            app.end_session()
+            raise
+        if app.failure:
+            from tui.app.crash_report import rescue
+
+            for line in rescue(app.loaded, app.failure):
+                complain(line)
+            return INTERNAL
+    return app.return_code or 0 if code is None else code

@@ -1,0 +1,151 @@
+"""Running actions of the registry: acts for the cluster, and the questions that lead to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from core.kafka.errors import KafkaError
+from core.kafka.ids import TopicPartition
+from core.lab.acts import Act, CreateTopic, SetPace
+from core.lab.spec import Pace
+from core.sim.errors import ActRefused
+from tui.actions.context import Line, Option, Question
+from tui.actions.refusals import READ_ONLY
+from tui.actions.registry import ACTIONS, BY_ID
+from tui.actions.selection import Selection
+from tui.handlers.saving import Saving
+from tui.handlers.surface import Surface
+from tui.session.loading import LoadedSession
+
+
+class ActionRunner:
+    """Runs actions. `written` is what was last written for what."""
+
+    def __init__(
+        self,
+        loaded: LoadedSession,
+        surface: Surface,
+        selection: Selection,
+        saving: Saving,
+        calls: Mapping[str, Callable[[], object]],
+        open_page: Callable[[str], object],
+    ) -> None:
+        """Make it.
+
+        Args:
+            loaded: the session that acts go to.
+            surface: says and asks.
+            selection: goes to what an act makes.
+            saving: counts what is not saved.
+            calls: what actions call that neither act nor ask, by `Action.call`.
+            open_page: opens the page of that name.
+        """
+        self.loaded = loaded
+        self.session = loaded.session
+        self.surface = surface
+        self.selection = selection
+        self.saving = saving
+        self.calls = calls
+        self.open_page = open_page
+        self.written: dict[str, str] = {}
+
+    def run(self, name: str) -> None:
+        """Run the action of that id, or say why it is impossible."""
+        action = BY_ID[name]
+        context = self.surface.context()
+        reason = action.refuse(context)
+        if reason is not None:
+            self.surface.say(reason, refused=True)
+        elif action.page:
+            self.open_page(action.page)
+        elif action.call is not None:
+            self.calls[action.call]()
+        elif action.ask is not None:
+            self.put(action.ask(context))
+        elif action.build is not None:
+            self.execute(action.build(context))
+
+    def put(self, question: Question | Line) -> None:
+        """Ask something, and do what the answer says."""
+        if isinstance(question, Line):
+            self._put_line(question)
+            return
+
+        def answered(option: Option | None) -> None:
+            if option is None:
+                return
+            if option.refused is not None:
+                self.surface.say(f"{option.label}: {option.refused}", refused=True)
+            elif option.line is not None:
+                self._put_line(option.line)
+            else:
+                self.execute(option.acts)
+
+        self.surface.ask(question, answered)
+
+    def _put_line(self, line: Line) -> None:
+        def wrong(text: str) -> str | None:
+            try:
+                line.acts(text)
+            except ValueError as refusal:
+                return str(refusal)
+            return None
+
+        def written(text: str) -> None:
+            self.written[line.name] = text
+            self.execute(line.acts(text))
+
+        self.surface.write(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
+
+    def execute(self, wanted: tuple[Act, ...]) -> None:
+        """Do acts, one after the other, and say what the last of them did, or why one is refused."""
+        if self.loaded.read_only:
+            self.surface.say(READ_ONLY, refused=True)
+            return
+        said, branch = "", self.session.branch
+        for number, act in enumerate(wanted):
+            try:
+                seq = self.session.do(act, joined=number > 0)
+                self._follow_up(act)
+            except (ActRefused, KafkaError, ValueError) as refusal:
+                self.surface.refresh_view()
+                self.surface.say(str(refusal), refused=True)
+                return
+            said = self.session.tell(seq) or act.word
+        if self.session.branch is not branch:
+            said = f"{said}; you are on {self.session.branch.name} now, {branch.name} keeps the old future ({self.surface.key('jump')})"
+        self.surface.refresh_view()
+        self.surface.say(said)
+
+    def _follow_up(self, act: Act) -> None:
+        """What follows of an act on the screen."""
+        self.saving.unsaved += 1
+        if isinstance(act, CreateTopic):
+            self.selection.choose(partition=TopicPartition(act.topic, 0))
+        elif isinstance(act, SetPace):
+            if act.pace == Pace.BY_HAND:
+                self.session.pause()
+            else:
+                self.session.playback.play()
+
+    def menu(self, title: str, groups: tuple[str, ...]) -> None:
+        """Offer the acts of some groups, each with what it would do now, and why not where it is impossible."""
+        context = self.surface.context()
+        chosen = [action for action in ACTIONS if action.acts and action.group in groups]
+        keys = [self.surface.key(action.id) for action in chosen]
+        options = tuple(
+            Option(
+                key if len(key) == 1 else "",
+                action.label,
+                (),
+                action.help if action.effect is None or action.refuse(context) is not None else action.effect(context),
+                action.refuse(context),
+            )
+            for key, action in zip(keys, chosen, strict=True)
+        )
+
+        def done(option: Option | None) -> None:
+            if option is not None:
+                self.run(chosen[options.index(option)].id)
+
+        self.surface.ask(Question(title, "The keys do the same without this menu.", options), done)

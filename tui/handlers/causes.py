@@ -1,0 +1,73 @@
+"""Back to cause by keys: from a reading to the event that last changed it, and from an event to its cause, again and again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.events import DETAIL, EventTuple
+from core.lab.history.cells import Cell, LastChange, cells_of
+from core.lab.sentences import sentence
+from tui.actions.context import Option, Question
+from tui.handlers.surface import Surface
+from tui.handlers.time_travel import TimeTravel
+from tui.session.session import Session
+
+_KEYS: Final = {"leader": "l", "isr": "i", "hw": "h", "leo": "e", "state": "b"}
+"""What answers the question which reading is meant."""
+
+
+class Causes:
+    """Goes back to causes."""
+
+    def __init__(self, session: Session, surface: Surface, time_travel: TimeTravel) -> None:
+        self.session = session
+        self.surface = surface
+        self.time_travel = time_travel
+
+    def show_or_go_back(self, seq: int) -> None:
+        """Select an event; one that is no longer in memory is gone back to."""
+        if self.session.rings.find(seq) is not None:
+            self.surface.show_event(seq)
+        else:
+            self.time_travel.go_to_event(seq)
+
+    def ask_for_reading(self) -> None:
+        """Which reading of the selected partition or broker is meant; each answer already says what changed it last."""
+        context = self.surface.context()
+        ring = self.session.rings.of(DETAIL)
+        cells = cells_of(context.partition, context.broker)
+        events = [cell.last_change(ring) for cell in cells]
+        options = tuple(
+            Option(_KEYS[cell.name], cell.label, (), _in_words(event))
+            if event is not None
+            else Option(_KEYS[cell.name], cell.label, (), "no longer in memory: goes back to it")
+            if ring.first > 0
+            else Option(_KEYS[cell.name], cell.label, (), refused="has not changed since the start")
+            for cell, event in zip(cells, events, strict=True)
+        )
+
+        def chosen(option: Option | None) -> None:
+            if option is None:
+                return
+            at = options.index(option)
+            event = events[at]
+            if event is not None:
+                self.surface.show_event(event[0])
+            else:
+                self._look_back_for(cells[at])
+
+        question = Question("What changed it last", f"From there {self.surface.key('cause')} goes on to its cause.", options)
+        self.surface.ask(question, chosen)
+
+    def _look_back_for(self, cell: Cell) -> None:
+        def done(found: bool) -> None:
+            if not found:
+                self.surface.say(f"nothing has changed the {cell.label} yet", refused=True)
+            self.surface.refresh_view()
+
+        self.session.back_to_when(LastChange(cell), f"what changed the {cell.label}", done)
+        self.surface.refresh_view()
+
+
+def _in_words(event: EventTuple) -> str:
+    return f"#{event[0]} {sentence(event)}"

@@ -1,0 +1,86 @@
+"""The help, the glossary, and the choice of colours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from textual.strip import Strip
+
+from tui import dialogs
+from tui.actions.context import Option, Question
+from tui.actions.keymap import Keymap
+from tui.actions.registry import ACTIONS
+from tui.handlers.surface import Surface
+from tui.rendering.glossary import paint_glossary
+from tui.rendering.palette import ABOUT, PALETTES
+from tui.session.loading import LoadedSession
+
+
+@runtime_checkable
+class Paintable(Protocol):
+    """What the application can be asked about its look."""
+
+    palette: str
+    ascii_only: bool
+
+    def use_palette(self, name: str) -> None:
+        """Paint in that palette from now on."""
+
+
+class HelpScreens:
+    """Shows help; `size_class` names the screen's size."""
+
+    def __init__(self, loaded: LoadedSession, surface: Surface, keymap: Keymap, size_class: Callable[[], str]) -> None:
+        self.loaded = loaded
+        self.surface = surface
+        self.keymap = keymap
+        self.size_class = size_class
+
+    def show_help(self) -> None:
+        """Show every key with what it does now."""
+        context, size = self.surface.context(), self.surface.app.size
+        width = min(156, size.width * 92 // 100) - 7
+        self.surface.app.push_screen(
+            dialogs.Help(
+                self.surface.paint,
+                self.keymap,
+                {a.id: a.refuse(context) for a in ACTIONS},
+                {a.id: a.words(context) for a in ACTIONS},
+                width,
+                f"Screen {size.width}×{size.height}, {self.size_class()}.",
+                self._glossary(width),
+                self.explain,
+            )
+        )
+
+    def show_glossary(self) -> None:
+        """Show what words and symbols mean."""
+        self.explain()
+
+    def explain(self, word: str = "") -> None:
+        """What words and symbols mean; the one that is asked for first."""
+        self.surface.look_closer("Words and symbols", self._glossary(min(120, self.surface.room), word))
+
+    def _glossary(self, width: int, first: str = "") -> list[Strip]:
+        """The glossary, true under the release that runs."""
+        return paint_glossary(self.loaded.release, self.surface.paint, width, zookeeper=self.surface.context().on_zookeeper, first=first)
+
+    def choose_colours(self) -> None:
+        """Another palette, or other glyphs; at once, for this session."""
+        app = self.surface.app
+        assert isinstance(app, Paintable)
+        options = [Option(str(n), name, (), ABOUT[name] + (" ◂ now" if name == app.palette else "")) for n, name in enumerate(PALETTES, 1)]
+        options.append(Option("a", "glyphs" if app.ascii_only else "ASCII", (), "instead of " + ("ASCII" if app.ascii_only else "glyphs")))
+
+        def chosen(option: Option | None) -> None:
+            if option is None:
+                return
+            if option.key == "a":
+                app.ascii_only = not app.ascii_only
+                self.surface.app.refresh()
+            else:
+                app.use_palette(option.label)
+            self.surface.refresh_view()
+
+        self.surface.ask(Question("Colours", "Every state has its glyph or word in each.", tuple(options)), chosen)

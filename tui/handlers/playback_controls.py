@@ -1,0 +1,97 @@
+"""Pausing, playing, stepping, and the speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from core.kafka.events import DETAIL, EventTuple
+from core.lab.history.rings import LEVEL
+from core.lab.sentences import sentence
+from tui.handlers.surface import Surface
+from tui.panels.header import speed_word
+from tui.session.playback import AS_FAST_AS_IT_CAN
+from tui.session.session import Session
+
+MOST_OF_A_STEP: Final = 2_000
+"""Events of one step that are looked at."""
+
+
+def step_in_words(events: Sequence[EventTuple]) -> str:
+    """What a step did: its act, if it was one, and the most notable of what happened, the first of several."""
+    act = next((event for event in events if event[3] == "act"), None)
+    rest = [event for event in events if event is not act]
+    told = [act] if act is not None else []
+    if rest:
+        told.append(max(rest, key=lambda event: LEVEL[event[3]]))
+    more = len(events) - len(told)
+    return f"#{events[-1][0]} " + ": ".join(map(sentence, told)) + (f" (and {more} more)" if more else "")
+
+
+class PlaybackControls:
+    """Says how the session goes on."""
+
+    def __init__(self, session: Session, surface: Surface) -> None:
+        self.session = session
+        self.surface = surface
+        self._speed_before = 1.0
+        self._stepped_from = -1  # the last event before the step that is under way; -1: none is
+
+    def say_notices(self) -> None:
+        """Say what the session has to tell, and once a step has been taken, what it did."""
+        if self.session.notices:
+            self.surface.say(self.session.notices.pop(0), refused=True)
+            self._stepped_from = -1
+        self.say_step()
+
+    def toggle_play(self) -> None:
+        """Pause, or play."""
+        if self.session.playback.moving:
+            self.session.pause()
+        else:
+            self.session.playback.play()
+        self.surface.refresh_view()
+
+    def step(self) -> None:
+        """Go on to the next event."""
+        self._stepped_from = self.session.tape.outlet.seq
+        self.session.step()
+        self.surface.refresh_view()
+
+    def step_notable(self) -> None:
+        """Go on to the next notable event."""
+        self._stepped_from = self.session.tape.outlet.seq
+        self.session.step_to_notable()
+        self.surface.refresh_view()
+
+    def say_step(self) -> None:
+        """Once a step has been taken, name what it did: it may have happened where no panel shows it."""
+        if self._stepped_from < 0 or self.session.seeking is not None:
+            return
+        ring = self.session.rings.of(DETAIL)
+        tape = self.session.tape
+        before = max(self._stepped_from, tape.end_before(tape.outlet.seq))
+        done = [event for event in ring.since(max(ring.first, ring.total - MOST_OF_A_STEP)) if event[0] > before]
+        self._stepped_from = -1
+        if done:
+            self.surface.say(step_in_words(done))
+
+    def faster(self) -> None:
+        """Take the next higher speed."""
+        self.session.playback.faster()
+        self.surface.show_now()
+
+    def slower(self) -> None:
+        """Take the next lower speed."""
+        self.session.playback.slower()
+        self.surface.show_now()
+
+    def full_speed(self) -> None:
+        """Go as fast as it can, or at the speed before."""
+        if self.session.playback.speed == AS_FAST_AS_IT_CAN:
+            self.session.playback.set_speed(self._speed_before)
+            self.surface.say(f"back to {speed_word(self.session.playback.speed)}")
+        else:
+            self._speed_before = self.session.playback.speed
+            self.session.playback.set_speed(AS_FAST_AS_IT_CAN)
+            self.surface.say(f"as fast as it can; {self.surface.key('full-speed')} again goes back")

@@ -1,0 +1,175 @@
+"""Taking something out of the playground by keys: the session as a script, a picture of the screen, a line to the clipboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from core.lab.sentences import sentence
+from core.sim.units import format_clock
+from scenarios.errors import InputError
+from scenarios.output_files import same_file, write_whole
+from scenarios.visible import visible_line
+from tui.actions.context import Option, Question
+from tui.handlers.surface import Surface
+from tui.session.loading import LoadedSession
+
+SCRIPT_NAMES: Final = (".yaml", ".yml")
+"""How the name of a script ends."""
+
+LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
+"""How the name of an event log ends; the second is packed."""
+
+
+class Saving:
+    """Saves and copies. `unsaved` counts the acts since the session was saved last."""
+
+    def __init__(self, loaded: LoadedSession, surface: Surface) -> None:
+        self.loaded = loaded
+        self.session = loaded.session
+        self.surface = surface
+        self.unsaved = 0
+
+    def save(self) -> None:
+        """Ask for a name, and save under it."""
+        self.save_then(lambda: None)
+
+    def save_then(self, then: Callable[[], object]) -> None:
+        """Ask for a name, save, and when that is done do what comes then."""
+        default = self.loaded.record or Path("session.yaml")
+        about = (
+            "NAME.yaml: a scenario script, isrlab run replays it to the same events. NAME.jsonl or, packed, NAME.jsonl.zst: "
+            "the event log, isrlab replay checks it, isrlab play opens it."
+        )
+        self.surface.write("Save the session", about, str(default), self._no_file, lambda name: self._save_as(name, then))
+
+    def _no_file(self, text: str) -> str | None:
+        own = self.loaded.log
+        if text and own is not None and same_file(text, own):
+            return f"{text} is this session's own log; it is complete when the session ends"
+        return no_file(text)
+
+    def _save_as(self, name: str, then: Callable[[], object]) -> None:
+        path = Path(name)
+        save = self._save_log if name.endswith(LOG_NAMES) else self._save_script
+        if not path.exists():
+            save(path, then)
+            return
+        options = (
+            Option("o", "overwrite it", (), f"{path.stat().st_size:,} bytes stand there"),
+            Option("n", "another name", (), ""),
+        )
+
+        def chosen(option: Option | None) -> None:
+            if option is options[0]:
+                save(path, then)
+            elif option is options[1]:
+                self.save_then(then)
+
+        self.surface.ask(Question(f"{path} exists", "Nothing is overwritten unasked.", options), chosen)
+
+    def _save_log(self, path: Path, then: Callable[[], object]) -> None:
+        def written(failed: str) -> None:
+            told = f"saved as {path}: {self.session.end.seq:,} events; isrlab replay {path} checks it"
+            self.surface.say(failed or told, refused=bool(failed))
+            if not failed:
+                self.unsaved = 0
+                then()
+
+        try:
+            self.session.write_log(path, self.loaded.header(), written)
+        except InputError as wrong:
+            self.surface.say(str(wrong), refused=True)
+        self.surface.refresh_view()
+
+    def _save_script(self, path: Path, then: Callable[[], object]) -> None:
+        try:
+            self.loaded.save(path)
+        except InputError as wrong:
+            self.surface.say(str(wrong), refused=True)
+        else:
+            count = len(self.session.branch.deeds)
+            self.surface.say(f"saved as {path}: {count} acts; isrlab run {path} replays them")
+            self.unsaved = 0
+            then()
+
+    def copy(self) -> None:
+        """Copy the selected event, or what kafka-topics says of the selected partition."""
+        context = self.surface.context()
+        text, what = "", ""
+        if context.focus == "events" and context.event is not None:
+            event = context.event
+            text, what = f"{format_clock(event[1])} #{event[0]} {event[3]}: {sentence(event)}", f"event {event[0]}"
+        elif context.partition is not None:
+            tp = context.partition.tp
+            text, what = self._describe_row(tp.topic, tp.partition), f"the describe row of {tp}"
+        if not text:
+            self.surface.say("nothing is selected", refused=True)
+            return
+        self.surface.app.copy_to_clipboard(visible_line(text))
+        self.surface.say(f"copied {what}")
+
+    def _describe_row(self, topic: str, partition: int) -> str:
+        """The partition's line as `kafka-topics --describe` of the release prints it."""
+        from scenarios.describe.render import from_view, partition_row
+
+        described = next(each for each in from_view(self.surface.view) if each.name == topic)
+        row = next(row for row in described.rows if row.partition == partition)
+        return partition_row(row, self.loaded.release).strip()
+
+    def picture(self) -> None:
+        """Save the screen as an SVG."""
+        name = f"isrlab-{self.surface.view.now // 1_000_000}s.svg"
+        try:
+            write_whole(name, self.surface.app.export_screenshot(title="isrlab"))
+        except InputError as wrong:
+            self.surface.say(str(wrong), refused=True)
+        else:
+            self.surface.say(f"picture saved as {name}")
+
+    def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
+        """End the session by `go`; if acts would be lost by that, ask first whether to save them.
+
+        Args:
+            title: of the question.
+            label, key: of the answer that goes on without saving.
+            go: ends the session.
+            leaves: whether that ends the playground.
+        """
+        if not self.unsaved or self.loaded.log is not None or self.loaded.record is not None:
+            go()
+            return
+        acts = "1 act is" if self.unsaved == 1 else f"{self.unsaved} acts are"
+        options = (
+            Option("s", f"save and {label}", (), "as a script that replays, or as an event log"),
+            Option(key, label, (), f"{acts} not saved"),
+            Option("n", "stay", ()),
+        )
+
+        def chosen(option: Option | None) -> None:
+            if option is options[0]:
+                self.save_then(go)
+            elif option is options[1]:
+                go()
+
+        question = Question(title, f"{acts[0].upper()}{acts[1:]} not saved.", options)
+        self.surface.ask(question, chosen, leaves=leaves)
+
+
+def no_file(text: str) -> str | None:
+    """What is wrong with the name of a file to save as."""
+    if not text:
+        return "write a file's name, for example session.yaml"
+    if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):
+        return "a script's name ends in .yaml, an event log's in .jsonl or .jsonl.zst"
+    path = Path(text)
+    try:
+        if "\0" in text:
+            raise ValueError("it has a null character")
+        if path.is_dir():
+            return f"{text} is a directory"
+        path.exists()
+        return None if path.parent.is_dir() else f"there is no directory {path.parent}"
+    except (OSError, ValueError) as wrong:
+        return f"this cannot be a file's name: {getattr(wrong, 'strerror', None) or wrong}"

@@ -1,0 +1,314 @@
+"""Going through time by keys: back, to a moment, to a bookmark or a branch, until a condition holds; and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from core.lab.history.branch import Mark
+from core.lab.history.goal import Goal
+from core.lab.history.position import Played, Position
+from core.lab.history.watch import Watch
+from core.lab.views.view import ClusterView
+from core.sim.simulation import MAX_TIME
+from core.sim.units import format_clock, parse_duration
+from tui.actions.context import Option, Question
+from tui.handlers.surface import Surface
+from tui.panels.diff import paint_diff
+from tui.session.session import Session
+
+MOST_LISTED: Final = 30
+"""Bookmarks and branches that a question lists at most, the newest first."""
+
+MOST_LEFT: Final = 12
+"""Moments that were left and can be compared with."""
+
+
+class TimeTravel:
+    """Moves the session through time. `left` are moments that were left, as (words, view), newest last."""
+
+    def __init__(self, session: Session, surface: Surface) -> None:
+        self.session = session
+        self.surface = surface
+        self.left: list[tuple[str, ClusterView]] = []
+
+    def leave_moment(self, words: str = "where you were") -> None:
+        """Remember the present view, so that it can be compared with later. A message about this moment ends with it."""
+        self.surface.drop_message()
+        self.left = [
+            *self.left,
+            (f"{words}, at {format_clock(self.surface.view.now)} after event {self.surface.view.seq}", self.session.view()),
+        ][-MOST_LEFT:]
+
+    def travel(self, goal: Goal) -> None:
+        """Go to a moment of this branch."""
+        self.leave_moment()
+        self.session.travel(goal, self._has_arrived)
+        self.surface.refresh_view()
+
+    def _has_arrived(self) -> None:
+        self.surface.follow_events()
+
+    def step_back(self) -> None:
+        """Go back to before the last event, or undo the last act."""
+        undone = self.session.just_done()
+        self.leave_moment()
+        self.session.step_back(self._has_arrived)
+        self.surface.refresh_view()
+        if undone is not None:
+            self._say_undone(undone)
+
+    def undo(self) -> None:
+        """Go back to just before what was done last."""
+        undone = self.session.last_done()
+        if undone is not None:
+            self.leave_moment()
+            self.session.undo(self._has_arrived)
+            self.surface.refresh_view()
+            self._say_undone(undone)
+
+    def _say_undone(self, undone: Played) -> None:
+        self.surface.say(f"undone: {self.session.tell_act(undone)}; {self.surface.key('redo')} does it again")
+
+    def redo(self) -> None:
+        """Do again what was undone."""
+        again = self.session.next_done()
+        if again is not None:
+            self.leave_moment()
+            self.session.redo()
+            self.surface.refresh_view()
+            self.surface.say(f"done again: {self.session.tell_act(again)}")
+
+    def step_back_notable(self) -> None:
+        """Go back to the last notable event."""
+        self.leave_moment()
+        if not self.session.step_back_notable(self._has_arrived):
+            self.surface.say("no notable event before this one", refused=True)
+        self.surface.refresh_view()
+
+    def to_end(self) -> None:
+        """Go to the end of what was lived."""
+        self.leave_moment()
+        self.session.go_to_end()
+        self.surface.refresh_view()
+
+    # --- to a moment -----------------------------------------------------------------------------------------------
+
+    def go_to(self) -> None:
+        """Ask for a moment, and go there."""
+        self._ask_moment("Go to", self._no_moment, lambda text: self.travel(self._moment_of(text)))
+
+    def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
+        """Ask for a time or an event."""
+        end, selected = self.session.end, self.surface.context().event
+        self.surface.write(
+            title,
+            f"A virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
+            f"This branch was lived up to {format_clock(end.time)}, event #{end.seq}.",
+            "" if selected is None else f"#{selected[0]}",
+            wrong,
+            then,
+            travels=True,
+        )
+
+    def _moment_of(self, text: str) -> Goal:
+        """The goal that a text names.
+
+        Raises:
+            ValueError: it names none.
+        """
+        if text.startswith("#"):
+            digits = text[1:].strip().replace(",", "")
+            if not (digits.isascii() and digits.isdecimal()) or len(digits) > 15:
+                raise ValueError("an event is # and its number, for example #120")
+            number, last = int(digits), self.session.end.seq
+            if not 1 <= number <= last:
+                raise ValueError(f"there is no event {number}; this branch has 1 to {last}")
+            return Goal(f"event {number}", seq=number)
+        if text.isascii() and text.isdecimal():
+            raise ValueError("write a unit for a time, for example 12s, or # before an event's number")
+        time = parse_duration(text)
+        if time > MAX_TIME:
+            raise ValueError("that is past the end of virtual time")
+        return Goal(f"{format_clock(time)}", time=time)
+
+    def _no_moment(self, text: str) -> str | None:
+        try:
+            self._moment_of(text)
+        except ValueError as wrong:
+            return str(wrong)
+        return None
+
+    def bookmark(self) -> None:
+        """Ask for a note, and mark this moment with it."""
+        self.surface.write(
+            "Bookmark", f"A note for {format_clock(self.surface.view.now)}, event {self.surface.view.seq}.", "", lambda _: None, self._mark
+        )
+
+    def _mark(self, note: str) -> None:
+        self.session.bookmark(note)
+        self.leave_moment(f"bookmark {note}".strip())
+        self.surface.say(f"bookmarked: {note or format_clock(self.surface.view.now)}; j jumps back to it")
+
+    def jump(self) -> None:
+        """Offer bookmarks and branches, and go to one."""
+        session = self.session
+        goals: list[Callable[[], None]] = []
+        options: list[Option] = []
+
+        def offer(label: str, note: str, go: Callable[[], None]) -> None:
+            goals.append(go)
+            number = len(options) + 1
+            options.append(Option(str(number) if number < 10 else "", label, (), note))
+
+        offer("the start", "00:00.000", lambda: self.travel(Goal("the start", position=Position(0, 0, 0))))
+        for mark in reversed(session.bookmarks[-MOST_LISTED:]):
+            at = mark.position
+            where = f"{format_clock(at.time)}, event {at.seq}" + ("" if mark.branch == session.branch.name else f", on {mark.branch}")
+
+            def go(position: Position = at, branch: str = mark.branch) -> None:
+                if branch == session.branch.name:
+                    self.travel(Goal("the bookmark", position=position))
+                else:
+                    self._to_branch(branch, position)
+
+            offer(mark.note or "bookmark", where, go)
+        for branch in session.branches[-MOST_LISTED:]:
+            if branch is not session.branch:
+                since = f"parted from {branch.origin}" if branch.origin else "the first"
+                offer(
+                    f"end of {branch.name}",
+                    f"{format_clock(branch.end.time)}, event {branch.end.seq}, {since}",
+                    lambda name=branch.name: self._to_branch(name, None),  # type: ignore[misc]
+                )
+
+        def chosen(option: Option | None) -> None:
+            if option is not None:
+                goals[options.index(option)]()
+
+        about = f"You are on {session.branch.name}, {format_clock(self.surface.view.now)} of {format_clock(session.end.time)}."
+        self.surface.ask(Question("Jump to", about, tuple(options)), chosen)
+
+    def _to_branch(self, name: str, position: Position | None) -> None:
+        branch = next(b for b in self.session.branches if b.name == name)
+        self.leave_moment(f"{self.session.branch.name}")
+
+        def arrived() -> None:
+            if position is not None and position.place < branch.end.place:
+                self.session.go_to(Goal("the bookmark", position=position), then=self._has_arrived)
+            else:
+                self._has_arrived()
+
+        self.session.go_to_branch(branch, arrived)
+        self.surface.refresh_view()
+
+    # --- to an event -----------------------------------------------------------------------------------------------
+
+    def go_to_mark(self, mark: Mark | None) -> None:
+        """Go to a mark of the timeline."""
+        if mark is None:
+            self.surface.say("choose a mark on the timeline with ← and →", refused=True)
+        else:
+            self.go_to_event(mark.seq)
+
+    def go_to_event(self, seq: int) -> None:
+        """Go to the moment of an event."""
+        self.travel(Goal(f"event {seq}", seq=seq))
+
+    def go_to_time(self, time: int) -> None:
+        """Go to a virtual time, µs."""
+        self.travel(Goal(format_clock(time), time=time))
+
+    # --- conditions ------------------------------------------------------------------------------------------------
+
+    def _watch_for(self, text: str) -> Watch:
+        """What that says to look for."""
+        from scenarios.watch_words import parse_watch
+
+        return parse_watch(text, self.surface.view)
+
+    def _no_condition(self, text: str) -> str | None:
+        try:
+            self._watch_for(text)
+        except ValueError as wrong:
+            return str(wrong)
+        return None
+
+    def _ask_condition(self, title: str, then: Callable[[str], None]) -> None:
+        chosen = self.surface.context().partition
+        partition = "orders-0" if chosen is None else chosen.tp
+        about = (
+            f"A state, as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, as leader changes, "
+            f"isr({partition}) changes; or an event, as truncated, leader-elected {{election=unclean}}."
+        )
+        self.surface.write(title, about, "", self._no_condition, then, travels=True)
+
+    def until(self) -> None:
+        """Ask for a condition, and go on until it holds."""
+        self._ask_condition("Stop when", self._go_until)
+
+    def _go_until(self, text: str) -> None:
+        self.leave_moment()
+        self.session.stop_when(self._watch_for(text), text)
+        self.surface.refresh_view()
+
+    def back_until(self) -> None:
+        """Ask for a condition, and go back to when it held."""
+        self._ask_condition("Back to when", self._go_back_until)
+
+    def _go_back_until(self, text: str) -> None:
+        self.leave_moment()
+
+        def done(found: bool) -> None:
+            if found:
+                self._has_arrived()
+            else:
+                self.surface.say(f"before this there was no such moment: {text}", refused=True)
+
+        self.session.back_to_when(self._watch_for(text), text, done)
+        self.surface.refresh_view()
+
+    # --- what differs ----------------------------------------------------------------------------------------------
+
+    def diff(self) -> None:
+        """Show what differs between a moment and this one."""
+        if not self.left:
+            self._diff_with_any()
+            return
+        moments = list(reversed(self.left))
+        options = tuple(Option(str(number) if number < 10 else "", words, ()) for number, (words, _) in enumerate(moments, start=1))
+
+        options += (Option("a", "any other moment …", (), "a time, or an event by its number"),)
+
+        def chosen(option: Option | None) -> None:
+            if option is options[-1]:
+                self._diff_with_any()
+            elif option is not None:
+                words, view = moments[options.index(option)]
+                self._show_diff(words, view)
+
+        self.surface.ask(Question("Difference from", "What differs between then and this moment.", options), chosen)
+
+    def _diff_with_any(self) -> None:
+        """Ask for the other moment, look at it, and show what differs."""
+        end = self.session.end
+
+        def wrong(text: str) -> str | None:
+            if (refused := self._no_moment(text)) is not None:
+                return refused
+            late = self._moment_of(text).time > end.time
+            return f"this branch was lived up to {format_clock(end.time)}" if late else None
+
+        def look(text: str) -> None:
+            def seen(view: ClusterView) -> None:
+                self.surface.refresh_view()
+                self._show_diff(f"at {format_clock(view.now)} after event {view.seq}", view)
+
+            self.session.look_at(self._moment_of(text), seen)
+            self.surface.refresh_view()
+
+        self._ask_moment("Difference from", wrong, look)
+
+    def _show_diff(self, words: str, view: ClusterView) -> None:
+        lines = paint_diff(view, self.surface.view, words, self.surface.paint, self.surface.room)
+        self.surface.look_closer("Difference", lines)

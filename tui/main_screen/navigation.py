@@ -1,0 +1,192 @@
+"""Keys that mean whatever has them: the panel with the focus, or the page that is open; and the way from one to the other."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from core.kafka.events import DETAIL, NORMAL, NOTABLE
+from core.kafka.ids import TopicPartition
+from tui.actions.selection import Selection
+from tui.handlers.causes import Causes
+from tui.handlers.surface import Surface
+from tui.main_screen.layout import SizeClass
+from tui.main_screen.page_stack import PageStack
+from tui.main_screen.panel_set import PanelSet
+from tui.main_screen.presenter import Frame
+from tui.pages.page import Page
+from tui.panels.scenario import paint_scenario
+from tui.session.session import Session
+
+_LEVELS: Final = (NOTABLE, NORMAL, DETAIL)
+
+
+class PanelScreen(Surface, Protocol):
+    """A screen of panels."""
+
+    def frame(self) -> Frame:
+        """What is shown now."""
+
+    def rearrange(self) -> None:
+        """Lay out anew, and show what has changed."""
+
+
+class Navigation:
+    """Goes about in panels and pages."""
+
+    def __init__(
+        self, session: Session, surface: PanelScreen, selection: Selection, panels: PanelSet, pages: PageStack, causes: Causes
+    ) -> None:
+        self.session = session
+        self.surface = surface
+        self.selection = selection
+        self.panels = panels
+        self.pages = pages
+        self.causes = causes
+
+    @property
+    def page(self) -> Page | None:
+        """The page that is open; None: the overview."""
+        return self.pages.page
+
+    def move(self, key: str) -> None:
+        """An arrow: brokers sideways, partitions or events up and down."""
+        if self.page is not None and self.page.move(key):
+            pass
+        elif self.panels.timeline.has_focus and key in ("left", "right"):
+            self.panels.timeline.move(1 if key == "right" else -1, self.surface.view.seq)
+        elif key in ("left", "right"):
+            self.selection.move_broker(1 if key == "right" else -1, self.panels.brokers.order or [b.id for b in self.surface.view.brokers])
+        elif self.panels.events.has_focus:
+            rows = max(1, self.panels.events.box.height - 2)
+            self.panels.events.move({"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "home": -self.panels.events.rows.total}[key])
+        elif self.panels.brokers.has_focus and key == "down":
+            self.panels.grid.focus()
+        else:
+            rows = max(1, self.panels.grid.box.height - 3)
+            by = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "home": -len(self.surface.view.partitions)}[key]
+            self.selection.move_partition(by, [p.tp for p in self.panels.grid.order])
+        self.surface.show_now()
+
+    def go_to_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
+        """Select what somebody named; what was looked for before is dropped where that hides it."""
+        self.selection.choose(partition, broker)
+        if self.selection.words and (
+            partition not in {None, *(p.tp for p in self.panels.grid.order)} or broker not in {None, *self.panels.brokers.order}
+        ):
+            self.look_for("")
+            self.selection.choose(partition, broker)
+        if self.selection.which and partition not in {None, *(p.tp for p in self.panels.grid.order)}:
+            self.selection.which = ""
+        self.surface.show_now()
+        if self.page is None:
+            (self.panels.grid if broker is None else self.panels.brokers).focus()
+
+    def next_level(self) -> None:
+        """More events in the log, or fewer."""
+        if self.page is None or not self.page.filter():
+            level = _LEVELS[(_LEVELS.index(self.panels.events.level) + 1) % len(_LEVELS)]
+            self.panels.events.use(self.session.rings.of(level), level)
+        self.surface.show_now()
+
+    def follow(self) -> None:
+        """Follow the newest event."""
+        if self.page is None or not self.page.follow():
+            self.panels.events.follow()
+        self.surface.show_now()
+
+    def zoom(self) -> None:
+        """What is selected, in full."""
+        if self.page is not None:
+            if self.page.enter():
+                self.surface.show_now()
+            return
+        if self.panels.timeline.has_focus:
+            self.causes.time_travel.go_to_mark(self.panels.timeline.mark)
+            return
+        if self.panels.events.has_focus and self.panels.events.toggle():
+            self.surface.show_now()
+            return
+        width = max(20, min(self.surface.app.size.width - 6, 150))
+        state = self.panels.presenter.loaded.scenario()
+        if self.panels.layout is not None and self.panels.layout.shared and not self.panels.events.has_focus and state is not None:
+            self.surface.look_closer("Scenario", paint_scenario(state, self.surface.paint, (width, 8 + 6 * len(state.expectations))))
+            return
+        title, content, _ = self.panels.presenter.selected_in_full(
+            self.surface.frame(), self.surface.paint, width, everything=self.panels.shows_everything
+        )
+        self.surface.look_closer(title, content)
+
+    def to_cause(self) -> None:
+        """From the selected event to its cause, or from a reading to what changed it last."""
+        context = self.surface.context()
+        event = context.event
+        if event is None or not (context.page or context.focus == "events"):
+            self.causes.ask_for_reading()
+        elif self.page is not None and self.page.select(event[2]):
+            self.surface.show_now()
+        else:
+            self.causes.show_or_go_back(event[2])
+
+    def search(self) -> None:
+        """Ask what to list."""
+        if self.page is None:
+            self.surface.write(
+                "Filter partitions, brokers and events",
+                "Words that all have to be there, for example b55, offline, orders-, dead, truncated, #120; empty shows all.",
+                self.selection.words,
+                lambda _: None,
+                self.look_for,
+            )
+        elif not self.page.search():
+            self.surface.say("this screen has nothing to filter", refused=True)
+
+    def look_for(self, words: str) -> None:
+        """List only what has these words; the selection goes to a partition and a broker that are listed."""
+        self.selection.words = " ".join(words.split())
+        self.panels.events.look_for(self.selection.words)
+        self.surface.show_now()
+        self.selection.move_into([p.tp for p in self.panels.grid.order], self.panels.brokers.order)
+        self.surface.show_now()
+
+    def back(self) -> None:
+        """One step back: within the page, to the overview, to the whole list."""
+        if self.page is None and self.selection.words:
+            self.look_for("")
+        elif self.page is None or not self.page.back():
+            self.leave_page()
+        else:
+            self.surface.show_now()
+
+    def open_page(self, name: str) -> Page:
+        """Open a page, or have it open already."""
+        page, other = self.pages.open(name)
+        if other:
+            self.surface.rearrange()
+            self.panels.page_panel.focus()
+        if self.panels.layout is not None and self.panels.layout.size is SizeClass.MINIMAL:
+            self.surface.say("that screen needs 80×20; it comes up when there is room", refused=True)
+        self.surface.show_now()
+        if page.unfinished:
+            self.surface.refresh_view()
+        return page
+
+    def leave_page(self) -> None:
+        """Back to the overview."""
+        if self.pages.close():
+            self.surface.rearrange()
+            self.panels.grid.focus()
+        self.surface.show_now()
+
+    def show_event(self, seq: int) -> None:
+        """Select an event where it is best read: on the open page if it can, otherwise in the overview's log."""
+        for level in (self.panels.events.level, *_LEVELS):
+            if level > self.panels.events.level:
+                continue
+            ring = self.session.rings.of(level)
+            if ring.index_of(seq) is not None:
+                self.leave_page()
+                self.panels.events.use(ring, level)
+                self.panels.events.go_to(seq)
+                self.panels.events.focus()
+                return
+        self.surface.say(f"event {seq} is no longer in memory; g and #{seq} goes back to it", refused=True)

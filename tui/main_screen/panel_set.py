@@ -1,0 +1,159 @@
+"""The panels of the main screen: made, placed by a layout, and each handed its part of a frame."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.geometry import Region
+
+from core.kafka.events import NOTABLE
+from core.kafka.ids import TopicPartition
+from core.lab.history.rings import Ring
+from core.lab.spec import Pace
+from core.lab.views.view import ClusterView
+from tui.actions.hints import Hint
+from tui.main_screen.layout import Layout, SizeClass
+from tui.main_screen.page_stack import TABS
+from tui.main_screen.presenter import Frame, Presenter
+from tui.pages.page import OVERVIEW, Page, PagePanel
+from tui.panels.account import AccountPanel
+from tui.panels.brokers import Brokers
+from tui.panels.events import EventLog
+from tui.panels.footer import Footer, Note
+from tui.panels.grid import Grid
+from tui.panels.header import Header
+from tui.panels.inspector import Inspector
+from tui.panels.lines import Lines
+from tui.panels.minimal import Minimal
+from tui.panels.scenario import ScenarioPanel
+from tui.panels.tabs import Tabs
+from tui.panels.timeline import HEADED, Timeline
+from tui.rendering.palette import Palette
+
+CALM_RATE: Final = 10
+"""How many times a second hints, and pages in place of the panels, are told anew while nothing but offsets and time changes."""
+
+
+class PanelSet:
+    """Every panel. `all` are they, in the order of the keys that go from one to the next; `layout` is where they stand, None before the first."""
+
+    def __init__(self, presenter: Presenter, paint: Palette, ring: Ring) -> None:
+        """Make them.
+
+        Args:
+            presenter: says what each of them shows.
+            paint: the styles.
+            ring: the events that the log lists at first.
+        """
+        self.presenter = presenter
+        self.selection = presenter.selection
+        self.layout: Layout | None = None
+        self.header = Header(paint, id="header")
+        self.tabs = Tabs(paint, id="tabs")
+        self.brokers = Brokers(paint, id="brokers")
+        self.grid = Grid(paint, id="grid")
+        self.events = EventLog(paint, ring, id="events")
+        self.events.kill_key = presenter.key("kill")
+        self.inspector = Inspector(paint, id="inspector")
+        self.expected = ScenarioPanel(paint, id="scenario")
+        self.account = AccountPanel(paint, id="account")
+        self.minimal = Minimal(paint, id="minimal")
+        self.timeline = Timeline(paint, id="timeline")
+        self.page_panel = PagePanel(paint, id="page")
+        self.footer = Footer(paint, id="footer")
+        self.all: tuple[Lines, ...] = (
+            self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.account, self.timeline,
+            self.minimal, self.page_panel, self.footer,
+        )  # fmt: skip
+        self._hints: tuple[Hint, ...] = ()
+
+    @property
+    def focus(self) -> str:
+        """The panel that has the keys, as an action is told of it."""
+        with_keys = {"events": self.events, "brokers": self.brokers, "timeline": self.timeline}
+        return next((name for name, panel in with_keys.items() if panel.has_focus), "grid")
+
+    @property
+    def shows_everything(self) -> bool:
+        """Whether partition, broker and event are shown below each other."""
+        return self.layout is not None and self.layout.size is SizeClass.WIDE and not self.layout.scenario
+
+    def place(self, layout: Layout) -> None:
+        """Let them stand where the layout says."""
+        self.layout = layout
+        self.brokers.cards = layout.cards
+        self.account.headline = layout.account_headline
+        places: tuple[tuple[Lines, Region | None], ...] = (
+            (self.header, layout.header), (self.tabs, layout.tabs), (self.brokers, layout.brokers), (self.grid, layout.grid),
+            (self.events, layout.events), (self.inspector, layout.inspector), (self.expected, layout.scenario),
+            (self.account, layout.account), (self.timeline, layout.timeline), (self.page_panel, layout.page),
+            (self.minimal, layout.minimal), (self.footer, layout.footer),
+        )  # fmt: skip
+        for panel, region in places:
+            panel.place(region)
+
+    def partitions_in_sight(self, view: ClusterView) -> list[TopicPartition]:
+        """The partitions that the grid shows, the selected one among them."""
+        chosen = self.selection
+        shown = self.grid.bring_into_sight(
+            view, worst_first=chosen.worst_first, which=chosen.which, words=chosen.words, partition=chosen.partition
+        )
+        return [p.tp for p in shown]
+
+    def show(self, frame: Frame, page: Page | None, note: Note | None, beat: int) -> None:
+        """Hand every panel that stands somewhere its part.
+
+        Args:
+            frame: what is shown.
+            page: what stands in place of the panels, if anything does.
+            note: the message in the footer.
+            beat: the number of a frame that only offsets and time tell from the one before; -1: everything is shown.
+        """
+        layout, presenter, chosen, view = self.layout, self.presenter, self.selection, frame.view
+        if layout is None:
+            return
+        self.header.update(presenter.clock(frame))
+        if self._is_due(1, beat):
+            self._hints = presenter.hints(frame)
+        mark = presenter.mark_in_words(frame, self.timeline.mark) if self.timeline.has_focus else ""
+        headless = layout.timeline is not None and layout.timeline.height < HEADED
+        self.footer.update(self._hints, note or (Note(mark) if mark and headless else None))
+        if layout.size is SizeClass.MINIMAL:
+            ring = frame.rings.of(NOTABLE)
+            self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, chosen.broker)
+            return
+        self.tabs.update(TABS, f"screen-{frame.page}" if frame.page else OVERVIEW)
+        if page is not None:
+            if not page.calm or page.unfinished or self._is_due(0, beat):
+                self.page_panel.update(page)
+            return
+        by_hand = presenter.pace(frame.status) is Pace.BY_HAND
+        settings = presenter.settings_note(frame, self.brokers.box.width)
+        self.brokers.update(view, selected=chosen.broker, note=settings, heartbeats=not by_hand, words=chosen.words)
+        self.grid.update(
+            view,
+            worst_first=chosen.worst_first,
+            which=chosen.which,
+            words=chosen.words,
+            partition=chosen.partition,
+            broker=chosen.broker,
+            note=presenter.order_note(view),
+        )
+        self.events.update()
+        if layout.inspector is not None:
+            width, height = layout.inspector.width, layout.inspector.height - 1
+            self.inspector.update(*presenter.selected_in_full(frame, self.inspector.paint, width, height, everything=self.shows_everything))
+        if layout.scenario is not None and (state := presenter.loaded.scenario()) is not None:
+            self.expected.update(state)
+        if layout.account is not None:
+            self.account.update(view)
+        if layout.timeline is not None:
+            # By hand steps take no virtual time: places are numbers of events.
+            bookmarks = [(each.position.seq if by_hand else each.position.time, each.note) for each in frame.bookmarks]
+            now, end = (view.seq, frame.status.end.seq) if by_hand else (view.now, frame.status.end.time)
+            self.timeline.update(frame.marks, bookmarks, now, end, mark, by_events=by_hand)
+
+    def _is_due(self, turn: int, beat: int) -> bool:
+        """Whether a page or the hints are told anew: nobody reads thirty numbers a second, so frames take turns. Panels beside each other show one view."""
+        every = max(1, round(self.presenter.display.frames / CALM_RATE))
+        return beat < 0 or beat % every == turn % every

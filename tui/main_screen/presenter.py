@@ -1,0 +1,255 @@
+"""What is shown of one frame: header, hints, notes, the selected thing in full. A function of frozen views and of what is selected; no widget, no cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+from textual.strip import Strip
+
+from core.kafka.events import NOTABLE, EventTuple
+from core.kafka.health import UncleanElection
+from core.kafka.settings import Settings
+from core.lab.history.branch import Bookmark, Mark
+from core.lab.history.rings import Rings
+from core.lab.sentences import sentence
+from core.lab.spec import Pace
+from core.lab.views.view import ClusterView, PartitionView
+from core.sim.spelled_out import SpelledOut
+from core.sim.units import format_clock, format_duration
+from tui.actions.context import ActionContext
+from tui.actions.hints import Hint, hints
+from tui.actions.questions import UNCLEAN
+from tui.actions.selection import Selection
+from tui.analysis.faults import in_words
+from tui.analysis.isr_reasons import IsrReasons
+from tui.analysis.per_state_cache import per_state
+from tui.main_screen.display_options import Display
+from tui.panels.header import Clock
+from tui.panels.inspector import paint_broker, paint_event_detail, paint_partition
+from tui.rendering.palette import Palette
+from tui.rendering.rows import blank, rule
+from tui.session.loading import LoadedSession
+from tui.session.status import SessionStatus
+
+WIDE_NOTE: Final = 110
+"""Columns of the brokers' panel from which on its note is a whole sentence."""
+
+
+@attrs.frozen(repr=False)
+class Frame(SpelledOut):
+    """What a frame is made of.
+
+    Attributes:
+        view: the cluster.
+        status: how the session stands.
+        settings: the values in force.
+        rings: the events still in memory.
+        focus: the panel that has the keys: `brokers`, `grid`, `events` or `timeline`.
+        event: the selected event.
+        page: the name of the page that is open; empty: the overview.
+        marks, bookmarks: the moments of this branch that the timeline marks, and those that somebody marked.
+    """
+
+    view: ClusterView
+    status: SessionStatus
+    settings: Settings
+    rings: Rings
+    focus: str = "grid"
+    event: EventTuple | None = None
+    page: str = ""
+    marks: Sequence[Mark] = ()
+    bookmarks: Sequence[Bookmark] = ()
+
+
+class Presenter:
+    """Says what is shown of a frame."""
+
+    def __init__(self, loaded: LoadedSession, display: Display, selection: Selection) -> None:
+        self.loaded = loaded
+        self.display = display
+        self.selection = selection
+        self.isr_reasons = IsrReasons()
+
+    def key(self, action: str) -> str:
+        """The key of an action as people read it."""
+        return self.display.keymap.key(action)
+
+    def pace(self, status: SessionStatus) -> Pace:
+        """Whether the cluster moves by itself now."""
+        return Pace.BY_HAND if status.by_hand else self.loaded.pace
+
+    def context(self, frame: Frame) -> ActionContext:
+        """What actions are decided on."""
+        view, status, settings, loaded = frame.view, frame.status, frame.settings, self.loaded
+        return ActionContext(
+            view=view,
+            broker=self.selection.broker_in(view),
+            partition=self.selection.partition_in(view),
+            event=frame.event,
+            focus=frame.focus,
+            playing=status.playing,
+            speed=status.speed,
+            pace=self.pace(status),
+            in_the_past=status.in_the_past,
+            key=self.key,
+            page=frame.page,
+            read_only=loaded.read_only,
+            built_by_hand=loaded.pace is Pace.BY_HAND,
+            done=status.done,
+            undone=status.undone,
+            setting=lambda name, topic: settings.get(name, topic=topic),
+            overridden=lambda name, topic: any(name == own for t in view.topics if t.name == topic for own, _ in t.config),
+        )
+
+    def clock(self, frame: Frame) -> Clock:
+        """What the header says."""
+        view, status, loaded = frame.view, frame.status, self.loaded
+        return Clock(
+            view.now,
+            status.playing,
+            status.speed,
+            status.reached,
+            status.seeking,
+            view.release,
+            loaded.seed,
+            loaded.title,
+            status.finished,
+            progress=status.progress,
+            doing=status.doing,
+            branch=status.branch if status.branches > 1 else "",
+            past=status.end.time - view.now if status.in_the_past else -1,
+            events_past=status.end.seq - view.seq,
+            by_steps=status.stepwise,
+            by_hand=status.by_hand,
+            hand_key=self.key("by-hand"),
+            coarse=self.display.slow_link,
+            faults=in_words(view),
+            play_key=self.key("play"),
+            end_key=self.key("to-end"),
+        )
+
+    def hints(self, frame: Frame) -> tuple[Hint, ...]:
+        """The keys that matter now."""
+        return hints(self.context(frame), moving=frame.status.moving)
+
+    def order_note(self, view: ClusterView) -> str:
+        """How the partitions are listed, where that is not all of them by name."""
+        return self.selection.in_words(view, self.key("back"))
+
+    def mark_in_words(self, frame: Frame, mark: Mark | None) -> str:
+        """What a mark of the timeline says; empty without one."""
+        if mark is None:
+            return ""
+        event = frame.rings.find(mark.seq)
+        return f"{format_clock(mark.time)} #{mark.seq} {mark.kind if event is None else sentence(event)}  ⏎ goes there"
+
+    # --- unclean election ------------------------------------------------------------------------------------------
+
+    def settings_note(self, frame: Frame, width: int) -> str:
+        """Whether unclean election is allowed, and what comes of it, in a panel of that width."""
+        view, get = frame.view, frame.settings.get
+        if (p := per_state(view, "may be elected", lambda: self._may_be_elected(frame))) is not None:
+            return self.unclean_words(frame, p, brief=width < WIDE_NOTE, whole=True).removesuffix(".")
+        cluster = get(UNCLEAN, topic=None)
+        others = [t.name for t in view.topics if get(UNCLEAN, topic=t.name) != cluster]
+        other = f", {'off' if cluster else 'ON'} for {others[0] if len(others) == 1 else f'{len(others)} topics'}" if others else ""
+        return f"unclean election {'ON' if cluster else 'off'}{other}"
+
+    def _may_be_elected(self, frame: Frame) -> PartitionView | None:
+        """A leaderless partition with unclean election allowed, if there is one; one with a replica that is up before others."""
+        election = self.context(frame).unclean_election
+        found = (p for p in frame.view.partitions if election(p) is not None)
+        return min(found, key=lambda p: election(p) is UncleanElection.NOBODY_UP, default=None)
+
+    def unclean_words(self, frame: Frame, p: PartitionView, *, brief: bool = False, whole: bool = False) -> str:
+        """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise.
+
+        Args:
+            frame: what is shown.
+            p: the partition.
+            brief: in a few words.
+            whole: of the whole cluster, of which the key elects for one partition only.
+        """
+        context = self.context(frame)
+        election = context.unclean_election(p)
+        if election is None:
+            return ""
+        if election is UncleanElection.NOBODY_UP:
+            return (
+                "unclean ON: nobody is up"
+                if brief
+                else (f"unclean ON, but no replica of {p.tp} is up." if whole else "unclean ON, but none of its replicas is up.")
+            )
+        key = self.key("elect-unclean")
+        if election is UncleanElection.AT_ONCE:
+            return "unclean ON" if brief else "unclean ON: the controller acts at once."
+        by_key = f"{key} elects for the selected partition only" if whole else f"{key} does it now"
+        if election is UncleanElection.ON_CHANGE:
+            return (
+                ("unclean ON" if whole else f"unclean ON: {key} does it")
+                if brief
+                else f"unclean ON: the controller acts when a broker comes or goes; {by_key}."
+            )
+        at = format_duration(context.view.unclean_check_us // 1_000_000 * 1_000_000)
+        return (
+            (f"unclean ON: in {at}" if whole else f"unclean ON: in {at}; {key} now")
+            if brief
+            else f"unclean ON: the controller looks again in {at}; {by_key}."
+        )
+
+    # --- the selected thing ----------------------------------------------------------------------------------------
+
+    def selected_in_full(
+        self, frame: Frame, paint: Palette, width: int, rows: int = 0, *, everything: bool = False
+    ) -> tuple[str, list[Strip], str]:
+        """Headline, lines and note of what is selected in the panel that has the keys.
+
+        Args:
+            frame: what is shown.
+            paint: the styles.
+            width: cells of a line.
+            rows: how many lines will be shown, 0 for all.
+            everything: whether partition, broker and event are shown below each other.
+        """
+        context = self.context(frame)
+        if everything:
+            return self._everything_in_full(frame, context, paint, width)
+        if context.focus == "events" and context.event is not None:
+            return (
+                "Why",
+                paint_event_detail(context.event, frame.rings.find, paint, width),
+                "< to its cause" if context.event[2] else "",
+            )
+        if context.focus == "brokers" and context.broker is not None:
+            return f"Broker b{context.broker.id}", paint_broker(context.broker, frame.view, paint, width), ""
+        if context.partition is not None:
+            return "Partition", self._partition_in_full(frame, context.partition, paint, width, rows), ""
+        return "Nothing selected", [], ""
+
+    def _partition_in_full(self, frame: Frame, p: PartitionView, paint: Palette, width: int, rows: int = 0) -> list[Strip]:
+        """The selected partition, with why replicas are out of its ISR and what comes of unclean election."""
+        left, unclean = self.isr_reasons.of(p, frame.rings), self.unclean_words(frame, p)
+        return paint_partition(p, frame.view, paint, width, rows, left=left, unclean=unclean)
+
+    def _everything_in_full(self, frame: Frame, context: ActionContext, paint: Palette, width: int) -> tuple[str, list[Strip], str]:
+        """Where there is room: partition, broker and event below each other; without a selected event the last notable one."""
+        lines: list[Strip] = []
+
+        def section(title: str, content: list[Strip], note: str = "") -> None:
+            lines.extend([blank(width), rule(title, note, width, paint.title, paint.faint, paint.muted), *content])
+
+        if context.partition is not None:
+            lines += self._partition_in_full(frame, context.partition, paint, width)
+        if context.broker is not None:
+            section(f"Broker b{context.broker.id}", paint_broker(context.broker, frame.view, paint, width))
+        ring = frame.rings.of(NOTABLE)
+        event = context.event if context.event is not None else ring.at(ring.total - 1) if ring.total else None
+        if event is not None:
+            section(
+                "Why",
+                paint_event_detail(event, frame.rings.find, paint, width),
+                "selected event" if context.event is not None else "last notable event",
+            )
+        return "Partition", lines, ""

@@ -1,0 +1,506 @@
+"""The main screen. Each frame it moves the session on, takes one frozen view, and hands every panel its part of it.
+
+While nothing moves, its timer is stopped and nothing is written to the terminal; a key makes one frame. What is shown the `Presenter` says,
+what is selected the `Selection`, what a key does the handlers: the screen holds them, and passes keys, clicks and frames on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.command import CommandPalette
+from textual.screen import Screen
+from textual.strip import Strip
+
+from core.kafka.errors import KafkaError
+from core.kafka.events import NOTABLE
+from core.kafka.ids import TopicPartition
+from core.lab.views.view import ClusterView, PartitionView
+from scenarios.play_target import PlayTarget
+from tui import dialogs
+from tui.actions.context import ActionContext, Line, Option, Question
+from tui.actions.registry import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
+from tui.actions.selection import Selection
+from tui.analysis.isr_reasons import IsrReasons
+from tui.handlers.action_runner import ActionRunner
+from tui.handlers.causes import Causes
+from tui.handlers.help import HelpScreens
+from tui.handlers.playback_controls import PlaybackControls
+from tui.handlers.saving import Saving
+from tui.handlers.time_travel import TimeTravel
+from tui.main_screen.display_options import Display
+from tui.main_screen.layout import SizeClass, arrange, size_class
+from tui.main_screen.navigation import Navigation
+from tui.main_screen.page_stack import PageStack
+from tui.main_screen.panel_set import PanelSet
+from tui.main_screen.presenter import Frame, Presenter
+from tui.main_screen.view_source import ViewSource
+from tui.pages.page import OVERVIEW, Page, PagePanel
+from tui.panels.brokers import Brokers
+from tui.panels.events import EventLog
+from tui.panels.footer import Footer, Note
+from tui.panels.grid import Grid
+from tui.panels.lines import gathered
+from tui.panels.tabs import Tabs
+from tui.panels.timeline import Timeline
+from tui.rendering.palette import Palette
+from tui.session.garbage_collection import REST_SECONDS, Garbage
+from tui.session.loading import LoadedSession
+from tui.terminal.compositor import compose_panels, is_open, write
+
+NOTE_SECONDS: Final = 5.0
+"""How long a message stays in the footer."""
+
+_FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home")
+
+
+class MainScreen(Screen[None]):
+    """The screen that lives. `page` is the page that is open in place of the panels, if one is."""
+
+    AUTO_FOCUS = "#grid"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
+    BINDINGS: ClassVar = [
+        *(Binding(",".join(a.keys), f"do('{a.id}')", a.label, show=False, id=a.id, tooltip=a.help) for a in ACTIONS),
+        *(Binding(key, f"move('{key}')", show=False) for key in _FOCUS_KEYS),
+    ]
+
+    def __init__(self, loaded: LoadedSession, paint: Palette, display: Display) -> None:
+        super().__init__()
+        compose_panels(self)
+        self.loaded = loaded
+        self.session = session = loaded.session
+        self.paint = paint
+        self.display_as = display
+        self.selection = Selection()
+        self.source = ViewSource(session)
+        self.presenter = Presenter(loaded, display, self.selection)
+        self.panels = PanelSet(self.presenter, paint, session.rings.of(NOTABLE))
+        self.pages = PageStack(self)
+        self.time_travel = TimeTravel(session, self)
+        self.causes = Causes(session, self, self.time_travel)
+        self.navigation = Navigation(session, self, self.selection, self.panels, self.pages, self.causes)
+        self.controls = PlaybackControls(session, self)
+        self.saving = Saving(loaded, self)
+        self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
+        self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.open_page)
+        self.garbage = Garbage(own_process=loaded.own_process)
+        self._note: Note | None = None
+        self._note_number = 0
+        self._last_frame = 0.0
+        self._frames = 0
+        self._beat = -1  # the number of a frame that only offsets and time tell from the one before; -1: everything is shown
+        self._told = -1
+
+    def _calls(self) -> dict[str, Callable[[], object]]:
+        """What actions call that neither act nor ask, by `Action.call`."""
+        travel, controls, saving = self.time_travel, self.controls, self.saving
+        helps, navigation = self.help_screens, self.navigation
+        return {
+            "toggle_play": controls.toggle_play,
+            "step": controls.step,
+            "step_notable": controls.step_notable,
+            "faster": controls.faster,
+            "slower": controls.slower,
+            "full_speed": controls.full_speed,
+            "step_back": travel.step_back,
+            "step_back_notable": travel.step_back_notable,
+            "undo": travel.undo,
+            "redo": travel.redo,
+            "to_end": travel.to_end,
+            "go_to": travel.go_to,
+            "bookmark": travel.bookmark,
+            "jump": travel.jump,
+            "until": travel.until,
+            "back_until": travel.back_until,
+            "diff": travel.diff,
+            "to_cause": navigation.to_cause,
+            "save": saving.save,
+            "copy": saving.copy,
+            "picture": saving.picture,
+            "leave": self._leave,
+            "show_help": helps.show_help,
+            "show_glossary": helps.show_glossary,
+            "colours": helps.choose_colours,
+            "palette": self._open_command_palette,
+            "filter": navigation.next_level,
+            "follow": navigation.follow,
+            "order": lambda: self.say(self.selection.turn_order(self.view)),
+            "only": lambda: self.say(self.selection.next_filter(self.view)),
+            "search": navigation.search,
+            "zoom": navigation.zoom,
+            "back": navigation.back,
+            "leave_page_now": navigation.leave_page,
+        }
+
+    # --- what pages and handlers ask of it ---------------------------------------------------------------------------
+
+    @property
+    def view(self) -> ClusterView:
+        """The moment that is shown."""
+        return self.source.view
+
+    @property
+    def page(self) -> Page | None:
+        """The page that is open; None: the overview."""
+        return self.pages.page
+
+    @property
+    def chosen(self) -> TopicPartition | None:
+        """The selected partition."""
+        return self.selection.partition
+
+    @property
+    def chosen_broker(self) -> int | None:
+        """The selected broker."""
+        return self.selection.broker
+
+    @property
+    def worst_first(self) -> bool:
+        """Whether partitions are listed with the worst first."""
+        return self.selection.worst_first
+
+    @property
+    def isr_reasons(self) -> IsrReasons:
+        """Why replicas are out of an ISR."""
+        return self.presenter.isr_reasons
+
+    def choose(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
+        """Select a partition, a broker, or both."""
+        self.selection.choose(partition, broker)
+
+    def key(self, action: str) -> str:
+        """The key of an action as people read it."""
+        return self.presenter.key(action)
+
+    def unclean_words(self, p: PartitionView) -> str:
+        """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise."""
+        return self.presenter.unclean_words(self.frame(), p)
+
+    def put(self, question: Question | Line) -> None:
+        """Ask something, and do what the answer says."""
+        self.actions.put(question)
+
+    def go_to_event(self, seq: int) -> None:
+        """Go to the moment of an event."""
+        self.time_travel.go_to_event(seq)
+
+    def follow_events(self) -> None:
+        """Show the newest of the events that the session has now."""
+        self.panels.events.use(self.session.rings.of(self.panels.events.level), self.panels.events.level)
+        self.panels.events.follow()
+
+    @property
+    def room(self) -> int:
+        """Columns that a box over the screen has for its lines."""
+        return max(20, min(self.app.size.width * 92 // 100 - 7, 149))
+
+    def frame(self) -> Frame:
+        """What is shown now."""
+        session, page = self.session, self.page
+        return Frame(
+            self.view,
+            session.status(),
+            session.settings(),
+            session.rings,
+            focus=self.panels.focus,
+            event=self.panels.events.selected if page is None else page.event,
+            page="" if page is None else page.name,
+            marks=session.branch.marks,
+            bookmarks=[mark for mark in session.bookmarks if mark.branch == session.branch.name],
+        )
+
+    def context(self) -> ActionContext:
+        """What actions are decided on."""
+        return self.presenter.context(self.frame())
+
+    # --- the panels ------------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        """Every panel; `arrange` says which of them stand where."""
+        yield from self.panels.all
+
+    def on_mount(self) -> None:
+        """Start the frames."""
+        self.selection.keep_within(self.view)
+        self._timer = self.set_interval(1 / self.display_as.frames, self._next_frame, pause=True)
+        self._rest = self.set_interval(REST_SECONDS, self._rested, pause=True)
+        self.rearrange()
+        if notes := self.loaded.notes:
+            more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+            self.say(notes[0] + more, refused=True)
+        self.call_after_refresh(self._run_or_rest)
+
+    def forget(self) -> None:
+        """The session is over and the screen is gone. An application may keep a gone screen; nothing large shall hang on it."""
+        self.session.forget()
+        self.time_travel.left.clear()
+        self.pages.forget()
+        self.panels.page_panel.page = None
+        self.panels.events.use(self.session.rings.of(NOTABLE), NOTABLE)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out anew."""
+        self._lay_out()
+
+    def on_descendant_focus(self) -> None:
+        """Another panel has the keys."""
+        self.rearrange()
+
+    def rearrange(self) -> None:
+        """Lay out anew, and show what has changed."""
+        if not self._lay_out():
+            self.show_now()
+
+    def _lay_out(self) -> bool:
+        """Place the panels; whether any stands elsewhere now, and everything was shown for that."""
+        width, height = self.app.size
+        view, panels = self.view, self.panels
+        layout = arrange(
+            width,
+            height,
+            brokers=len(view.brokers),
+            partitions=len(view.partitions),
+            replicas=max((len(p.copies) for p in view.partitions), default=1),
+            scenario=self.loaded.scenario() is not None,
+        )
+        if panels.events.has_focus and panels.events.selected is not None:
+            layout = layout.with_the_cause()
+        if self.page is not None and layout.size is not SizeClass.MINIMAL:
+            layout = layout.with_page(width, height)
+        if layout == panels.layout:
+            return False
+        with self.app.batch_update():
+            panels.place(layout)
+        self.show_now()
+        return True
+
+    # --- frames ----------------------------------------------------------------------------------------------------
+
+    def _next_frame(self) -> None:
+        now = time.perf_counter()
+        wall, self._last_frame = now - self._last_frame, now
+        self.session.playback.frame(wall)
+        self._take_view()
+        calm = self.session.playback.moving and self.view.state == self._told
+        self._told = self.view.state
+        self._frames += 1
+        self._beat = self._frames if calm else -1
+        try:
+            self.show_now()
+        finally:
+            self._beat = -1
+        self.garbage.after_frame()
+        if not self.session.playback.moving:
+            self._run_or_rest()
+
+    def refresh_view(self) -> None:
+        """Take a new view now and show it."""
+        self._take_view()
+        self.show_now()
+        self._run_or_rest()
+
+    def _take_view(self) -> None:
+        """Take a new view, and what follows of it."""
+        self.source.take(self.chosen, wide=self._shows_all)
+        branch = self.session.branch
+        self.loaded.history.observe(self.view, branch.name, branch.origin, self.session.lags)
+        self._use_rings()
+        self.selection.keep_within(self.view)
+        self.controls.say_notices()
+
+    def _use_rings(self) -> None:
+        """After a way through time the events stand in other rings."""
+        ring = self.session.rings.of(self.panels.events.level)
+        if self.panels.events.ring is not ring:
+            self.panels.events.use(ring, self.panels.events.level)
+            self.garbage.abandoned()
+            self.selection.keep_within(self.view)
+
+    def _run_or_rest(self) -> None:
+        """Frames run while something moves, or has not been looked at yet, and no longer."""
+        if self.session.playback.moving or self.source.behind or (self.page is not None and self.page.unfinished):
+            self._last_frame = time.perf_counter()
+            self._timer.resume()
+            self._rest.pause()
+        else:
+            self._timer.pause()
+            self._rest.reset()
+            self._rest.resume()
+
+    def _rested(self) -> None:
+        """Nothing has moved for a while."""
+        self._rest.pause()
+        self.garbage.at_rest()
+
+    @property
+    def _shows_all(self) -> bool:
+        """Whether offsets of any partition are shown."""
+        return self.page is not None and self.page.wide
+
+    def show_now(self) -> None:
+        """Hand every panel that stands somewhere its part of the view, and write what has changed by that."""
+        panels = self.panels
+        if panels.layout is None:
+            return
+        if panels.layout.grid is not None:
+            self.source.bring_up(panels.partitions_in_sight(self.view), self.chosen, wide=self._shows_all)
+        if not is_open(self):
+            with self.app.batch_update():
+                self._show()
+        elif pieces := gathered(panels.all, self._show):
+            write(self, pieces)
+
+    def _show(self) -> None:
+        self.panels.show(self.frame(), self.page, self._note, self._beat)
+
+    # --- keys and clicks -------------------------------------------------------------------------------------------
+
+    def action_do(self, name: str) -> None:
+        """A key of an action: do it, or say why not."""
+        self.actions.run(name)
+
+    def action_move(self, key: str) -> None:
+        """An arrow: brokers sideways, partitions or events up and down."""
+        if self.panels.timeline.has_focus and key in ("left", "right"):
+            self._note = None  # the footer tells the mark where the timeline has no headline
+        self.navigation.move(key)
+
+    def on_brokers_picked(self, message: Brokers.Picked) -> None:
+        """A broker was clicked."""
+        self.choose(broker=message.broker)
+        self.show_now()
+        if message.menu:
+            self.actions.menu(f"b{message.broker}", (BROKER, NETWORK))
+
+    def on_grid_picked(self, message: Grid.Picked) -> None:
+        """A cell was clicked."""
+        self.choose(message.partition, message.broker)
+        self.show_now()
+        if message.menu:
+            self.actions.menu(f"{message.partition}", (CLUSTER, CLIENTS))
+
+    def on_event_log_picked(self, message: EventLog.Picked) -> None:
+        """Another event is selected: what it is about is selected too."""
+        self.rearrange()
+
+    def on_footer_chosen(self, message: Footer.Chosen) -> None:
+        """A hint was clicked."""
+        self.actions.run(message.action)
+
+    def on_timeline_wanted(self, message: Timeline.Wanted) -> None:
+        """Somebody clicked on the timeline."""
+        if message.seq >= 0:
+            self.time_travel.go_to_event(message.seq)
+        else:
+            self.time_travel.go_to_time(message.at)
+
+    def _open_command_palette(self) -> None:
+        if not CommandPalette.is_open(self.app):
+            self.app.push_screen(dialogs.Finder(id="--command-palette"))
+
+    def _leave(self) -> None:
+        """Leave; what was done and is not saved anywhere is not thrown away unasked."""
+        self.saving.unless_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
+
+    # --- pages -----------------------------------------------------------------------------------------------------
+
+    def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
+        """A screen was clicked in the line of screens."""
+        if message.action == OVERVIEW:
+            self.leave_page()
+        else:
+            self.open_page(message.action.removeprefix("screen-"))
+
+    def on_page_panel_clicked(self, message: PagePanel.Clicked) -> None:
+        """The page itself was clicked."""
+        self.show_now()
+
+    def start_over(self, target: PlayTarget) -> None:
+        """End this session and open another; acts that are not saved are not thrown away unasked."""
+        self.session.pause()
+        open_it = self._open_in_its_place
+        self.saving.unless_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))
+
+    def _open_in_its_place(self, target: PlayTarget) -> None:
+        try:
+            self.app.open_target(target)  # type: ignore[attr-defined]
+        except (KafkaError, ValueError) as wrong:
+            self.say(str(wrong), refused=True)
+
+    def open_page(self, name: str) -> Page:
+        """Open a page, or have it open already."""
+        return self.navigation.open_page(name)
+
+    def leave_page(self) -> None:
+        """Back to the overview."""
+        self.navigation.leave_page()
+
+    def show_event(self, seq: int) -> None:
+        """Select an event where it is best read: on the open page if it can, otherwise in the overview's log."""
+        self.navigation.show_event(seq)
+
+    def go_to_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
+        """Select what somebody named."""
+        self.navigation.go_to_name(partition, broker)
+
+    # --- messages and questions ------------------------------------------------------------------------------------
+
+    def say(self, text: str, *, refused: bool = False) -> None:
+        """Show a message in the footer for a moment."""
+        self._note = Note(text, refused)
+        self._note_number += 1
+        number = self._note_number
+        self.set_timer(NOTE_SECONDS, lambda: self._unsay(number))
+        self.show_now()
+
+    def drop_message(self) -> None:
+        """Take the message in the footer away."""
+        if self._note is not None:
+            self._note = None
+            self.show_now()
+
+    def _unsay(self, number: int) -> None:
+        if number == self._note_number:
+            self.drop_message()
+
+    def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
+        """Ask a question; `leaves`: it is whether to leave the playground."""
+        self.app.push_screen(dialogs.Ask(question, self.paint, asks_to_leave=leaves), answered)
+
+    def write(
+        self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
+    ) -> None:
+        """Ask for a line of text; `then` gets it when it is right. While somebody writes, time stands still.
+
+        Args:
+            title, about, text, wrong: of the dialog.
+            then: gets the line.
+            travels: whether that goes through time, and leaves it paused.
+        """
+        session = self.session
+        playing = session.playback.playing
+        if playing:
+            session.pause()
+            self.show_now()
+
+        def written(answer: str | None) -> None:
+            if playing and not session.playback.moving and (answer is None or not travels):
+                session.playback.play()
+            if answer is not None:
+                then(answer)
+            self.refresh_view()
+
+        self.app.push_screen(dialogs.Write(title, about, text, wrong, self.paint), written)
+
+    def look_closer(self, title: str, lines: Sequence[Strip]) -> None:
+        """Show lines in a box over the screen."""
+        self.app.push_screen(dialogs.Closer(title, lines))
+
+    def explain(self, word: str = "") -> None:
+        """What words and symbols mean; the one that is asked for first."""
+        self.help_screens.explain(word)

@@ -1,0 +1,60 @@
+"""Where the frozen views come from: one for each frame, exact where nothing moves, at a glance where a cluster is large or moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from core.kafka.ids import TopicPartition
+from core.lab.views.view import ClusterView
+from tui.session.session import Session
+
+MOST_EXACT: Final = 500
+"""Partitions of a cluster that is looked at exactly when nothing moves."""
+
+MOST_AT_ONCE: Final = 150
+"""Partitions of a larger one that are looked at within a frame, besides those that are shown."""
+
+
+class ViewSource:
+    """Takes views of a session.
+
+    Attributes:
+        view: the last one taken.
+        shown: the partitions whose offsets are on the screen.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.view: ClusterView = session.view()
+        self.shown: Sequence[TopicPartition] = ()
+
+    def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
+        """The cluster now. What rests is looked at exactly, what moves at a glance, its offsets where they are shown.
+
+        So is what is too large to be looked at within a frame: some of it in each, until nothing is behind.
+
+        Args:
+            chosen: the selected partition, whose offsets are always shown.
+            wide: whether offsets of any partition are.
+        """
+        count, session, exactly = len(self.view.partitions), self.session, not self.session.playback.moving
+        also = () if chosen is None else (chosen,)
+        if exactly and count <= MOST_EXACT:
+            self.view = session.view()
+        elif exactly:
+            self.view = session.glance(also, most=MOST_AT_ONCE)
+        else:
+            self.view = session.glance(also, shown=None if wide else self.shown, most=None if count <= MOST_EXACT else MOST_AT_ONCE)
+        return self.view
+
+    def bring_up(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:
+        """Another view, if partitions are to be shown whose offsets were left for later."""
+        self.shown = shown
+        if self.view.state >= 0 and self.session.behind(shown):
+            self.take(chosen, wide=wide)
+
+    @property
+    def behind(self) -> bool:
+        """Whether a large cluster that rests has not been looked at in full."""
+        return len(self.view.partitions) > MOST_EXACT and self.session.behind()

@@ -1,0 +1,258 @@
+"""Two runs side by side, in step: this session under two releases, or two of its branches. What differs is marked; so is the first event that did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from rich.style import Style
+from textual.strip import Strip
+
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.events import KINDS
+from core.kafka.release import RELEASES
+from core.lab.history.branch import Branch
+from core.lab.history.course import Start
+from core.lab.history.second_run import FirstDifference, SecondRun
+from core.lab.sentences import sentence
+from core.lab.views.view import ClusterView, PartitionView
+from core.sim.units import format_clock
+from tui import dialogs
+from tui.actions.context import Option, Question
+from tui.analysis.partition_list import in_order
+from tui.pages.page import Page
+from tui.panels.account import lost_words
+from tui.panels.events import coloured
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, clip, clip_name, rule, wrap
+from tui.rendering.states import broker_state, partition_status
+from tui.session.time_budget import within
+
+BUDGET: Final = 0.010
+"""Seconds of CPU that the other run may take of a frame."""
+
+
+def facts(p: PartitionView) -> list[tuple[str, str]]:
+    """What is held against each other of a partition, as (name, words)."""
+    leader = next((copy for copy in p.copies if copy.broker == p.leader), None)
+    return [
+        ("leader", "none" if p.offline else f"b{p.leader}"),
+        ("epoch", f"L{p.leader_epoch}"),
+        ("ISR", "[" + ",".join(map(str, sorted(p.isr))) + "]"),
+        ("HW", "HW -" if leader is None else f"HW {leader.hw:,}"),
+        ("LEO", "LEO " + "/".join(f"{copy.leo:,}" for copy in sorted(p.copies, key=lambda copy: copy.broker))),
+        ("lost", f"lost {lost_words(p)}" if p.lost else ""),
+        ("diverged", f"≠ {p.diverged:,}" if p.diverged else ""),
+    ]
+
+
+def totals(view: ClusterView) -> list[tuple[str, str]]:
+    """What is held against each other of the whole cluster."""
+    return [
+        ("acked", f"{view.acked:,}"), ("lost", lost_words(view)), ("exposed", f"{view.exposed:,}"), ("duplicated", f"{view.duplicated:,}"),
+        ("diverged", f"{view.diverged:,}"), ("unclean elections", f"{view.unclean_elections}"), ("ISR shrinks", f"{view.isr_shrinks}"),
+        ("ISR expands", f"{view.isr_expands}"),
+    ]  # fmt: skip
+
+
+def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], paint: Palette, width: int, plain: Style) -> Row:
+    """One side of a line; what the other side has otherwise stands out."""
+    told = dict(other)
+    row = Row()
+    for name, words in parts:
+        if not words:
+            continue
+        differs = told.get(name) != words
+        style = paint.bad if differs and name in ("lost", "diverged") else paint.warn if differs else plain
+        text = (" " if row.width else "") + words
+        row.add(clip(text, max(0, width - row.width)), style)
+    return row
+
+
+def unseen(parted: FirstDifference | None) -> list[str]:
+    """What differs of two events that read the same, such as a microsecond."""
+    if parted is None or parted.here is None or parted.there is None:
+        return []
+    one, two = parted.here, parted.there
+    if one[3] != two[3] or format_clock(one[1]) != format_clock(two[1]) or sentence(one) != sentence(two):
+        return []
+    names = ("time, µs", *(name.replace("_us", ", µs").replace("_", "-") for name in KINDS[one[3]].columns))
+    values = zip(names, (one[1], *one[4:]), (two[1], *two[4:]), strict=True)
+    return ["They differ in " + "; ".join(f"{name}: {here} and {there}" for name, here, there in values if here != there) + "."]
+
+
+def paint_compare(
+    here: ClusterView, there: ClusterView, names: tuple[str, str], parted: FirstDifference | None, notes: Sequence[str], paint: Palette, size: tuple[int, int], top: int
+) -> tuple[list[Strip], int]:  # fmt: skip
+    """Both runs, a line for each partition, those that differ first; returns the lines and how many partitions differ.
+
+    Args:
+        here, there: the two states.
+        names: what the two runs are.
+        parted: the first event that differs.
+        notes: what else is to be said.
+        paint, size: as everywhere.
+        top: the first partition to show.
+    """
+    width, height = size
+    label = min(22, max([9, *(len(str(p.tp)) for p in here.partitions)]) + 6)
+    half = (width - label - 3) // 2
+    theirs = {p.tp: p for p in there.partitions}
+    pairs = [(p, theirs.get(p.tp)) for p in in_order(here, True)]
+    different = [pair for pair in pairs if pair[1] is None or facts(pair[0]) != facts(pair[1])]
+    same = [pair for pair in pairs if pair not in different]
+    note = f"{len(different)} of {len(pairs)} partitions differ" if different else "no partition differs now"
+    out = [rule("Side by side", note, width, paint.title_focused, paint.faint, paint.warn if different else paint.good)]
+    head = Row().add(" " * label, paint.muted).add(clip(names[0], half), paint.strong).pad(label + half + 1).add("│ ", paint.faint)
+    out.append(head.add(clip(names[1], half), paint.strong).strip(width))
+    out.append(_line(" brokers", _brokers(here, paint), _brokers(there, paint), label, half, paint, width, _states(here) != _states(there)))
+    for (name, one), (_, two) in zip(totals(here), totals(there), strict=True):
+        if one != two or name in ("acked", "lost"):
+            left, right = Row().add(one, paint.number), Row().add(two, paint.number)
+            if one != two:
+                style = paint.bad if name in ("lost", "diverged", "exposed") else paint.warn
+                left, right = Row().add(one, style), Row().add(two, style)
+            out.append(_line(f" {name}", left, right, label, half, paint, width, one != two))
+    below: list[Strip] = [rule("Where they part", "", width, paint.title, paint.faint, paint.muted)]
+    if parted is None:
+        words = " Every event that both have had is the same." if different else " Every event so far is the same."
+        below.append(Row().add(words, paint.good).strip(width))
+    for name, event in () if parted is None else ((names[0], parted.here), (names[1], parted.there)):
+        words = "nothing more by now" if event is None else f"{format_clock(event[1])} #{event[0]} {sentence(event)}"
+        for number, line in enumerate(wrap(words, max(10, width - 18))):
+            row = Row().add(f" {clip(name, 14):<15} " if number == 0 else " " * 17, paint.strong)
+            below.append(row.join(coloured(line, paint, paint.muted if event is None else paint.text)).strip(width))
+    for words in (*unseen(parted), *notes):
+        for line in wrap(words, width - 2):
+            below.append(Row().add(f" {line}", paint.muted).strip(width))
+    below = below[: max(3, height // 2)]
+    rows = max(0, height - len(out) - len(below))
+    shown = [*different, *same][top : top + rows]
+    for p, other in shown:
+        mine, other_facts = facts(p), [] if other is None else facts(other)
+        plain = paint.text if p in [pair[0] for pair in different] else paint.muted
+        glyph, _, style = partition_status(p, paint)
+        row = Row().add(f" {glyph} ", style).add(clip_name(str(p.tp), label - 6), paint.partition).pad(label - 2)
+        row.add("≠ " if other is None or mine != other_facts else "  ", paint.warn)
+        left = _half(mine, other_facts, paint, half, plain)
+        right = _half(other_facts, mine, paint, half, plain) if other is not None else Row().add("not there", paint.bad)
+        _join(row, left, right, label, half, paint)
+        out.append(row.strip(width))
+    while len(out) < height - len(below):
+        out.append(blank(width))
+    return [*out, *below][:height], len(different)
+
+
+def _line(name: str, left: Row, right: Row, label: int, half: int, paint: Palette, width: int, differs: bool) -> Strip:
+    row = Row().add(clip(name, label - 2), paint.muted).pad(label - 2).add("≠ " if differs else "  ", paint.warn)
+    _join(row, left, right, label, half, paint)
+    return row.strip(width)
+
+
+def _join(row: Row, left: Row, right: Row, label: int, half: int, paint: Palette) -> None:
+    for segment in left.strip(min(left.width, half)):
+        row.add(segment.text, segment.style or paint.text)
+    row.pad(label + half + 1).add("│ ", paint.faint)
+    for segment in right.strip(min(right.width, half)):
+        row.add(segment.text, segment.style or paint.text)
+
+
+def _states(view: ClusterView) -> list[tuple[int, BrokerState, bool]]:
+    return [(b.id, b.state, b.fenced) for b in view.brokers]
+
+
+def _brokers(view: ClusterView, paint: Palette) -> Row:
+    row = Row()
+    for broker in view.brokers:
+        glyph, _, style = broker_state(broker, paint)
+        row.add(f"b{broker.id}", paint.broker).add(f"{glyph} ", style)
+    return row
+
+
+class ComparePage(Page):
+    """The page: Enter chooses what to compare with, ↑ and ↓ scroll."""
+
+    name: ClassVar[str] = "compare"
+    wide: ClassVar[bool] = True
+    calm: ClassVar[bool] = False
+
+    second: SecondRun | None = None
+    _arrived = False
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now; the other run comes up to this moment first."""
+        board, paint = self.board, self.paint
+        session = board.session
+        if self.second is None:
+            words = (
+                "Beside this session another run can go in step with it: the same cluster, script and acts under another Kafka release, "
+                "or another branch of this session. What differs is marked, and the first event that differs is told. ⏎ chooses."
+            )
+            return [
+                rule("Side by side", "", width, paint.title_focused, paint.faint, paint.muted),
+                *(Row().add(f" {line}", paint.text).strip(width) for line in wrap(words, width - 2)),
+            ]
+        second = self.second
+        run = session.run_so_far()
+        self._arrived = second.work(board.view.now, run.steps, run.acts, within(BUDGET))
+        notes = [
+            f"{played.act.word} at {format_clock(played.time)} was impossible there: {reason}" for played, reason in second.refused[-3:]
+        ]
+        if not self._arrived:
+            notes.insert(0, f"It is catching up: {format_clock(second.now)} of {format_clock(board.view.now)}.")
+        names = (self._here(), second.words)
+        now = board.view.now
+        ended = second.lived_upto(now)
+        if ended is not None:
+            notes.insert(0, f"{second.words} was lived up to {format_clock(ended)} only.")
+        settled = self._arrived and not run.moving and ended is None and (run.stepwise or run.next_due is None or run.next_due > now)
+        parted = second.compare(session.rings, settled=settled)
+        size = (width, height)
+        painted, _ = paint_compare(board.view, second.view(), names, parted, notes, paint, size, self.top)
+        if not self._arrived:
+            board.call_after_refresh(board.show_now)
+        return painted
+
+    def _here(self) -> str:
+        session = self.board.session
+        return f"Kafka {self.board.view.release}" + (f", {session.branch.name}" if len(session.branches) > 1 else "")
+
+    def move(self, key: str) -> bool:
+        """Further down or up in the partitions."""
+        by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -100_000}.get(key)
+        if by is None:
+            return False
+        self.top = max(0, min(self.top + by, len(self.board.view.partitions) - 1))
+        return True
+
+    def enter(self) -> bool:
+        """Choose what to compare with."""
+        board = self.board
+        session, loaded = board.session, board.loaded
+        makers: list[tuple[str, str, Callable[[], SecondRun]]] = []
+        for branch in session.branches:
+            if branch is not session.branch:
+                makers.append((branch.name, f"up to {format_clock(branch.end.time)}", partial(_branch_of, session.start, branch)))
+        for name in reversed(RELEASES):
+            if name != loaded.release.name:
+                makers.append(
+                    (f"Kafka {name}", "the same under its rules", partial(SecondRun, f"Kafka {name}", loaded.under(RELEASES[name])))
+                )
+        options = tuple(
+            Option(str(number) if number < 10 else "", words, (), note) for number, (words, note, _) in enumerate(makers, start=1)
+        )
+        question = Question("Compare with", "It goes in step with this session from now on.", options)
+
+        def chosen(option: Option | None) -> None:
+            if option is not None:
+                self.top = 0
+                self.second = makers[options.index(option)][2]()
+                board.show_now()
+
+        board.app.push_screen(dialogs.Ask(question, self.paint), chosen)
+        return True
+
+
+def _branch_of(start: Start, branch: Branch) -> SecondRun:
+    return SecondRun(branch.name, start, acts=branch.acts, end=branch.end.time)

@@ -1,0 +1,212 @@
+"""The durability account: which acknowledged or read records are lost, which committed ones hang on luck, and the event behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
+
+import attrs
+from textual.strip import Strip
+
+from core.kafka.events import NOTABLE, EventTuple
+from core.kafka.ids import TopicPartition
+from core.lab.history.rings import Rings
+from core.lab.sentences import sentence
+from core.lab.views.detail import ExposedRecords, Harm, LostRecords
+from core.lab.views.view import ClusterView
+from tui.pages.page import Page
+from tui.panels.account import lost_words, sent
+from tui.panels.inspector import paint_event_detail
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, rule, wrap
+from tui.rendering.tables import Cell, Column, paint_table
+
+MOST_LISTED: Final = 200
+"""Ranges of offsets that are written out at most."""
+
+
+@attrs.frozen
+class Entry:
+    """A line of the account: something lost or exposed, and the event behind it (0: no longer known)."""
+
+    harm: LostRecords | ExposedRecords
+    event: int
+
+
+def entries_of(harm: Harm, exposed_by: Callable[[TopicPartition], int]) -> list[Entry]:
+    """Every line, what is lost first; `exposed_by` finds the event with which a partition's exposure began."""
+    return [*(Entry(each, each.event) for each in harm.lost), *(Entry(each, exposed_by(each.tp)) for each in harm.exposed)]
+
+
+def exposure_events(rings: Rings) -> dict[TopicPartition, int]:
+    """The last event in memory that told of each partition's exposure."""
+    found: dict[TopicPartition, int] = {}
+    ring = rings.of(NOTABLE)
+    for index in range(ring.first, ring.total):
+        event = ring.at(index)
+        if event[3] == "records-exposed":
+            found[TopicPartition(event[4], event[5])] = event[0]
+    return found
+
+
+def told_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) -> str:
+    """`3, 5–7, 9`: offsets, both ends included; those past `most` are counted."""
+    told = ", ".join(f"{start:,}–{end - 1:,}" if end > start + 1 else f"{start:,}" for start, end in ranges[:most])
+    left = ranges[most:]
+    return told + (f" and {sum(end - start for start, end in left):,} more in {len(left):,} ranges" if left else "")
+
+
+def _span(ranges: Sequence[tuple[int, int]]) -> str:
+    """A short word for offsets: all of them where they are one range or two, otherwise between which and in how many."""
+    if len(ranges) <= 2:
+        return told_ranges(ranges)
+    return f"{len(ranges):,} ranges in {ranges[0][0]:,}–{ranges[-1][1] - 1:,}"
+
+
+def _totals(view: ClusterView, paint: Palette, width: int) -> Row:
+    """What was sent and what came of it; where there is no room for all, harms that there are none of are left out."""
+    totals = [
+        ("sent", f"{sent(view):,}", paint.number),
+        ("accepted", f"{view.accepted:,}", paint.number),
+        ("acked", f"{view.acked:,}", paint.number),
+    ]
+    harms = [
+        ("lost", view.lost, lost_words(view), paint.bad),
+        ("exposed", view.exposed, f"{view.exposed:,}", paint.warn),
+        ("duplicated", view.duplicated, f"{view.duplicated:,}", paint.warn),
+        ("diverged", view.diverged, f"{view.diverged:,}", paint.bad),
+    ]
+    shown = [label for label, *_ in harms]
+    while True:
+        row = Row()
+        for label, words, style in totals + [
+            (label, words, style if n else paint.number) for label, n, words, style in harms if label in shown
+        ]:
+            row.add(f"{'  ' if row.width else ' '}{label} ", paint.muted).add(words, style)
+        none = [label for label, n, *_ in harms if not n and label in shown]
+        if row.width <= width or not none:
+            return row
+        shown.remove(none[-1])
+
+
+def paint_durability(
+    view: ClusterView, entries: list[Entry], find: Callable[[int], EventTuple | None], paint: Palette, size: tuple[int, int], selected: int
+) -> list[Strip]:
+    """The account: totals, a line for each harm, and below why the selected one came about."""
+    width, height = size
+    lost = sum(e.harm.records for e in entries if isinstance(e.harm, LostRecords))
+    exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
+    note = f"{lost:,} lost, {exposed:,} exposed" if entries else "nothing lost, nothing exposed"
+    out = [rule("Durability account", note, width, paint.title_focused, paint.faint, paint.bad if entries else paint.good)]
+    head = _totals(view, paint, width)
+    out.append(head.strip(width))
+    if not entries:
+        words = (
+            "Every record that was acknowledged or read is in the log that counts, and every replica that may be elected holds all that is "
+            "committed. To see harm: acks=1 and a kill (a 1, k), or an unclean election (u on, kill the ISR, start an old replica)."
+        )
+        for line in wrap(words, width - 2):
+            out.append(Row().add(f" {line}", paint.text).strip(width))
+        return out
+    chosen = entries[selected]
+    event = find(chosen.event) if chosen.event else None
+    why = []
+    if len(chosen.harm.ranges) > 2:
+        whose = f"{chosen.harm.producer} in {chosen.harm.tp}" if isinstance(chosen.harm, LostRecords) else f"{chosen.harm.tp}"
+        why.append(rule(f"Offsets of {whose}", f"{chosen.harm.records:,} records", width, paint.title, paint.faint, paint.muted))
+        listed = wrap(told_ranges(chosen.harm.ranges), width - 2)
+        most = max(1, height // 5)
+        if len(listed) > most:
+            listed = [*listed[: most - 1], listed[most - 1][: width - 3] + "…"]
+        why += [Row().add(f" {line}", paint.number).strip(width) for line in listed]
+    why.append(rule("Because", "⏎ shows the event", width, paint.title, paint.faint, paint.muted))
+    if event is not None:
+        why += paint_event_detail(event, find, paint, width)
+    elif chosen.event:
+        why.append(Row().add(f" event {chosen.event} is no longer in memory; ⏎ goes back to its moment", paint.muted).strip(width))
+    why = why[: max(4, height * 3 // 5)]
+    rows = max(1, height - len(out) - len(why) - 1)
+    top = max(0, min(selected - rows // 2, len(entries) - rows))
+    columns = (
+        Column(""), Column("partition"), Column("producer", rank=2), Column("offsets"), Column("records", right=True),
+        Column("epoch", right=True, rank=3), Column("for whom", rank=1), Column("behind it", rest=True, least=16),
+    )  # fmt: skip
+    table: list[list[Cell]] = []
+    for entry in entries[top : top + rows]:
+        harm = entry.harm
+        behind = find(entry.event) if entry.event else None
+        words = f"#{entry.event} " + (sentence(behind) if behind is not None else "")
+        span = _span(harm.ranges)
+        if isinstance(harm, LostRecords):
+            table.append(
+                [
+                    ("✖", paint.bad), (str(harm.tp), paint.partition), (harm.producer, paint.broker), (span, paint.number),
+                    (f"{harm.records:,}", paint.bad), (f"{harm.epoch}", paint.muted), (f"LOST, {harm.whose}", paint.bad), (words, paint.muted),
+                ]
+            )  # fmt: skip
+        else:
+            lacking = " ".join(f"b{broker}" for broker in harm.brokers)
+            table.append(
+                [
+                    ("◬", paint.warn), (str(harm.tp), paint.partition), ("", paint.muted), (span, paint.number),
+                    (f"{harm.records:,}", paint.warn), ("", paint.muted), (f"exposed by {lacking}", paint.warn), (words, paint.muted),
+                ]
+            )  # fmt: skip
+    out += paint_table(columns, table, paint, width, selected=selected - top, marks=True)
+    while len(out) < height - len(why):
+        out.append(blank(width))
+    return [*out, *why][:height]
+
+
+class DurabilityPage(Page):
+    """The page: ↑ and ↓ choose a harm, Enter shows the event behind it."""
+
+    name: ClassVar[str] = "durability"
+
+    _selected = 0
+    _entries: list[Entry] = []  # noqa: RUF012
+    _known: tuple[object, ...] = ()
+
+    def _gather(self) -> list[Entry]:
+        """The account; made anew only when something in it may have changed."""
+        board = self.board
+        view = board.view
+        key = (board.session.rings, view.lost, view.exposed, view.seq if view.exposed else 0)
+        if key != self._known:
+            events = exposure_events(board.session.rings) if view.exposed else {}
+            self._known, self._entries = key, entries_of(board.session.harm(), lambda tp: events.get(tp, 0))
+        self._selected = max(0, min(self._selected, len(self._entries) - 1))
+        return self._entries
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now."""
+        entries = self._gather()
+        return paint_durability(self.board.view, entries, self.board.session.rings.find, self.paint, (width, height), self._selected)
+
+    @property
+    def event(self) -> EventTuple | None:
+        """The event behind the selected harm."""
+        if not self._entries:
+            return None
+        seq = self._entries[self._selected].event
+        return self.board.session.rings.find(seq) if seq else None
+
+    def move(self, key: str) -> bool:
+        """Another harm."""
+        by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._entries)}.get(key)
+        if by is None:
+            return False
+        self._selected = max(0, min(len(self._entries) - 1, self._selected + by))
+        if self._entries:
+            self.board.choose(partition=self._entries[self._selected].harm.tp)
+        return True
+
+    def enter(self) -> bool:
+        """The event behind the selected harm: in the log, or by going back to its moment."""
+        if self._entries:
+            seq = self._entries[self._selected].event
+            if seq and self.board.session.rings.find(seq) is None:
+                self.board.go_to_event(seq)
+            elif seq:
+                self.board.show_event(seq)
+        return True

@@ -1,0 +1,147 @@
+"""The logs of a partition's replicas side by side, as runs of leader epochs: where they agree, where one lacks something, where they diverge.
+
+Only the end of the logs is drawn, as much of it as holds everything in which they differ. Each run begins with its epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+from rich.style import Style
+from textual.strip import Strip
+
+from core.lab.views.detail import PartitionDetail, ReplicaDetail
+from core.lab.views.view import ReplicaView
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, clip
+from tui.rendering.states import replica_marks
+
+LABEL: Final = 8
+"""Cells before the logs: marks and broker."""
+
+COMMITTED: Final = "━"
+"""Below the replica's own high watermark."""
+PENDING: Final = "╌"
+"""Between its high watermark and its LEO."""
+DIVERGED: Final = "≠"
+"""Another record than the log that counts has there."""
+LOST: Final = "✖"
+EXPOSED: Final = "◬"
+
+MOST_CELLS: Final = 6
+"""Cells an offset has at most, where few records are drawn."""
+
+
+@attrs.frozen
+class Scale:
+    """Offsets [start, end) over cells."""
+
+    start: int
+    end: int
+    cells: int
+
+    def at(self, offset: int) -> int:
+        """The cell where an offset begins."""
+        span = max(1, self.end - self.start)
+        return max(0, min(self.cells, (offset - self.start) * self.cells // span))
+
+    @staticmethod
+    def of(detail: PartitionDetail, cells: int) -> Scale:
+        """The end of the logs, as much as holds everything in which they differ, and some of what they share."""
+        copies = detail.view.copies
+        end = max([0, *(copy.leo for copy in copies), *(end for _, _, end in detail.lost), *(end for _, end in detail.exposed)])
+        first = min((copy.log_start for copy in copies), default=0)
+        told = [copy.leo for copy in copies if copy.leo] + [copy.hw for copy in copies if copy.hw]
+        told += [run.start for each in detail.replicas for run in each.runs[-2:]]
+        told += [start for each in detail.replicas for start, _ in each.diverged]
+        told += [start for _, start, _ in detail.lost[-4:]] + [start for start, _ in detail.exposed[-4:]]
+        low = min((offset for offset in told if offset > 0), default=first)
+        start = max(first, low - max(4, (end - low) // 3))
+        if end - first <= cells:
+            start = first
+        span = max(1, end - start)
+        return Scale(start, max(end, start + 1), min(cells, span * MOST_CELLS))
+
+
+def _styles(paint: Palette) -> tuple[Style, ...]:
+    return (paint.committed, paint.good, paint.partition, paint.leader)
+
+
+def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
+    """A line of offsets, one for each replica, and one for what is exposed or lost where something is."""
+    scale = Scale.of(detail, max(10, width - LABEL - 12))
+    leader = next((copy for copy in detail.view.copies if copy.broker == detail.view.leader), None)
+    lines = [_offsets(scale, None if leader is None else leader.hw, paint, width)]
+    for each in detail.replicas:
+        lines.append(_log(detail, each, detail.view.copy_on(each.broker), scale, paint, width))
+    for word, glyph, style, stretches in (
+        ("exposed", EXPOSED, paint.warn, detail.exposed),
+        ("lost", LOST, paint.bad, tuple((start, end) for _, start, end in detail.lost)),
+    ):
+        if stretches:
+            count = sum(end - start for start, end in stretches)
+            cells = _marked(stretches, scale)
+            row = Row().add(f" {word:<{LABEL - 1}}", style).add("".join(glyph if cell else " " for cell in cells), style)
+            lines.append(row.add(f" {count:,}", style).strip(width))
+    return lines
+
+
+def _offsets(scale: Scale, high_watermark: int | None, paint: Palette, width: int) -> Strip:
+    """The offsets at both ends, and where the leader's high watermark is."""
+    cells = [" "] * (scale.cells + 12)
+
+    def put(at: int, text: str) -> None:
+        if not any(cell != " " for cell in cells[max(0, at - 1) : at + len(text) + 1]):
+            cells[at : at + len(text)] = text
+
+    put(0, f"{scale.start:,}")
+    put(scale.cells, f"{scale.end:,}")
+    if high_watermark is not None and high_watermark >= scale.start:
+        put(scale.at(high_watermark), f"▼HW {high_watermark:,}")
+    return Row().add(" " * LABEL, paint.muted).add("".join(cells).rstrip(), paint.muted).strip(width)
+
+
+def _log(detail: PartitionDetail, disk: ReplicaDetail, copy: ReplicaView, scale: Scale, paint: Palette, width: int) -> Strip:
+    marks, style = replica_marks(detail.view, copy, paint)
+    row = Row().add(f" {marks}", style).add(f"b{copy.broker}".ljust(LABEL - 3), paint.broker)
+    glyphs = ["·"] * scale.cells
+    styles = [paint.missing] * scale.cells
+    palette = _styles(paint)
+    for run in disk.runs:
+        if run.end <= scale.start:
+            continue
+        begin, stop = scale.at(max(run.start, scale.start)), scale.at(run.end)
+        if run.end == copy.leo and stop == begin and begin < scale.cells:
+            stop = begin + 1
+        committed = scale.at(copy.hw)
+        for cell in range(begin, stop):
+            glyphs[cell] = COMMITTED if cell < committed or copy.hw >= run.end else PENDING
+            styles[cell] = palette[run.epoch % len(palette)] if copy.alive else paint.faint
+        for cell, char in zip(range(begin, stop), str(run.epoch), strict=False):
+            glyphs[cell] = char
+            styles[cell] = paint.strong if copy.alive else paint.muted
+    for cell, differs in enumerate(_marked(disk.diverged, scale)):
+        if differs:
+            glyphs[cell], styles[cell] = DIVERGED, paint.bad
+    at = 0
+    while at < scale.cells:
+        stop = at
+        while stop < scale.cells and styles[stop] is styles[at]:
+            stop += 1
+        row.add("".join(glyphs[at:stop]), styles[at])
+        at = stop
+    return row.add(clip(f" {copy.leo:,}", 12), paint.number if copy.alive else paint.muted).strip(width)
+
+
+def _marked(stretches: Iterable[tuple[int, int]], scale: Scale) -> list[bool]:
+    """Which cells hold something of these stretches."""
+    cells = [False] * scale.cells
+    for start, end in stretches:
+        if end <= scale.start:
+            continue
+        first, last = scale.at(max(start, scale.start)), max(scale.at(max(start, scale.start)) + 1, scale.at(end))
+        for cell in range(first, min(last, scale.cells)):
+            cells[cell] = True
+    return cells

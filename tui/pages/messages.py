@@ -1,0 +1,320 @@
+"""The messages of one partition as a swim-lane: nodes as columns, time downwards, an arrow from where the cause was to where it worked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from rich.cells import cell_len
+from rich.style import Style
+from textual.strip import Strip
+
+from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
+from core.kafka.ids import CONTROLLER, broker_address
+from core.lab.history.rings import LEVEL
+from core.sim.units import format_clock
+from tui.analysis.message_lanes import CLIENTS, Lane, Step
+from tui.pages.page import Page
+from tui.panels.events import glyph_of
+from tui.panels.inspector import paint_event_detail
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, clip, rule
+from tui.rendering.states import replica_marks
+
+TIME: Final = 11
+"""Cells of the time at the left, the cursor's mark included."""
+
+PAUSE: Final = 500_000
+"""µs without an event after which a line says how long nothing happened."""
+
+LEVELS: Final = (DETAIL, NORMAL, NOTABLE)
+_NAMES: Final = {DETAIL: "with fetches", NORMAL: "without fetches", NOTABLE: "notable only"}
+
+
+def columns_of(brokers: Sequence[int]) -> list[str]:
+    """The columns: clients, the replicas' brokers, the controller."""
+    return [CLIENTS, *(broker_address(broker) for broker in sorted(brokers)), CONTROLLER]
+
+
+def centres(count: int, width: int) -> list[int]:
+    """Where the columns' lines stand."""
+    each = max(4, (width - TIME) // count)
+    return [TIME + number * each + (each // 2 if number == 0 else each // 2 - 1) for number in range(count)]
+
+
+class _Canvas:
+    """One line of cells with styles."""
+
+    def __init__(self, width: int, style: Style) -> None:
+        self.cells = [" "] * width
+        self.styles = [style] * width
+
+    def put(self, at: int, text: str, style: Style) -> None:
+        """Write over what is there, within the line."""
+        for number, char in enumerate(text):
+            if 0 <= at + number < len(self.cells):
+                self.cells[at + number] = char
+                self.styles[at + number] = style
+
+    def strip(self, width: int, under: Style | None) -> Strip:
+        """The line."""
+        row, at = Row(), 0
+        while at < len(self.cells):
+            stop = at
+            while stop < len(self.cells) and self.styles[stop] is self.styles[at]:
+                stop += 1
+            row.add("".join(self.cells[at:stop]), self.styles[at])
+            at = stop
+        return row.strip(width, under)
+
+
+def paint_lane(
+    steps: Sequence[Step], columns: Sequence[str], before: int, paint: Palette, width: int, *,
+    cursor: int = -1, chain: frozenset[int] = frozenset(), dead: frozenset[str] = frozenset(),
+) -> list[tuple[Strip, int]]:  # fmt: skip
+    """A line for each step, and one for each long pause; with each line the index of its step (-1 for a pause).
+
+    Args:
+        steps: those to draw.
+        columns: the nodes.
+        before: virtual time of the step before the first, µs; -1 if there is none.
+        paint, width: the styles, and the cells there are.
+        cursor: index of the selected step.
+        chain: events that the selected one goes back to.
+        dead: nodes without a process at the first step.
+    """
+    at = dict(zip(columns, centres(len(columns), width), strict=True))
+    gone = set(dead)
+    lines: list[tuple[Strip, int]] = []
+    for number, step in enumerate(steps):
+        time = step.event[1]
+        if before >= 0 and time - before >= PAUSE:
+            canvas = _lifelines(at, gone, paint, width)
+            canvas.put(1, clip(f"… {(time - before) / 1_000_000:.1f} s", TIME - 2), paint.faint)
+            lines.append((canvas.strip(width, None), -1))
+        lines.append((_line(step, at, gone, time != before, paint, width, number == cursor, step.event[0] in chain), number))
+        before = time
+        if step.event[3] == "broker-stopped":
+            gone.add(step.node)
+        elif step.event[3] == "broker-started":
+            gone.discard(step.node)
+    return lines
+
+
+def _lifelines(at: dict[str, int], gone: set[str], paint: Palette, width: int) -> _Canvas:
+    canvas = _Canvas(width, paint.text)
+    for node, cell in at.items():
+        canvas.put(cell, "·" if node in gone else "│", paint.faint)
+    return canvas
+
+
+def _line(step: Step, at: dict[str, int], gone: set[str], new_time: bool, paint: Palette, width: int, chosen: bool, cause: bool) -> Strip:
+    canvas = _lifelines(at, gone, paint, width)
+    event = step.event
+    glyph, role = glyph_of(event[3])
+    style: Style = getattr(paint, role)
+    words = paint.strong if LEVEL[event[3]] >= NOTABLE else paint.text
+    if event[3] == "act":
+        words = paint.you
+    canvas.put(0, "►" if chosen else "◂" if cause else " ", paint.key)
+    if new_time or chosen:
+        canvas.put(1, format_clock(event[1])[-9:], paint.muted)
+    here = at.get(step.node, -1)
+    if here < 0:
+        canvas.put(TIME, f" {glyph} ", style)
+        canvas.put(TIME + 3, clip(step.label, width - TIME - 3), words)
+        return canvas.strip(width, paint.cursor if chosen else None)
+    source = at.get(step.source, -1)
+    if source >= 0:
+        _arrow(canvas, source, here, step.label, style, words, paint)
+        return canvas.strip(width, paint.cursor if chosen else None)
+    canvas.put(here, glyph, style)
+    label, room = step.label, width - here - 3
+    if cell_len(label) <= room:
+        canvas.put(here + 1, f" {label} ", words)
+    else:
+        label = clip(label, here - TIME - 2)
+        canvas.put(here - len(label) - 2, f" {label} ", words)
+    return canvas.strip(width, paint.cursor if chosen else None)
+
+
+def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, words: Style, paint: Palette) -> None:
+    """From one column to another, with its words on it."""
+    low, high = min(source, here), max(source, here)
+    for cell in range(low, high + 1):
+        canvas.put(cell, "┼" if canvas.cells[cell] == "│" else "─", paint.muted)
+    canvas.put(source, "├" if source < here else "┤", paint.muted)
+    canvas.put(here, "▶" if source < here else "◄", style)
+    room = high - low - 3
+    if room >= 3:
+        text = clip(label, room)
+        text = f" {text} " if cell_len(text) + 4 <= room else text
+        start = low + 1 + (high - low - 1 - cell_len(text)) // 2
+        canvas.put(start, text, words)
+
+
+class MessagesPage(Page):
+    """The page: ↑ and ↓ choose an event, < goes to its cause, f changes how much is shown, G follows the newest."""
+
+    name: ClassVar[str] = "lane"
+
+    _lane: Lane | None = None
+    _level = DETAIL
+    _cursor: EventTuple | None = None
+    _first = 0
+    _shown: tuple[int, ...] = ()
+
+    def _update(self) -> Lane | None:
+        tp = self.board.chosen
+        view = next((p for p in self.board.view.partitions if p.tp == tp), None)
+        if tp is None or view is None:
+            return None
+        brokers = frozenset(view.replicas)
+        lane = self._lane
+        if lane is None or lane.tp != tp or lane.brokers != brokers or lane.level != self._level:
+            lane = self._lane = Lane(tp, brokers, self._level)
+        lane.update(self.board.session.rings)
+        return lane
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now."""
+        paint, lane = self.paint, self._update()
+        if lane is None:
+            return [Row().add(" There is no partition.", paint.muted).strip(width)]
+        steps = list(lane.steps)
+        cursor = self._place(steps)
+        chosen = steps[cursor].event if steps and self._cursor is not None else steps[-1].event if steps else None
+        why = [] if height < 12 or chosen is None else paint_event_detail(chosen, self.board.session.rings.find, paint, width)
+        below = min(len(why) + 1, 7 if height < 30 else 14, height // 3) if why else 0
+        rows = height - 2 - below
+        note = f"{_NAMES[self._level]} · " + ("following" if self._cursor is None else f"{len(steps) - 1 - cursor} later")
+        columns = columns_of(sorted(lane.brokers))
+        lines = [
+            rule(f"Messages of {lane.tp}", note, width, paint.title_focused, paint.faint, paint.muted),
+            _head(columns, self._marks(lane), paint, width),
+        ]
+        lines += self._body(steps, columns, cursor, rows, width)
+        while len(lines) < height - below:
+            lines.append(blank(width))
+        if below and chosen is not None:
+            lines.append(rule("Why", "< to its cause" if chosen[2] else "", width, paint.title, paint.faint, paint.muted))
+            lines += why[: below - 1]
+        return lines
+
+    def _marks(self, lane: Lane) -> dict[str, str]:
+        view = self.board.view
+        p = view.partition(lane.tp)
+        return {broker_address(c.broker): replica_marks(p, c, self.paint)[0].strip()[0] for c in p.copies}
+
+    def _place(self, steps: list[Step]) -> int:
+        """Index of the selected step; the last one while it follows."""
+        if self._cursor is not None:
+            seq = self._cursor[0]
+            found = next((n for n in range(len(steps) - 1, -1, -1) if steps[n].event[0] <= seq), -1)
+            if found >= 0:
+                return found
+            self._cursor = None
+        return len(steps) - 1
+
+    def _body(self, steps: list[Step], columns: list[str], cursor: int, rows: int, width: int) -> list[Strip]:
+        if not steps or rows <= 0:
+            return [Row().add(" Nothing has happened yet.", self.paint.muted).strip(width)] if rows > 0 else []
+        if self._cursor is None:
+            first = max(0, len(steps) - rows)
+        else:
+            first = max(0, min(max(self._first, cursor - rows * 3 // 4), cursor - rows // 4, len(steps) - rows))
+        self._first = first
+        drawn = steps[first : first + rows]
+        painted = paint_lane(
+            drawn,
+            columns,
+            steps[first - 1].event[1] if first else -1,
+            self.paint,
+            width,
+            cursor=cursor - first if self._cursor is not None else -1,
+            chain=self._chain(),
+            dead=_dead(steps[:first]),
+        )
+        last = next((n for n, (_, index) in enumerate(painted) if index == cursor - first), len(painted) - 1)
+        start = len(painted) - rows if self._cursor is None else last - rows + 1
+        painted = painted[max(0, start) :][:rows]
+        self._shown = tuple(-1 if index < 0 else drawn[index].event[0] for _, index in painted)
+        return [line for line, _ in painted]
+
+    def _chain(self) -> frozenset[int]:
+        """The events that the selected one goes back to."""
+        found: list[int] = []
+        event, find = self._cursor, self.board.session.rings.find
+        while event is not None and event[2] and len(found) < 20:
+            found.append(event[2])
+            event = find(event[2])
+        return frozenset(found)
+
+    @property
+    def event(self) -> EventTuple | None:
+        """The selected event."""
+        return self._cursor
+
+    def select(self, seq: int) -> bool:
+        """Select an event if it is in the lane; one that only fetches show makes them shown."""
+        for level in dict.fromkeys((self._level, DETAIL)):
+            self._level = level
+            lane = self._update()
+            found = None if lane is None else next((step.event for step in reversed(lane.steps) if step.event[0] == seq), None)
+            if found is not None:
+                self._cursor = found
+                return True
+        return False
+
+    def move(self, key: str) -> bool:
+        """Another event."""
+        lane = self._update()
+        if key in ("left", "right") or lane is None:
+            return False
+        steps = list(lane.steps)
+        page = max(1, len(self._shown) - 2)
+        at = len(steps) if self._cursor is None else self._place(steps)
+        at += {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -len(steps)}[key]
+        self._cursor = None if at >= len(steps) else steps[max(0, at)].event if steps else None
+        return True
+
+    def filter(self) -> bool:
+        """More or fewer events."""
+        self._level = LEVELS[(LEVELS.index(self._level) + 1) % len(LEVELS)]
+        return True
+
+    def follow(self) -> bool:
+        """The newest again."""
+        self._cursor = None
+        return True
+
+    def enter(self) -> bool:
+        """Go to the moment of the selected event."""
+        if self._cursor is not None:
+            self.board.go_to_event(self._cursor[0])
+        return True
+
+    def click(self, x: int, y: int, meta: dict[str, object]) -> None:
+        """Select the event of that line."""
+        if 2 <= y < 2 + len(self._shown) and self._shown[y - 2] >= 0:
+            self.select(self._shown[y - 2])
+
+
+def _dead(steps: Sequence[Step]) -> frozenset[str]:
+    """The brokers without a process after some steps."""
+    gone = set()
+    for step in steps:
+        if step.event[3] == "broker-stopped":
+            gone.add(step.node)
+        elif step.event[3] == "broker-started":
+            gone.discard(step.node)
+    return frozenset(gone)
+
+
+def _head(columns: Sequence[str], marks: dict[str, str], paint: Palette, width: int) -> Strip:
+    canvas = _Canvas(width, paint.text)
+    canvas.put(1, "time", paint.muted)
+    for name, cell in zip(columns, centres(len(columns), width), strict=True):
+        text = f"{marks[name]} {name}" if name in marks else name
+        canvas.put(max(TIME, min(cell - len(text) // 2, width - len(text))), text, paint.leader if "★" in text else paint.broker)
+    return canvas.strip(width, None)

@@ -1,0 +1,394 @@
+"""One partition in full: why its high watermark is where it is, its replicas in the leader's eyes and on disk, what waits, the logs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+from rich.style import Style
+from textual.strip import Strip
+
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import described_under_replicated, is_under_min_isr
+from core.lab.views.detail import FollowerState, PartitionDetail
+from core.lab.views.view import ClusterView, PartitionStatus, ReplicaView
+from core.sim.units import format_clock, format_duration
+from tui.analysis.partition_list import in_order
+from tui.pages.log_runs import paint_logs
+from tui.pages.page import Page
+from tui.panels.account import lost_words
+from tui.panels.events import coloured
+from tui.panels.inspector import all_committed, ids, not_served
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, rule, wrap
+from tui.rendering.states import partition_status, replica_marks
+from tui.rendering.tables import Cell, Column, paint_table
+
+_NOBODY: Final[Mapping[int, str]] = {}
+
+MOST_WRITES: int = 6
+"""Waiting writes that are listed."""
+
+
+def ago(us: int) -> str:
+    """`12 ms`, `3.2 s`; `never` below 0."""
+    if us < 0:
+        return "never"
+    if us < 1_000_000:
+        return f"{us // 1_000} ms"
+    if us < 100_000_000:
+        return f"{us / 1_000_000:.1f} s"
+    return format_duration(us // 1_000_000 * 1_000_000)
+
+
+def size_word(count: int) -> str:
+    """Bytes as people say them."""
+    for size, word in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= size:
+            return f"{count / size:.3g} {word}"
+    return f"{count} B"
+
+
+# --- why the high watermark is where it is -------------------------------------------------------------------------
+
+
+def why_here(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str] = _NOBODY, unclean: str = "") -> list[str]:
+    """Why the high watermark of a partition is where it is, and what will move it: a sentence for each thing to know.
+
+    Args:
+        detail, view: the partition and the cluster.
+        left: by replica outside the ISR, when and why it left.
+        unclean: what comes of it that unclean election is allowed.
+    """
+    p, leads = detail.view, detail.leads
+    if p.offline:
+        words = f"Nobody leads {p.tp}: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
+        return [words, _who_could(detail), *([unclean] if unclean else []), *_gone(detail, left)]
+    if p.status is PartitionStatus.LEADER_UNAVAILABLE or leads is None:
+        return [not_served(p, view), *_gone(detail, left)]
+    leader = p.copy_on(p.leader)
+    if leader.leo == leader.hw:
+        return [f"{all_committed(p, view)} HW = LEO = {leader.leo:,}.", *_outsiders(detail, left)]
+    waiting = leader.leo - leader.hw
+    records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
+    said = []
+    if leads.under_min_isr and leads.strict_min_isr:
+        said.append(
+            f"HW held at {leader.hw:,}, {records}: ISR {ids(leads.isr)} is smaller than min.insync.replicas {leads.min_isr}, "
+            "and since 3.7 nothing is committed then."
+        )
+    holders = [f for f in leads.followers if f.counts and f.leo < leader.leo]
+    holders.sort(key=lambda f: (f.leo, f.broker))
+    for number, follower in enumerate(holders):
+        held = f"HW held at {leader.hw:,}, {records}: " if number == 0 and not said else ""
+        said.append(held + _holder(detail, view, follower))
+    if not said:
+        said.append(f"HW {leader.hw:,} of {leader.leo:,}: every replica that counts has all; it moves with the next fetch.")
+    return [*said, *_outsiders(detail, left)]
+
+
+def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState) -> str:
+    """One replica that the high watermark waits for: how far it is, when it was seen, when it is waited for no longer."""
+    leads = detail.leads
+    assert leads is not None
+    name = f"b{follower.broker}"
+    if follower.leo < 0:
+        words = f"{name} has not fetched yet from this leader"
+    else:
+        words = f"{name} fetched up to {follower.leo:,}, last seen {ago(follower.fetched_us)} ago"
+    if leads.pending and follower.broker in leads.isr and follower.broker not in leads.proposed:
+        asks = "writes the ISR without it to ZooKeeper" if leads.writes_isr else "has asked the controller to drop it from the ISR"
+        return f"{words}; b{leads.broker} {asks}."
+    if follower.broker not in leads.isr:
+        joins = " and is about to join" if follower.broker in leads.maximal_isr else ""
+        return f"{words}; it counts although it is out of the ISR{joins}."
+    since = follower.fetched_us if leads.by_fetch else follower.caught_up_us
+    if since < 0:
+        return words + "."
+    first = max(0, leads.lag_max_us - since)
+    words += f"; leaves the ISR in {_span(first, first + leads.check_period_us)}"
+    if leads.next_check_us >= 0:
+        period = max(1, leads.check_period_us)
+        rounds = max(0, -(-(first + 1 - leads.next_check_us) // period))
+        at = leads.next_check_us + rounds * period
+        words += f", by the present plan of b{leads.broker}'s isr-expiration (every {ago(period)}) in {ago(at)}, at {format_clock(detail.now + at)}"
+    broker = next((b for b in view.brokers if b.id == follower.broker), None)
+    if broker is not None and not broker.fenced and broker.silent_us > 3_000_000 and broker.state is not BrokerState.RUNNING:
+        left = max(0, detail.session_us - broker.silent_us)
+        words += (
+            f"; sooner if the controller takes it for dead: silent for {ago(broker.silent_us)} of {ago(detail.session_us)}, in {ago(left)}"
+        )
+    return words + "."
+
+
+def _span(first: int, last: int) -> str:
+    """`6.8–11.8 s`."""
+    return f"{first / 1_000_000:.1f}–{last / 1_000_000:.1f} s"
+
+
+def _gone(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
+    """When and why replicas left the ISR, where nobody leads."""
+    return [f"b{copy.broker} {left[copy.broker]}." for copy in detail.view.copies if left.get(copy.broker)]
+
+
+def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
+    """Why those outside the ISR are there, and what they lack before they may join it."""
+    p, leads = detail.view, detail.leads
+    assert leads is not None
+    leader = p.copy_on(p.leader)
+    said = []
+    for copy in p.copies:
+        if copy.in_isr or copy.broker == p.leader:
+            continue
+        follower = leads.follower(copy.broker)
+        goal = max(leader.hw, leads.epoch_start)
+        why = f"; it {left[copy.broker]}" if left.get(copy.broker) else ""
+        if not copy.alive:
+            said.append(f"b{copy.broker} is out of the ISR and has no process{why}.")
+        elif follower is None or follower.leo < 0:
+            said.append(f"b{copy.broker} is out of the ISR and has not fetched from this leader yet{why}.")
+        elif follower.leo < goal:
+            said.append(f"b{copy.broker} is out of the ISR: {goal - follower.leo:,} records to go until its LEO reaches {goal:,}{why}.")
+        else:
+            said.append(f"b{copy.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch may bring it back{why}.")
+    return said
+
+
+def _who_could(detail: PartitionDetail) -> str:
+    """Whom the controller could elect now."""
+    if not detail.eligible:
+        return "The controller can elect nobody now."
+    broker, word = detail.eligible[0]
+    lacks = "; what it lacks would be lost" if word == "unclean" else ""
+    return f"The controller could elect b{broker} ({word}){lacks}."
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+
+
+def paint_partition_page(
+    detail: PartitionDetail,
+    view: ClusterView,
+    paint: Palette,
+    width: int,
+    broker: int | None,
+    left: Mapping[int, str] = _NOBODY,
+    unclean: str = "",
+) -> list[Strip]:
+    """All lines of the page; `broker` is the selected one, `left` and `unclean` are as in `why_here`."""
+    p = detail.view
+    glyph, word, style = partition_status(p, paint)
+    head = Row().add(f" {p.tp}  ", paint.partition).add(f"{glyph} {word}", style).add("  leader ", paint.muted)
+    head.add("none" if p.offline else f"b{p.leader}", paint.bad if p.offline else paint.leader)
+    head.add(f"  leader epoch {p.leader_epoch}, partition epoch {p.partition_epoch}", paint.muted)
+    if p.recovering:
+        head.add("  RECOVERING", paint.warn)
+    lines = [head.strip(width)]
+    for sentence in why_here(detail, view, left, unclean):
+        for number, line in enumerate(wrap(sentence, width - 4)):
+            lines.append(Row().add(" → " if number == 0 else "   ", paint.key).join(coloured(line, paint, paint.text)).strip(width))
+    lines += _replicas(detail, paint, width, broker)
+    lines += _sets(detail, paint, width)
+    lines.append(rule("Logs, as runs of leader epochs", "", width, paint.title, paint.faint, paint.muted))
+    lines += paint_logs(detail, paint, width)
+    lines += _waiting(detail, paint, width)
+    lines += _disks(detail, paint, width, broker)
+    lines.append(_account(detail, paint, width))
+    return lines
+
+
+def _replicas(detail: PartitionDetail, paint: Palette, width: int, broker: int | None) -> list[Strip]:
+    p, leads = detail.view, detail.leads
+    columns = (
+        Column("replica"), Column("role"), Column("LEO", right=True), Column("HW", right=True), Column("start", right=True, rank=2),
+        Column("fetched", right=True, rank=1), Column("caught up", right=True), Column("epoch: from", rest=True, least=14, rank=3),
+    )  # fmt: skip
+    longest = max((copy.leo for copy in p.copies), default=0)
+    rows: list[list[Cell]] = []
+    selected = -1
+    for number, copy in enumerate(p.copies):
+        if copy.broker == broker:
+            selected = number
+        marks, style = replica_marks(p, copy, paint)
+        seen = None if leads is None else leads.follower(copy.broker)
+        live = paint.number if copy.alive else paint.muted
+        late = leads is not None and seen is not None and seen.caught_up_us > leads.lag_max_us // 2
+        rows.append(
+            [
+                [(marks, style), (f"b{copy.broker}", paint.broker)],
+                (_role(copy, p.leader), paint.text if copy.alive else paint.muted),
+                (f"{copy.leo:,}", paint.warn if copy.alive and copy.leo < longest else live),
+                (f"{copy.hw:,}", paint.committed if copy.alive else paint.muted),
+                (f"{copy.log_start:,}", paint.muted),
+                ("leads" if copy.broker == p.leader else "?" if seen is None else ago(seen.fetched_us), paint.muted),
+                ("·" if copy.broker == p.leader else "?" if seen is None else ago(seen.caught_up_us), paint.warn if late else paint.muted),
+                (" ".join(f"{epoch}:{start}" for epoch, start in copy.epochs[-8:]) or "none", paint.muted),
+            ]
+        )
+    return paint_table(columns, rows, paint, width, selected=selected)
+
+
+def _role(copy: ReplicaView, leader: int) -> str:
+    """What a replica does, in words."""
+    if not copy.dir_online:
+        return f"dir {copy.dir} failed"
+    if not copy.alive:
+        return "no process"
+    if copy.role == "leader":
+        return "leads" if copy.broker == leader else f"thinks it leads, e{copy.believes_epoch}"
+    if copy.believes_leader != leader:
+        return "follows nobody" if copy.believes_leader < 0 else f"follows b{copy.believes_leader}, e{copy.believes_epoch}"
+    return copy.fetch_state
+
+
+def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
+    """Replicas, ISR, maximal ISR, ELR, and who could be elected, on as many lines as that needs."""
+    p, leads = detail.view, detail.leads
+    items: list[list[tuple[str, Style]]] = [
+        [("replicas ", paint.muted), (ids(p.replicas), paint.text)],
+        [
+            ("ISR ", paint.muted),
+            (ids(p.isr), paint.warn if described_under_replicated(p) else paint.text),
+            (f" min {p.min_isr}", paint.bad if is_under_min_isr(p, p.min_isr) else paint.muted),
+        ],
+    ]
+    if leads is not None and (leads.pending or leads.maximal_isr != leads.isr):
+        items.append([("maximal ISR ", paint.muted), (ids(leads.maximal_isr), paint.warn)])
+        if leads.pending:
+            items.append(
+                [
+                    (f"{leads.pending} to ", paint.muted),
+                    (ids(leads.proposed), paint.warn),
+                    (" is on its way to ZooKeeper" if leads.writes_isr else " is at the controller", paint.muted),
+                ]
+            )
+    if p.elr or p.last_known_elr:
+        items.append([("ELR ", paint.muted), (ids(p.elr), paint.text), (" last known ", paint.muted), (ids(p.last_known_elr), paint.text)])
+    if p.adding or p.removing:
+        items.append([("adding ", paint.muted), (ids(p.adding), paint.warn), (" removing ", paint.muted), (ids(p.removing), paint.warn)])
+    after: list[tuple[str, Style]] = [("if the leader went: " if not p.offline else "could lead: ", paint.muted)]
+    if not detail.eligible:
+        after.append(("nobody could lead", paint.bad))
+    for number, (broker, word) in enumerate(detail.eligible):
+        style = paint.bad if word == "unclean" else paint.broker
+        after += [(", " if number else "", paint.muted), (f"b{broker}", style), (f" ({word})", paint.muted)]
+    items.append(after)
+    lines: list[Strip] = []
+    row = Row().add(" ", paint.text)
+    for item in items:
+        length = sum(len(text) for text, _ in item)
+        if row.width > 1:
+            if row.width + 3 + length > width:
+                lines.append(row.strip(width))
+                row = Row().add(" ", paint.text)
+            else:
+                row.add(" │ ", paint.faint)
+        row.join(item)
+    return [*lines, row.strip(width)]
+
+
+def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
+    """The purgatory: writes that wait for the high watermark, and fetches that wait for news."""
+    leads = detail.leads
+    if leads is None:
+        return []
+    parked = [f for f in leads.followers if f.parked_us >= 0]
+    writes = "1 acks=all write waits" if leads.waiting_total == 1 else f"{leads.waiting_total:,} acks=all writes wait"
+    note = f"{writes}, {len(parked)} {'fetch' if len(parked) == 1 else 'fetches'}"
+    lines = [rule("Purgatory", note, width, paint.title, paint.faint, paint.muted)]
+    for write in leads.waiting[:MOST_WRITES]:
+        row = Row().add(f" {write.producer} ", paint.broker).add(f"{write.records:,} from {write.base:,}", paint.number)
+        row.add(" until HW ", paint.muted).add(f"{write.required:,}", paint.committed)
+        names = " ".join(f"b{broker}" for broker in write.waits_for)
+        row.add("  waits for ", paint.muted).add(names or "the ISR to be large enough", paint.broker if names else paint.bad)
+        row.add(f"  times out in {ago(write.expires_us)}", paint.muted)
+        lines.append(row.strip(width))
+    if leads.waiting_total > MOST_WRITES:
+        lines.append(Row().add(f" and {leads.waiting_total - MOST_WRITES:,} more writes", paint.muted).strip(width))
+    if parked:
+        row = Row().add(" fetches: ", paint.muted)
+        for follower in parked:
+            row.add(f"b{follower.broker}", paint.broker).add(
+                f" from {follower.leo:,}, at most {ago(follower.parked_us)} more   ", paint.muted
+            )
+        lines.append(row.strip(width))
+    return lines
+
+
+def _disks(detail: PartitionDetail, paint: Palette, width: int, broker: int | None) -> list[Strip]:
+    """What stands on the disks: flushed, checkpointed, segments."""
+    columns = (
+        Column("replica"), Column("dir", rank=5), Column("flushed to", right=True), Column("HW file", right=True), Column("recovery file", right=True, rank=2),
+        Column("start file", right=True, rank=4), Column("size", right=True, rank=1), Column("segments from", rest=True, least=16, rank=3),
+    )  # fmt: skip
+    rows: list[list[Cell]] = []
+    selected = -1
+    for number, disk in enumerate(detail.replicas):
+        if disk.broker == broker:
+            selected = number
+        copy = detail.view.copy_on(disk.broker)
+
+        def file(offset: int) -> Cell:
+            return ("-" if offset < 0 else f"{offset:,}", paint.muted if offset < 0 else paint.number)
+
+        bases = [f"{segment.base:,}" for segment in disk.segments[-6:]]
+        more = f"{len(disk.segments)}: " + ("… " if len(disk.segments) > 6 else "") + " ".join(bases) if bases else "none"
+        at_risk = copy.leo - disk.recovery_point
+        rows.append(
+            [
+                (f"b{disk.broker}", paint.broker),
+                (f"{copy.dir}" if copy.dir_online else f"{copy.dir} failed", paint.muted if copy.dir_online else paint.bad),
+                [(f"{disk.recovery_point:,}", paint.number), (f" +{at_risk:,} in memory" if at_risk > 0 else "", paint.warn)],
+                file(disk.checkpointed_hw),
+                file(disk.checkpointed_recovery_point),
+                file(disk.checkpointed_log_start),
+                (size_word(disk.bytes), paint.muted),
+                (more, paint.muted),
+            ]
+        )
+    return [
+        rule("Disks and checkpoint files", "", width, paint.title, paint.faint, paint.muted),
+        *paint_table(columns, rows, paint, width, selected=selected, focused=False),
+    ]
+
+
+def _account(detail: PartitionDetail, paint: Palette, width: int) -> Strip:
+    p = detail.view
+    row = Row().add(" ", paint.text)
+    for label, number, alarm in (
+        ("accepted", p.accepted, False), ("acked", p.acked, False), ("committed", p.committed, False), ("exposed", p.exposed, True),
+        ("lost", p.lost, True), ("duplicated", p.duplicated, True), ("diverged", p.diverged, True),
+    ):  # fmt: skip
+        if number or not alarm or width >= 100:
+            words = lost_words(p) if label == "lost" else f"{number:,}"
+            row.add(f"{label} ", paint.muted).add(words, paint.bad if alarm and number else paint.number).add("  ", paint.text)
+    return row.strip(width)
+
+
+class PartitionPage(Page):
+    """The page: ↑ and ↓ go from partition to partition in the overview's order, PgUp and PgDn scroll."""
+
+    name: ClassVar[str] = "partition"
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now."""
+        board = self.board
+        tp = board.chosen
+        if tp is None:
+            return [Row().add(" There is no partition.", self.paint.muted).strip(width)]
+        detail = board.session.partition_detail(tp)
+        left, unclean = board.isr_reasons.of(detail.view, board.session.rings), board.unclean_words(detail.view)
+        return self.window(paint_partition_page(detail, board.view, self.paint, width, board.chosen_broker, left, unclean), height)
+
+    def move(self, key: str) -> bool:
+        """Another partition, or another part of this one."""
+        if self.scroll(key):
+            return True
+        if key not in ("up", "down"):
+            return False
+        order = [p.tp for p in in_order(self.board.view, self.board.worst_first)]
+        if self.board.chosen in order:
+            at = order.index(self.board.chosen) + (1 if key == "down" else -1)
+            self.board.choose(partition=order[max(0, min(len(order) - 1, at))])
+            self.top = 0
+        return True

@@ -1,0 +1,214 @@
+"""The library of scenarios by topic: what each shows, under which releases it tells something; Enter starts one under the release one chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import attrs
+from textual.strip import Strip
+
+from core.kafka.release import CURRENT, RELEASES
+from scenarios import catalogue
+from scenarios.language.script import Scenario, releases_of
+from scenarios.play_target import PlayTarget
+from scenarios.releases import release_named
+from tui import dialogs
+from tui.actions.context import Option, Question
+from tui.pages.filtered import FilteredPage, has_words
+from tui.panels.events import coloured
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, rule, wrap
+from tui.rendering.tables import Cell, Column, paint_table
+
+TOPICS: Final = {
+    "a": "Replicas and placement",
+    "b": "LEO and high watermark",
+    "c": "The ISR",
+    "d": "Brokers and controllers",
+    "e": "Truncation and leader epochs",
+    "f": "Durability settings",
+    "h": "Operations",
+    "l": "The log itself",
+    "s": "Stories of protocol bugs",
+}
+"""What the first letter of a scenario's id stands for."""
+
+OTHER: Final = "Real clusters, recorded"
+FREE: Final = "three brokers under load"
+"""The playground without a script."""
+
+
+@attrs.frozen
+class Entry:
+    """A scenario to choose; None is the playground without a script."""
+
+    name: str
+    topic: str
+    headline: str
+    about: str
+    scenario: Scenario | None = None
+
+    @property
+    def id(self) -> str:
+        """Its id in the catalogue: `E1`."""
+        return self.name.partition("-")[0].upper() if self.scenario is not None and self.topic != OTHER else ""
+
+
+def topic_of(name: str) -> str:
+    """The topic of a scenario, from its id."""
+    first = name.partition("-")[0]
+    return TOPICS.get(first[:1], OTHER) if first[1:].isdecimal() else OTHER
+
+
+def library() -> list[Entry]:
+    """Everything there is to play, by topic."""
+    headline = "Three brokers, nine partitions, two producers, a consumer: break something."
+    about = "A cluster that is alive, and nothing planned. Kill, cut, change; every event says why."
+    found = [Entry(FREE, "Playground", headline, about)]
+    for name in catalogue.names():
+        scenario = catalogue.load(name)
+        found.append(Entry(name, topic_of(name), scenario.headline, scenario.about, scenario))
+    order = ["Playground", *TOPICS.values(), OTHER]
+    return sorted(found, key=lambda entry: (order.index(entry.topic), _number(entry.name), entry.name))
+
+
+def _number(name: str) -> int:
+    digits = name.partition("-")[0][1:]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def matching(entries: Sequence[Entry], wanted: str) -> list[Entry]:
+    """Those with every word in name, topic or description."""
+    return [entry for entry in entries if has_words(f"{entry.name} {entry.topic} {entry.about}", wanted)]
+
+
+def paint_scenarios(
+    entries: Sequence[Entry], paint: Palette, size: tuple[int, int], selected: int, wanted: str, playing: str, total: int
+) -> list[Strip]:
+    """The list, and below it what the selected one is about."""
+    width, height = size
+    note = (f"filter: {wanted} · " if wanted else "") + f"{len(entries)} of {total} · / filters · ⏎ starts"
+    out = [rule("Scenarios", note, width, paint.title_focused, paint.faint, paint.muted)]
+    if not entries:
+        return [*out, Row().add(f" No scenario has '{wanted}' in it; / changes the filter, Esc drops it.", paint.warn).strip(width)]
+    chosen = entries[selected]
+    about = _about(chosen, paint, width)[: max(5, height // 2)]
+    rows = max(1, height - len(about) - 2)
+    top = max(0, min(selected - rows // 2, len(entries) - rows))
+    columns = (
+        Column("id"), Column("scenario"), Column("topic", rank=3), Column("what it shows", rest=True, least=min(60, width // 3), rank=2),
+    )  # fmt: skip
+    table: list[list[Cell]] = []
+    for entry in entries[top : top + rows]:
+        table.append(
+            [
+                (entry.id, paint.key),
+                [(entry.name, paint.partition), (" ● playing" if entry.name == playing else "", paint.good)],
+                (entry.topic, paint.muted),
+                (entry.headline, paint.text),
+            ]
+        )
+    out += paint_table(columns, table, paint, width, selected=selected - top, marks=True)
+    while len(out) < height - len(about):
+        out.append(blank(width))
+    return [*out, *about][:height]
+
+
+def _about(entry: Entry, paint: Palette, width: int) -> list[Strip]:
+    scenario = entry.scenario
+    out = [rule(entry.name, entry.topic, width, paint.title, paint.faint, paint.muted)]
+    for line in wrap(entry.about, width - 2):
+        out.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+    if scenario is not None:
+        spec = scenario.spec
+        topics = ", ".join(f"{topic.name} × {topic.partitions}" for topic in spec.topics)
+        words = f"{len(spec.brokers)} brokers, {topics}; {spec.pace.value}; {len(scenario.steps)} steps"
+        out.append(Row().add(f" {words}", paint.muted).strip(width))
+        row = Row().add(" written for Kafka ", paint.muted).add(", ".join(scenario.releases), paint.number)
+        if scenario.without:
+            row.add("  without ", paint.muted).add(", ".join(scenario.without), paint.warn)
+        out.append(row.strip(width))
+    return out
+
+
+def release_question(entry: Entry) -> tuple[Question, list[PlayTarget]]:
+    """Under which release to start it: first those it was written for, then all others, the newest first."""
+    scenario = entry.scenario
+    if scenario is None:
+        names = [CURRENT.name, *(name for name in reversed(RELEASES) if name != CURRENT.name)]
+        targets = [PlayTarget(None, None, release_named(name)) for name in names]
+        notes = ["the newest" if name == CURRENT.name else "" for name in names]
+    else:
+        own = list(reversed(scenario.releases))
+        names = [*own, *(name for name in reversed(RELEASES) if name not in own)]
+        targets = [
+            PlayTarget(
+                None if scenario.plain else scenario,
+                scenario.spec,
+                release_named(name) if name in own else releases_of(scenario, (release_named(name),))[0],
+                scenario.seed,
+                title=scenario.name,
+            )
+            for name in names
+        ]
+        notes = ["written for it" if name in own else "" for name in names]
+    options = tuple(
+        Option(str(number) if number < 10 else "", f"Kafka {name}", (), note)
+        for number, (name, note) in enumerate(zip(names, notes, strict=True), start=1)
+    )
+    return Question(f"Start {entry.name}", "The session that is open ends. Under which release?", options), targets
+
+
+class ScenariosPage(FilteredPage):
+    """The page: ↑ and ↓ choose a scenario, Enter starts it, / filters."""
+
+    name: ClassVar[str] = "scenarios"
+    what: ClassVar[str] = "scenarios"
+    words: ClassVar[str] = "Words of a name, a topic or a description, for example truncation or e1"
+
+    _entries: list[Entry] | None = None
+    _selected = ""
+
+    def _shown(self) -> list[Entry]:
+        if self._entries is None:
+            self._entries = library()
+        return matching(self._entries, self.wanted)
+
+    def _at(self, entries: Sequence[Entry]) -> int:
+        wanted = self._selected or self.playing
+        return next((n for n, entry in enumerate(entries) if entry.name == wanted), 0)
+
+    @property
+    def playing(self) -> str:
+        """The name of what is played now."""
+        return self.board.loaded.title
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now."""
+        entries = self._shown()
+        total = len(self._entries or ())
+        return paint_scenarios(entries, self.paint, (width, height), self._at(entries), self.wanted, self.playing, total)
+
+    def move(self, key: str) -> bool:
+        """Another scenario."""
+        entries = self._shown()
+        by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(entries)}.get(key)
+        if by is None or not entries:
+            return False
+        self._selected = entries[max(0, min(len(entries) - 1, self._at(entries) + by))].name
+        return True
+
+    def enter(self) -> bool:
+        """Start the selected scenario."""
+        entries = self._shown()
+        if not entries:
+            return True
+        question, targets = release_question(entries[self._at(entries)])
+
+        def chosen(option: Option | None) -> None:
+            if option is not None:
+                self.board.start_over(targets[question.options.index(option)])
+
+        self.board.app.push_screen(dialogs.Ask(question, self.paint), chosen)
+        return True

@@ -1,0 +1,312 @@
+"""Every Kafka setting the laboratory knows: its value here and who set it, its default, whether Kafka takes a change while it runs, what a change does."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+import attrs
+from textual.strip import Strip
+
+from core.kafka.release import Release
+from core.kafka.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
+from core.lab import acts
+from core.lab.views.setting_changes import with_min_isr, with_unclean_election
+from core.lab.views.view import ClusterView, PartitionView
+from tui.actions.context import Option, Question
+from tui.actions.refusals import READ_ONLY
+from tui.pages.filtered import FilteredPage, has_words
+from tui.pages.partition import size_word
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, rule, wrap
+from tui.rendering.tables import Cell, Column, paint_table
+
+NARROW: Final = 100
+"""Columns below which a default is told only where the value is another."""
+
+
+@attrs.frozen
+class Place:
+    """For whom values are shown: a topic, a broker, a release."""
+
+    topic: str | None
+    broker: int | None
+    release: Release
+
+    def value_of(self, setting: Setting, settings: Settings) -> Value:
+        """The value that holds there."""
+        broker, topic = self.asked(setting)
+        return settings.get(setting.name, broker=broker, topic=topic)
+
+    def asked(self, setting: Setting) -> tuple[int | None, str | None]:
+        """The broker and the topic that matter to a setting of its scope."""
+        return None if setting.scope == "controller" else self.broker, self.topic if setting.scope == "topic" else None
+
+
+@attrs.frozen
+class Known:
+    """A setting as it stands."""
+
+    setting: Setting
+    value: str
+    default: str
+    origin: str
+    exists: bool
+    words: str = ""
+    """The value as people say it, where that is easier to read than milliseconds or bytes."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether somebody set it."""
+        return self.origin != "default"
+
+
+def gather(settings: Settings, place: Place, wanted: str = "") -> list[Known]:
+    """The settings whose name or meaning has those words: those somebody set first, then the dynamic ones, by name."""
+    found = []
+    for setting in SETTINGS.values():
+        if not has_words(f"{setting.name} {setting.meaning}", wanted):
+            continue
+        broker, topic = place.asked(setting)
+        value = place.value_of(setting, settings)
+        found.append(
+            Known(
+                setting,
+                said(value),
+                said(setting.default_in(place.release)),
+                settings.origin(setting.name, broker=broker, topic=topic),
+                setting.exists_in(place.release),
+                in_words(setting.name, value),
+            )
+        )
+    return sorted(found, key=lambda known: (not known.exists, not known.changed, not known.setting.dynamic, known.setting.name))
+
+
+def said(value: Value) -> str:
+    """A value as people read it; Kafka's largest numbers by their names, an empty list as none."""
+    if value == "":
+        return "none"
+    if not isinstance(value, bool):
+        if value == MAX_LONG:
+            return "Long.MAX_VALUE"
+        if value == MAX_INT:
+            return "Integer.MAX_VALUE"
+    return render_value(value)
+
+
+def in_words(name: str, value: Value) -> str:
+    """Milliseconds as `7 days`, bytes as `1 GiB`; empty where the number itself is as easy to read."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1_000 or value in (MAX_INT, MAX_LONG):
+        return ""
+    if name.endswith(".ms"):
+        for unit, word in ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute")):
+            if value % unit == 0:
+                return f"{value // unit:,} {word}{'s' if value > unit else ''}"
+        return f"{value / 1_000:g} s"
+    if name.endswith((".bytes", ".rate")):
+        return ("some " if value % 1024 else "") + size_word(value) + ("/s" if name.endswith(".rate") else "")
+    return ""
+
+
+def changed_with(known: Known, place: Place, view: ClusterView, settings: Settings) -> list[PartitionView]:
+    """The partitions for which another value would hold: those of a topic with a value of its own, else those of all topics without one."""
+    name = known.setting.name
+    if known.origin == "topic":
+        return [p for p in view.partitions if p.tp.topic == place.topic]
+    return [p for p in view.partitions if settings.origin(name, topic=p.tp.topic) != "topic"]
+
+
+def consequences(known: Known, place: Place, view: ClusterView, settings: Settings) -> list[str]:
+    """What the setting means for this cluster now, in numbers, and what a change would do."""
+    name = known.setting.name
+    if name == "min.insync.replicas":
+        found = []
+        changed = changed_with(known, place, view, settings)
+        for value in range(1, max((len(p.replicas) for p in changed if not p.offline), default=0) + 1):
+            led, refused, last = with_min_isr(changed, value, capped=place.release.capped_min_isr)
+            words = f"{value}: acks=all refused by {refused} of {led} partitions now" if refused else f"{value}: none refused now"
+            found.append(words + (f", {last} would lose writes with the next replica" if last and not refused else ""))
+        return found
+    if name == "unclean.leader.election.enable":
+        elected, lacks = with_unclean_election(changed_with(known, place, view, settings), view.up)
+        if not elected:
+            return ["No partition waits for a leader: turning it on elects nobody now, and endangers what replicas outside an ISR lack."]
+        return [f"true would elect a leader for {elected} offline partitions; the replicas alive lack up to {lacks:,} records."]
+    if name == "replica.lag.time.max.ms":
+        lag = settings.us(name) / 1_000_000
+        return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders look every {lag / 2:g} s."]
+    if name == "broker.session.timeout.ms":
+        return [
+            f"A broker that dies without a word is fenced, and its partitions get other leaders, after up to {settings.us(name) / 1_000_000:g} s."
+        ]
+    if name == "replica.fetch.wait.max.ms":
+        return ["Followers of idle partitions fetch this often; a high watermark travels with the next answer, so it may come this late."]
+    if name.endswith("throttled.rate"):
+        return [
+            "Only replicas that are not in sync are held to it: those of the topic's throttled.replicas, else those that a reassignment moves."
+        ]
+    return []
+
+
+def takes_effect(setting: Setting) -> str:
+    """When a change takes effect."""
+    if setting.dynamic:
+        return "dynamic: a change takes effect as soon as the metadata reach a broker"
+    return "read-only: Kafka reads it when a process starts; here it can be forced, as if every broker had been restarted with it"
+
+
+def sentence_of(words: str) -> str:
+    """Words as a sentence; names within keep their capitals."""
+    return words[:1].upper() + words[1:] + "."
+
+
+def paint_settings(
+    known: list[Known], place: Place, view: ClusterView, settings: Settings, paint: Palette, size: tuple[int, int], selected: int, wanted: str
+) -> list[Strip]:  # fmt: skip
+    """The table, and below it what the selected setting does."""
+    width, height = size
+    where = f"as on b{place.broker}" + (f" for {place.topic}" if place.topic else "")
+    note = (f"filter: {wanted} · " if wanted else "") + f"{len(known)} of {len(SETTINGS)} · / filters · ⏎ edits"
+    out = [rule(f"Settings {where}", note, width, paint.title_focused, paint.faint, paint.muted)]
+    if not known:
+        return [
+            *out,
+            Row().add(f" No setting has '{wanted}' in its name or meaning; / changes the filter, Esc drops it.", paint.warn).strip(width),
+        ]
+    chosen = known[selected]
+    about = _about(chosen, place, view, settings, paint, width)[: max(5, height // 2)]
+    rows = max(1, height - len(about) - 2)
+    top = max(0, min(selected - rows // 2, len(known) - rows))
+    columns = (
+        Column("setting"), Column("value", right=True), Column("default", right=True, rank=1), Column("set by", rank=2),
+        Column("update", rank=3), Column("scope", rank=4), Column("what it is", rest=True, least=24, rank=5),
+    )  # fmt: skip
+    narrow = width < NARROW
+    table: list[list[Cell]] = []
+    for each in known[top : top + rows]:
+        live = each.exists
+        table.append(
+            [
+                (each.setting.name, (paint.strong if each.changed else paint.text) if live else paint.key_off),
+                (each.value, paint.you if each.changed else paint.number if live else paint.key_off),
+                (each.default if each.changed or not narrow else "·", paint.muted),
+                (each.origin if each.changed else "·", paint.you if each.changed else paint.faint),
+                ("dynamic" if each.setting.dynamic else "read-only", paint.good if each.setting.dynamic else paint.muted),
+                (each.setting.scope, paint.muted),
+                (each.setting.meaning, paint.muted),
+            ]
+        )
+    out += paint_table(columns, table, paint, width, selected=selected - top, gap=1 if narrow else 2, marks=True)
+    while len(out) < height - len(about):
+        out.append(blank(width))
+    return [*out, *about][:height]
+
+
+def _about(known: Known, place: Place, view: ClusterView, settings: Settings, paint: Palette, width: int) -> list[Strip]:
+    setting = known.setting
+    out = [rule(setting.name, "", width, paint.title, paint.faint, paint.muted)]
+    lines = [(setting.meaning, paint.text)]
+    if known.words:
+        lines.append((f"{known.value} is {known.words}", paint.text))
+    lines += [(each, paint.strong) for each in consequences(known, place, view, settings)]
+    span = f" from {said(setting.least)} to {said(setting.most)}" if setting.type in ("int", "long") else ""
+    older = "".join(f", up to {upto} {said(value)}" for upto, value in setting.older_defaults)
+    scope = f"a {setting.scope}" + ("" if setting.scope_error(broker=False, topic=False) else ", or the whole cluster")
+    lines.append((f"{setting.type}{span}; default {said(setting.default)}{older}; set for {scope}", paint.muted))
+    if setting.synonym:
+        lines.append((f"where a topic has none of its own, {setting.synonym} holds", paint.muted))
+    lines.append((takes_effect(setting), paint.muted))
+    if not known.exists:
+        had = f"it is there since {setting.since}" if setting.since else f"{setting.until} was the last that had it"
+        lines.append((f"Kafka {place.release.name} does not have it; {had}", paint.warn))
+    elif setting.since or setting.until:
+        spans = (f"since {setting.since}" if setting.since else "", f"until {setting.until}" if setting.until else "")
+        lines.append((" ".join(filter(None, spans)), paint.muted))
+    for text, style in lines:
+        for number, line in enumerate(wrap(text, width - 4)):
+            out.append(Row().add(" · " if number == 0 else "   ", paint.faint).add(line, style).strip(width))
+    return out
+
+
+def edit_question(setting: Setting, value: str, place: Place) -> Question:
+    """For whom a new value holds: every answer is the act that sets it there."""
+    force = not setting.dynamic
+    options = []
+    if setting.scope == "topic" and place.topic is not None:
+        options.append(Option("t", f"topic {place.topic}", (acts.Set(setting.name, value, topic=place.topic, force=force),)))
+    if not setting.scope_error(broker=False, topic=False):
+        options.append(Option("c", "the whole cluster", (acts.Set(setting.name, value, force=force),)))
+    if place.broker is not None and not setting.scope_error(broker=True, topic=False):
+        options.append(Option("b", f"b{place.broker} only", (acts.Set(setting.name, value, broker=place.broker, force=force),)))
+    about = (
+        "For whom?"
+        if setting.dynamic
+        else "Kafka reads this one when a process starts. It is forced here, as if every broker had been restarted with it. For whom?"
+    )
+    return Question(f"{setting.name} = {value}", about, tuple(options))
+
+
+class SettingsPage(FilteredPage):
+    """The page: ↑ and ↓ choose a setting, Enter edits it, / filters."""
+
+    name: ClassVar[str] = "settings"
+    what: ClassVar[str] = "settings"
+    words: ClassVar[str] = "A part of a name, or of what it means, for example isr or disk"
+
+    _selected = "min.insync.replicas"
+    _known: list[Known] = []  # noqa: RUF012
+
+    @property
+    def place(self) -> Place:
+        """For whom values are shown: the selected partition's topic and the selected broker."""
+        board = self.board
+        return Place(None if board.chosen is None else board.chosen.topic, board.chosen_broker, board.loaded.release)
+
+    def _at(self) -> int:
+        return next((n for n, each in enumerate(self._known) if each.setting.name == self._selected), 0)
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Its lines now."""
+        settings = self.board.session.settings()
+        self._known = gather(settings, self.place, self.wanted)
+        at = self._at()
+        if self._known:
+            self._selected = self._known[at].setting.name
+        return paint_settings(self._known, self.place, self.board.view, settings, self.paint, (width, height), at, self.wanted)
+
+    def move(self, key: str) -> bool:
+        """Another setting."""
+        by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(SETTINGS)}.get(key)
+        if by is None or not self._known:
+            return False
+        self._selected = self._known[max(0, min(len(self._known) - 1, self._at() + by))].setting.name
+        return True
+
+    def enter(self) -> bool:
+        """Edit the selected setting: its value, then for whom; that is an act, and recorded."""
+        known = next((each for each in self._known if each.setting.name == self._selected), None)
+        if known is None:
+            return True
+        setting = known.setting
+        if self.board.loaded.read_only:
+            self.board.say(READ_ONLY, refused=True)
+            return True
+        if not known.exists:
+            self.board.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
+            return True
+        now = self.place.value_of(setting, self.board.session.settings())
+        if setting.type == "boolean":
+            self.board.put(edit_question(setting, "false" if now else "true", self.place))
+            return True
+
+        def wrong(text: str) -> str | None:
+            try:
+                setting.parse(text)
+            except ValueError as refusal:
+                return str(refusal)
+            return None
+
+        about = f"{setting.meaning} {sentence_of(takes_effect(setting))}"
+        self.board.write(
+            setting.name, about, render_value(now), wrong, lambda text: self.board.put(edit_question(setting, text, self.place))
+        )
+        return True

@@ -1,0 +1,1 @@
+"""How things look: palettes, glyphs and words of states, lines and tables. Knows no widget."""

@@ -1,0 +1,129 @@
+"""Glyph, word and style for every state a broker, a partition or a replica can be in: one place, used by all panels."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.style import Style
+
+from core.kafka.broker.broker_state import BrokerState
+from core.lab.views.view import BrokerView, PartitionStatus, PartitionView, ReplicaView
+from tui.rendering.palette import Palette
+
+LEADER: Final = "★"
+"""Leads, by the controller's word."""
+BELIEVES: Final = "☆"
+"""Believes that it leads, but the controller has another leader."""
+IN_ISR: Final = "●"
+"""Alive and in the ISR."""
+OUT: Final = "○"
+"""Alive, not in the ISR."""
+DOWN_IN_ISR: Final = "⊗"
+"""No process, but still in the ISR: the controller has not noticed, or it was the last member."""
+DOWN: Final = "✕"
+"""No process, not in the ISR."""
+
+COMMITTED: Final = "▆"
+"""A bar's part below the replica's own high watermark."""
+PENDING: Final = "▂"
+"""Between its high watermark and its LEO."""
+MISSING: Final = "·"
+"""What the longest replica has and this one lacks."""
+
+LEGEND: Final = (
+    f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} yet in ISR)  "
+    f"{COMMITTED}{COMMITTED} committed {PENDING}{PENDING} not yet {MISSING}{MISSING} missing"
+)
+"""What the grid's glyphs mean."""
+
+LEGENDS: Final = (
+    LEGEND,
+    f"{LEADER} leader {IN_ISR} ISR {OUT} out {DOWN} down {COMMITTED} committed {PENDING} not yet {MISSING} missing",
+    f"{LEADER} leader {IN_ISR} ISR {OUT} out {DOWN} down {COMMITTED} committed",
+)
+"""The legend, and the same in fewer words, for less room."""
+
+
+def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
+    """Glyph, word and style of a broker: what its process does and whether the controller has fenced it."""
+    match broker.state:
+        case BrokerState.STOPPED:
+            return DOWN, "stopped" if broker.fenced else "dead, not yet noticed", paint.bad
+        case BrokerState.PAUSED:
+            return "‖", "paused, fenced" if broker.fenced else "paused", paint.warn
+        case BrokerState.STARTING:
+            return "◌", "starting", paint.warn
+        case BrokerState.STOPPING:
+            return "◌", "shutting down", paint.warn
+    if broker.fenced:
+        return OUT, "fenced", paint.warn
+    return IN_ISR, "running", paint.good
+
+
+def registration(broker: BrokerView) -> str:
+    """Its broker epoch, and its rack if it has one."""
+    epoch = f"epoch {broker.broker_epoch}" if broker.broker_epoch >= 0 else "not registered"
+    return epoch + (f"  rack {broker.rack}" if broker.rack else "")
+
+
+def short_state(broker: BrokerView) -> str:
+    """A broker's state in at most eight characters."""
+    match broker.state:
+        case BrokerState.STOPPED:
+            return "stopped" if broker.fenced else "dead"
+        case BrokerState.RUNNING:
+            return "fenced" if broker.fenced else "up"
+        case BrokerState.STOPPING:
+            return "stopping"
+    return broker.state.value
+
+
+STATUS_LOOKS: Final = {
+    PartitionStatus.OFFLINE: ("✖", "offline", "bad"),
+    PartitionStatus.LEADER_UNAVAILABLE: ("⊘", "unserved", "bad"),
+    PartitionStatus.UNDER_MIN_ISR: ("▼", "under min", "bad"),
+    PartitionStatus.STALLED: ("‖", "stalled", "bad"),
+    PartitionStatus.AT_MIN_ISR: ("▽", "at min", "warn"),
+    PartitionStatus.UNDER_REPLICATED: ("△", "under-repl", "warn"),
+    PartitionStatus.HEALTHY: ("✓", "healthy", "good"),
+}
+"""Glyph, word and role of every state of a partition."""
+
+
+def partition_status(partition: PartitionView, paint: Palette) -> tuple[str, str, Style]:
+    """Glyph, word and style of a partition; a loss or a divergence is said before anything else."""
+    if partition.diverged:
+        return "≠", "diverged", paint.bad
+    glyph, word, role = STATUS_LOOKS[partition.status]
+    return glyph, word, getattr(paint, role)
+
+
+def partition_words(p: PartitionView) -> str:
+    """What a partition is looked for by: its name, its state, its leader, its brokers."""
+    leader = "leaderless" if p.offline else f"leader-b{p.leader} b{p.leader}"
+    wrong = " diverged" * bool(p.diverged) + " lost" * bool(p.lost)
+    return f"{p.tp} {STATUS_LOOKS[p.status][1]}{wrong} {leader} " + " ".join(f"b{broker}" for broker in p.replicas)
+
+
+def broker_words(broker: BrokerView, paint: Palette) -> str:
+    """What a broker is looked for by: its name, what it is doing, its rack."""
+    up = "up" if broker.up else "down"
+    return f"b{broker.id} {broker.id} {up} {short_state(broker)} {broker_state(broker, paint)[1]} {broker.rack or ''}"
+
+
+def replica_marks(partition: PartitionView, copy: ReplicaView, paint: Palette) -> tuple[str, Style]:
+    """Two glyphs: who leads, and how the replica stands to the ISR."""
+    if copy.broker == partition.leader:
+        first, style = LEADER, paint.leader
+    elif copy.alive and copy.role == "leader":
+        first, style = BELIEVES, paint.warn
+    else:
+        first, style = " ", paint.good
+    if copy.alive:
+        second = IN_ISR if copy.in_isr else OUT
+        if not copy.in_isr:
+            style = paint.warn
+    else:
+        second = DOWN_IN_ISR if copy.in_isr else DOWN
+        style = paint.bad
+    return first + second, style

@@ -1,0 +1,172 @@
+"""From what is to be played to a session that plays it: a scenario, a described cluster, or the cluster one gets for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from core.kafka.events import EventTuple
+from core.kafka.release import CURRENT, Release
+from core.kafka.topic_spec import TopicSpec
+from core.lab.acts import Act, Consume, Load
+from core.lab.cluster import Cluster
+from core.lab.history.course import Course, FreeCourse, Start
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
+from core.sim.spelled_out import SpelledOut
+from scenarios.output_files import write_whole
+from scenarios.play_target import PlayTarget
+from tui.analysis.metrics_history import History
+from tui.session.scenario_state import ScenarioState
+from tui.session.session import Session
+
+if TYPE_CHECKING:
+    from scenarios.eventlog import Header
+
+DEFAULT_SPEC: Final = ClusterSpec(
+    brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+    topics=(TopicSpec("orders", partitions=6, replication_factor=3), TopicSpec("payments", partitions=3, replication_factor=3)),
+    settings=(("min.insync.replicas", 2),),
+)
+"""The cluster one gets for nothing."""
+
+DEFAULT_ACTS: Final[tuple[Act, ...]] = (
+    Load("orders", 200, acks="all"),
+    Load("payments", 20, acks="all", producer="payments-load"),
+    Consume("orders"),
+)
+"""What makes it alive."""
+
+DEFAULT_TITLE: Final = "three brokers under load"
+"""What the screen calls it."""
+
+
+@attrs.frozen(repr=False)
+class LoadedSession(SpelledOut):
+    """A session with what the screen says about it.
+
+    Attributes:
+        session: the session.
+        title: of the scenario, the file or the cluster.
+        seed, spec, release: of the run.
+        scenario: how the expectations stand; None when there are none.
+        notes: what an import could not place.
+        own_process: whether the process is the playground's alone, so that it may tune the garbage collector.
+        record: where the session is saved as a script when it ends; None: nowhere.
+        read_only: whether nobody may act.
+        log: where its event log is written as it goes; None: nowhere.
+        header: the first line of its event log.
+        under: starts the same anew under a release.
+        history: how the metrics went so far.
+    """
+
+    session: Session
+    title: str
+    seed: int
+    spec: ClusterSpec
+    release: Release
+    scenario: Callable[[], ScenarioState | None]
+    notes: tuple[str, ...] = ()
+    own_process: bool = False
+    record: Path | None = None
+    read_only: bool = False
+    log: Path | None = None
+    header: Callable[[], Header] = attrs.field(kw_only=True)
+    under: Callable[[Release], Start] = attrs.field(kw_only=True)
+    history: History = attrs.field(factory=History)
+
+    @property
+    def pace(self) -> Pace:
+        """Whether the cluster moves by itself."""
+        return self.spec.pace
+
+    def script(self, name: str) -> str:
+        """The session up to now as a scenario script that makes the same events."""
+        from scenarios.recording import session_script
+
+        session = self.session
+        session.mark_end()
+        notes = [(mark.position.time, mark.note) for mark in session.bookmarks if mark.note and mark.branch == session.branch.name]
+        return session_script(self.spec, self.release, self.seed, session.branch.timed_acts(), session.end.time, name=name, notes=notes)
+
+    def save(self, path: Path) -> None:
+        """Write the session as a script.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        write_whole(path, self.script(script_name(path)))
+
+
+def script_name(path: Path) -> str:
+    """The scenario's name for a script of that file name."""
+    kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in path.stem)
+    return kept[:80] or "session"
+
+
+def load_session(target: PlayTarget | None, *, own_process: bool = False) -> LoadedSession:
+    """Build what is to be played.
+
+    Raises:
+        ScriptError, ValueError, KafkaError: the cluster cannot be built.
+        InputError: the event log cannot be written.
+    """
+    free = target is None or target.spec is None
+    chosen = target if target is not None else PlayTarget(None, None, CURRENT)
+    spec = (DEFAULT_SPEC if chosen.spec is None else chosen.spec).with_features(chosen.features)
+    scenario = None if chosen.scenario is None else chosen.scenario.with_features(chosen.features)
+    name = script_name(chosen.record) if chosen.record is not None else None if scenario is None else scenario.name
+
+    def header() -> Header:
+        from scenarios.eventlog import make_header
+
+        return make_header(spec, chosen.release, chosen.seed, name)
+
+    writer = None
+    if chosen.log is not None:
+        from scenarios.eventlog import LogWriter
+
+        writer = LogWriter(chosen.log, header())
+
+    def under(release: Release) -> Start:
+        def start(sink: Callable[[EventTuple], None]) -> Course:
+            if scenario is not None:
+                from scenarios.course import ScenarioCourse
+                from scenarios.runner import Run
+
+                return ScenarioCourse(Run(scenario, release, chosen.seed, sink))
+            return FreeCourse(Cluster(spec, release, chosen.seed, sink))
+
+        return start
+
+    try:
+        session = Session(under(chosen.release), log=writer)
+        if free:
+            for act in DEFAULT_ACTS:
+                session.do(act)
+            session.given()
+        if chosen.old is not None:
+            session.open_old(chosen.old, read_only=chosen.read_only, at=chosen.at)
+        if writer is not None:
+            writer.begin()
+    except BaseException:
+        if writer is not None:
+            writer.discard()
+        raise
+
+    def state() -> ScenarioState | None:
+        if scenario is None:
+            return None
+        from scenarios.course import ScenarioCourse
+        from tui.session.scenario_progress import scenario_state
+
+        course = session.tape.course
+        return scenario_state(course.run) if isinstance(course, ScenarioCourse) else None
+
+    title = chosen.title or (DEFAULT_TITLE if free else "")
+    return LoadedSession(
+        session, title, chosen.seed, spec, chosen.release, state, chosen.notes, own_process, chosen.record, chosen.read_only, chosen.log,
+        header=header, under=under,
+    )  # fmt: skip

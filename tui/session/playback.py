@@ -1,0 +1,144 @@
+"""How a session goes forward with the wall clock: pace, pause, and how much is done in a frame.
+
+Wall clock enters here and nowhere else: each frame hands over how much wall time has passed, and virtual time moves on
+by that much times the speed, within a budget of CPU so that keys are never waited for. What the budget did not allow is
+not made up for later; `reached` tells the speed that was really kept.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from core.lab.history.history import History
+from core.lab.history.search import Search
+from core.lab.history.way import Enough, Way
+from core.sim.units import SECOND
+from tui.session.time_budget import within
+
+SPEEDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+"""Virtual seconds per wall second that the speed keys go through."""
+
+AS_FAST_AS_IT_CAN: Final = math.inf
+"""The speed that uses up the whole budget of every frame."""
+
+FRAME_BUDGET: Final = 0.012
+"""Seconds of CPU the simulation may take of one frame."""
+
+MAX_FRAME: Final = 0.25
+"""A frame that comes later than this (the terminal was stopped, the machine slept) counts as this many seconds."""
+
+
+class Playback:
+    """Moves a history on by wall time.
+
+    Attributes:
+        playing: whether virtual time goes on by itself.
+        speed: virtual seconds per wall second, or `AS_FAST_AS_IT_CAN`.
+        reached: the speed that was really kept lately, when the budget did not allow the wished one; else None.
+    """
+
+    def __init__(self, history: History, budget: float = FRAME_BUDGET) -> None:
+        """Begin to play at speed 1; `budget`: seconds of CPU per frame."""
+        self._history = history
+        self.playing = True
+        self.speed = 1.0
+        self.reached: float | None = None
+        self._budget = budget
+        self._debt = 0.0  # µs of virtual time below one that earlier frames left over
+        self._kept = [0.0, 0.0]  # virtual and wall seconds of the last while
+
+    def piece(self, way: Way) -> Enough:
+        """How much of a way is gone in a frame. One that changes nothing before it has arrived may take longer."""
+        return within(self._budget if isinstance(way, Search) else 2 * self._budget)
+
+    def frame(self, wall: float) -> None:
+        """Move on by one frame that lasted `wall` seconds; nothing when paused."""
+        history = self._history
+        if history.under_way is not None:
+            history.go_on()
+        elif self.playing:
+            self._play(min(wall, MAX_FRAME))
+        if self._stands_here:
+            history.keeper.offer(history.tape)
+
+    def settle(self) -> None:
+        """The first screen stands: what takes a moment once is done now."""
+        if self._stands_here:
+            self._history.keeper.begin(self._history.tape)
+
+    @property
+    def _stands_here(self) -> bool:
+        """Whether the present moment is the session's, and none on the way to another."""
+        return self._history.under_way is None or isinstance(self._history.under_way, Search)
+
+    @property
+    def moving(self) -> bool:
+        """Whether frames change anything: it plays, or a step is still looking."""
+        return self.playing or self._history.seeking is not None
+
+    def play(self) -> None:
+        """Let virtual time go on."""
+        self._history.give_up()
+        self.playing = True
+        self._kept = [0.0, 0.0]
+
+    def pause(self) -> None:
+        """Hold virtual time."""
+        self._history.give_up()
+        self.playing = False
+        self.reached = None
+
+    def faster(self) -> float:
+        """The next higher speed."""
+        self.set_speed(next((speed for speed in SPEEDS if speed > self.speed), self.speed))
+        return self.speed
+
+    def slower(self) -> float:
+        """The next lower speed."""
+        self.set_speed(next((speed for speed in reversed(SPEEDS) if speed < self.speed), self.speed))
+        return self.speed
+
+    def set_speed(self, speed: float) -> None:
+        """Take a speed from 0.1 to 1000, or `AS_FAST_AS_IT_CAN`."""
+        self.speed = speed
+        self.reached = None
+        self._kept = [0.0, 0.0]
+
+    def _play(self, wall: float) -> None:
+        history = self._history
+        start, planned = history.cluster.now, not history.tape.finished
+        if history.tape.stands:
+            self.pause()
+            return
+        if history.tape.stepwise:
+            self._play_steps(wall)
+            self._kept, self.reached = [0.0, 0.0], None
+        elif self.speed == AS_FAST_AS_IT_CAN:
+            history.run_until(None, within(self._budget))
+        else:
+            self._debt += wall * self.speed * SECOND
+            whole = int(self._debt)
+            self._debt -= whole
+            history.run_until(start + whole, within(self._budget))
+        if not history.tape.stepwise:
+            self._measure((history.cluster.now - start) / SECOND, wall)
+        if (planned and history.tape.finished) or (history.limit is not None and history.cluster.now >= history.limit):
+            self.pause()
+
+    def _play_steps(self, wall: float) -> None:
+        """By hand a virtual second has no meaning: at speed 1 a step comes each second."""
+        self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
+        tape = self._history.tape
+        while self._debt >= SECOND and tape.stepwise:
+            self._debt -= SECOND
+            tape.step()
+
+    def _measure(self, virtual: float, wall: float) -> None:
+        self._kept[0] += virtual
+        self._kept[1] += wall
+        if self._kept[1] >= 0.5:
+            kept = self._kept[0] / self._kept[1]
+            fast = self.speed == AS_FAST_AS_IT_CAN
+            self.reached = kept if fast or kept < 0.9 * self.speed else None
+            self._kept = [0.0, 0.0]

@@ -1,0 +1,33 @@
+"""How a scenario's run stands, as the screen shows it."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+
+from core.lab.acts import Act
+from core.lab.sentences import act_in_words
+from scenarios.runner import Run, State
+from tui.session.scenario_state import Expected, ScenarioState, Verdict
+
+
+def scenario_state(run: Run) -> ScenarioState:
+    """How a run stands, for the screen."""
+    verdicts = {State.PENDING: Verdict.PENDING, State.HELD: Verdict.HELD, State.FAILED: Verdict.FAILED}
+    expected = tuple(
+        Expected(verdicts[check.state], check.text, check.note, check.expected, check.got, f'line {check.place.line}')
+        for check in run.expectations
+    )  # fmt: skip
+    step = run.next_step
+    coming = ""
+    if step is not None:
+        words = ", ".join(_words(act) for act in step.acts) or (f"until {step.until.text}" if step.until is not None else "")
+        coming = f"{words} ({step.note})" if step.note and words else step.note or words
+    return ScenarioState(run.scenario.name, run.scenario.about, expected, coming, run.notes[-1][1] if run.notes else "", run.finished)
+
+
+def _words(act: Act) -> str:
+    """An act in words, what is as usual left out."""
+    fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
+    return act_in_words(act.word, json.dumps(fields))

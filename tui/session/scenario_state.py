@@ -1,0 +1,41 @@
+"""A scenario's expectations as they are met or failed, for the screen."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from core.sim.spelled_out import SpelledOut
+
+
+class Verdict(enum.StrEnum):
+    """How an expectation stands."""
+
+    PENDING = "pending"
+    HELD = "held"
+    FAILED = "failed"
+
+
+@attrs.frozen(repr=False)
+class Expected(SpelledOut):
+    """One expectation: its condition, the note of its step, and once it has failed what was wanted and what was there."""
+
+    verdict: Verdict
+    text: str
+    note: str = ""
+    wanted: str = ""
+    got: str = ""
+    where: str = ""
+
+
+@attrs.frozen(repr=False)
+class ScenarioState(SpelledOut):
+    """What the panel shows: the scenario's name and text, its expectations, what it does next and what it said last."""
+
+    name: str
+    about: str
+    expectations: tuple[Expected, ...]
+    next: str = ""
+    said: str = ""
+    ended: bool = False

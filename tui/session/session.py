@@ -1,0 +1,177 @@
+"""A session that somebody watches: a history that plays, with what its screens ask for. Knows no widget."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.kafka.events import NOTABLE
+from core.kafka.ids import TopicPartition
+from core.kafka.settings import Settings
+from core.lab.cluster import Cluster
+from core.lab.history.course import Start
+from core.lab.history.event_log import EventLog
+from core.lab.history.history import History
+from core.lab.history.log_replay import LogReplay
+from core.lab.history.position import Played
+from core.lab.history.replay import Replay
+from core.lab.history.rings import Ring
+from core.lab.history.search import Search
+from core.lab.sentences import sentence
+from core.lab.views.glance import Glance
+from core.lab.views.observe import lags
+from core.lab.views.view import ClusterView
+from tui.session.playback import FRAME_BUDGET, Playback
+from tui.session.status import RunSoFar, SessionStatus
+
+if TYPE_CHECKING:
+    from core.lab.views.detail import Harm, PartitionDetail
+    from scenarios.eventlog import Header
+
+
+class Session(History):
+    """A cluster being watched.
+
+    Attributes:
+        playback: lets its time go on.
+    """
+
+    def __init__(self, start: Start, *, log: EventLog | None = None, budget: float = FRAME_BUDGET) -> None:
+        """Begin to play at speed 1.
+
+        Args:
+            start: makes the course.
+            log: writes the event log.
+            budget: seconds of CPU per frame.
+        """
+        self.playback = Playback(self, budget)
+        self._eye: Glance | None = None
+        self._settings: tuple[Settings, Ring, int, Settings] | None = None
+        super().__init__(start, log=log, clock=time.process_time, piece=self.playback.piece)
+
+    def pause(self) -> None:
+        """Hold virtual time."""
+        self.playback.pause()
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a cluster that ran by itself is moved by hand now."""
+        return self.tape.by_hand
+
+    @property
+    def doing(self) -> str:
+        """What it is about while `seeking` says with what."""
+        match self.under_way:
+            case Replay() | LogReplay():
+                return "going to"
+            case None | Search():
+                return "looking for"
+            case _:
+                return "writing"
+
+    def write_log(self, path: Path, header: Header, then: Callable[[str], None]) -> None:
+        """Begin to write this branch, up to its end, as an event log; `then` is told what went wrong, '' for nothing.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        from scenarios.branch_log import BranchLog
+
+        self.pause()
+        self.mark_end()
+        writing = BranchLog(self.start, self.branch, path, header)
+        self.begin(path.name, writing, lambda: then(writing.failed))
+
+    def tell(self, seq: int) -> str:
+        """The sentence of an event still in memory, empty when it is not."""
+        event = self.rings.find(seq)
+        return sentence(event) if event is not None else ""
+
+    def tell_act(self, played: Played) -> str:
+        """An act of this branch in words, whether it is still to come or long past."""
+        deed = next((deed for deed in self.branch.deeds if deed[0] == played.seq), None)
+        return sentence(deed) if deed is not None else played.act.word
+
+    @property
+    def now(self) -> int:
+        """Virtual time, µs."""
+        return self.cluster.now
+
+    def settings(self) -> Settings:
+        """The values in force now; what is changed later does not show in them."""
+        ring = self.rings.of(NOTABLE)  # a setting is changed by an act, and an act is a notable event
+        live, known = self.cluster.settings, self._settings
+        if known is None or known[0] is not live or known[1] is not ring or known[2] != ring.total:
+            shared = {id(each): each for each in (live.release, live.clock)}
+            known = self._settings = (live, ring, ring.total, copy.deepcopy(live, shared))
+        return known[3]
+
+    def status(self) -> SessionStatus:
+        """How it stands now."""
+        tape = self.tape
+        return SessionStatus(
+            playing=self.playback.playing,
+            moving=self.playback.moving,
+            speed=self.playback.speed,
+            reached=self.playback.reached,
+            seeking=self.seeking,
+            doing=self.doing,
+            progress=self.progress,
+            branch=self.branch.name,
+            branches=len(self.branches),
+            end=self.end,
+            in_the_past=self.in_the_past,
+            by_hand=self.by_hand,
+            stepwise=tape.stepwise,
+            finished=tape.finished,
+            done=self.last_done() is not None,
+            undone=self.next_done() is not None,
+        )
+
+    def run_so_far(self) -> RunSoFar:
+        """What another run that goes in step with this one has to repeat."""
+        tape = self.tape
+        return RunSoFar(tape.steps, tuple(tape.acts[: tape.done]), tape.next_due(), tape.stepwise, self.playback.moving)
+
+    def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
+        """One partition in full, as it is now.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        return self.cluster.partition_detail(tp)
+
+    def harm(self) -> Harm:
+        """What is lost and what is exposed now."""
+        return self.cluster.harm()
+
+    def glance(
+        self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
+    ) -> ClusterView:
+        """The state for a frame, as `Glance.view` has it: what no event has named since the last glance is as it was then."""
+        cluster = self.cluster
+        if not isinstance(cluster, Cluster):
+            return cluster.view()
+        if self._eye is None or self.on_event is None or self._eye.cluster is not cluster:
+            self._eye = Glance(cluster)
+            self.on_event = self._eye.touch
+        return self._eye.view(also, shown=shown, most=most)
+
+    def lags(self) -> dict[int, float] | None:
+        """Records that the furthest replica of each running broker lacks; None of a cluster that is only like one."""
+        return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
+
+    def behind(self, some: Iterable[TopicPartition] | None = None) -> bool:
+        """Whether the last glance left anything for later, or one of these partitions."""
+        eye = self._eye
+        if eye is None or self.on_event is None or eye.cluster is not self.cluster:
+            return False
+        return eye.behind if some is None else eye.is_behind(some)
+
+    def forget(self) -> None:
+        """Let go of everything that is large: the session is closed, and nobody looks at it any more."""
+        super().forget()
+        self._eye = self._settings = None

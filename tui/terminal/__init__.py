@@ -1,0 +1,1 @@
+"""Between Textual and the terminal, or the browser: driver, compositor, filters, server."""
