@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -38,6 +39,9 @@ MARK: Final = "@mypyc_attr(allow_interpreted_subclasses=True)\n"
 """Put before the compiled classes of the copy: such a class can be built on where nothing is compiled, and an object of it can be made
 without its `__init__`, as a keyframe does."""
 
+FINAL: Final = re.compile(r"(?<=: )Final\[(.+)\]\n")
+"""Not so in the copy's compiled classes: only `__init__` can set such a field there, and a snapshot has to."""
+
 USE: Final = "isrlab-compiled.pth"
 
 
@@ -50,6 +54,10 @@ def copied(text: str, *, hot: bool) -> str:
         for each in body
         if isinstance(each, ast.ClassDef) and all(isinstance(base, ast.Name) and base.id in BASES for base in each.bases)
     ]
+    for each in body:
+        for field in each.body if isinstance(each, ast.ClassDef) else ():
+            if isinstance(field, ast.AnnAssign) and field.value is None:
+                lines[field.lineno - 1] = FINAL.sub(r"\1\n", lines[field.lineno - 1])
     for at in reversed(marked):
         lines.insert(at, MARK)
     if marked:
