@@ -28,9 +28,9 @@ class KeptRun:
     keyframe: Snapshot[Cluster]
     standing: Standing
 
-    def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> ScenarioCourse:
+    def bring_back(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> ScenarioCourse:
         """A course that goes on from there."""
-        return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing, at_hand)))
+        return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing, in_place)))
 
 
 class ScenarioCourse:

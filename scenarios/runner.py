@@ -174,9 +174,9 @@ class Run:
         seed: int | None = None,
         sink: Sink | None = None,
         *,
-        resumed: tuple[Snapshot[Cluster], Standing, Cluster | None] | None = None,
+        resumed: tuple[Snapshot[Cluster], Standing, bool] | None = None,
     ) -> None:
-        """Build the cluster, or go on from where a run of the same script stood, byte for byte; perhaps with the cluster at hand.
+        """Build the cluster, or go on from where a run of the same script stood, byte for byte; perhaps with its very cluster.
 
         Raises:
             ScriptError: the cluster cannot be built; the message says what Kafka refuses.
@@ -217,7 +217,7 @@ class Run:
                 self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink))
             else:
                 self._stand(resumed[1])
-                self.cluster = Cluster.bring_back(resumed[0], self._sink(sink), resumed[2])
+                self.cluster = Cluster.bring_back(resumed[0], self._sink(sink), in_place=resumed[2])
         except (ValueError, KafkaError) as wrong:
             raise ScriptError(scenario.cluster_place, "cluster", " ".join(str(wrong).split())) from None
         self._moment = LiveMoment(self.cluster, self._recorded)

@@ -82,12 +82,12 @@ class Cluster(ClusterNodes):
         self.journal.sink = sink or nobody
 
     @staticmethod
-    def bring_back(snapshot: Snapshot[Cluster], sink: Sink | None = None, at_hand: Cluster | None = None) -> Cluster:
-        """The cluster at hand, gone back to a snapshot, if that was taken of it; otherwise a new one."""
-        if at_hand is None or not snapshot.is_of(at_hand):
+    def bring_back(snapshot: Snapshot[Cluster], sink: Sink | None = None, *, in_place: bool = False) -> Cluster:
+        """The very cluster that a snapshot was taken of, gone back to it, or a new one."""
+        if not in_place:
             return Cluster.restore(snapshot, sink)
-        at_hand.go_back(snapshot, sink)
-        return at_hand
+        snapshot.root.go_back(snapshot, sink)
+        return snapshot.root
 
     def view(self) -> ClusterView:
         """A frozen snapshot of everything."""

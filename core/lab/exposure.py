@@ -140,7 +140,7 @@ class Exposure:
         if partition is None or partition.log is not account.log or not self.needs_watch(partition, electable):
             return
         if not any(type(waiter) is _Watch for waiter in partition.consumers):
-            partition.consumers[_Watch(self, partition)] = None
+            partition.add_consumer(_Watch(self, partition))
 
 
 @attrs.define(slots=True, eq=False)
@@ -159,4 +159,4 @@ class _Watch:
 
     def complete(self) -> None:
         """The partition's leader changed, or nothing is left to watch for."""
-        self.partition.consumers.pop(self, None)
+        self.partition.remove_consumer(self)

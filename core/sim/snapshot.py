@@ -11,7 +11,7 @@ Functions are shared, so they may hold nothing: a closure in a state is refused.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, compress, count
 from operator import is_not, ne
@@ -48,12 +48,14 @@ class Group:
         places = [] if states == others else list(compress(count(), map(ne, states, others)))
         return places + [at for at in self._alike if at < end and any(map(is_not, states[at], others[at]))]
 
-    def add(self, found: list[object], visit: Visit) -> None:
-        """Take in more objects, and visit what they lead to for good."""
-        self.objects += found
+    def add(self, found: list[object], visit: Visit) -> int:
+        """Read more objects, and visit what they lead to; returns as `update` does."""
         for value in chain.from_iterable(map(self.codec.read_final, found)):
             if type(value) not in ATOMS:
                 visit(value)
+        self.objects += found
+        self.states = self.states + self.codec.reread(found, [])
+        return self._changed(range(len(self.objects) - len(found), len(self.objects)), [], visit)
 
     def update(self, visit: Visit) -> int:
         """Read the objects and visit what they lead to now; returns how many places are no longer shared with the last snapshot."""
@@ -64,13 +66,17 @@ class Group:
             return 0
         self.states = now = former + states[len(former) :]
         for at in changed:
-            now[at] = state = states[at]
-            if self.codec.leads and not ATOMS.issuperset(map(type, state)):
-                held = former[at] if at < len(former) else ()
+            now[at] = states[at]
+        return self._changed(changed, former, visit)
+
+    def _changed(self, places: Collection[int], former: list[State], visit: Visit) -> int:
+        for at in places if self.codec.leads else ():
+            state, held = self.states[at], former[at] if at < len(former) else ()
+            if not ATOMS.issuperset(map(type, state)):
                 for value in compress(state, map(is_not, state, held)) if len(state) == len(held) else state:
                     if type(value) not in ATOMS and visit(value):
                         self._alike.add(at)
-        return len(now) + PLACE * len(changed)
+        return len(self.states) + PLACE * len(places)
 
     def restore(self, states: list[State]) -> None:
         """Have the objects hold what they held."""
@@ -122,8 +128,7 @@ class Objects:
         while self._found:
             found, self._found = self._found, {}
             for group, objects in found.items():
-                group.add(objects, self._visit)
-                changed += group.update(self._visit)
+                changed += group.add(objects, self._visit)
         return changed
 
     def _visit(self, value: object) -> bool:
@@ -151,14 +156,15 @@ class Snapshot(Generic[Root]):
     """The state of all objects at a moment; immutable.
 
     Attributes:
+        root: what it was taken of.
         weight: about how many objects' states it holds that the snapshot before does not hold.
         objects: which it shares with the snapshots before and after.
     """
 
-    __slots__ = ("_root", "_snapshots", "_states", "objects", "weight")
+    __slots__ = ("_snapshots", "_states", "objects", "root", "weight")
 
     def __init__(self, root: Root, snapshots: Snapshots, objects: Objects, changed: int) -> None:
-        self._root, self._snapshots = root, snapshots
+        self.root, self._snapshots = root, snapshots
         self.objects = objects
         self._states = {group: group.states for group in objects.groups.values()}
         self.weight = changed // PLACE
@@ -169,7 +175,7 @@ class Snapshot(Generic[Root]):
 
     def is_of(self, root: object) -> bool:
         """Whether it was taken of this very simulation."""
-        return self._root is root
+        return self.root is root
 
     def restore(self) -> None:
         """Let everything stand as it did when this was taken."""
@@ -204,7 +210,7 @@ class Snapshot(Generic[Root]):
 
         for codec, blanks, objects, states in filled:
             codec.fill(blanks, objects, states, renew)
-        copy: Root = news[id(self._root)]
+        copy: Root = news[id(self.root)]
         return copy
 
 

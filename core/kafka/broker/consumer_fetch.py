@@ -48,7 +48,7 @@ class DelayedConsumerFetch:
     def park(self) -> None:
         """Wait at every partition of the fetch."""
         for tp, _, _ in self.request.partitions:
-            self.broker.partitions[tp].consumers[self] = None
+            self.broker.partitions[tp].add_consumer(self)
 
     def complete_if_enough(self) -> None:
         """A high watermark moved: answer if there is something."""
@@ -67,7 +67,7 @@ class DelayedConsumerFetch:
         for tp, _, _ in self.request.partitions:
             partition = self.broker.partitions.get(tp)
             if partition is not None:
-                partition.consumers.pop(self, None)
+                partition.remove_consumer(self)
         self.broker.reply(self.sender, answer)
 
 

@@ -9,7 +9,7 @@ Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AskedPartition, FetchRequest
@@ -32,6 +32,9 @@ class SessionPartition:
     """
 
     __slots__ = ("asked", "dirty", "partition", "replica", "session", "told_high_watermark", "told_log_start", "tp")
+
+    session: Final[FetchSession]
+    tp: Final[TopicPartition]
 
     def __init__(self, session: FetchSession, asked: AskedPartition) -> None:
         self.session = session
@@ -73,13 +76,20 @@ class FetchSession:
         "quiet", "timer_due",
     )  # fmt: skip
 
+    address: Final[str]
+    follower: Final[int]
+    fetcher: Final[int]
+    order: Final[int]
+    partitions: Final[dict[TopicPartition, SessionPartition]]
+    dirty: Final[list[SessionPartition]]
+
     def __init__(self, address: str, follower: int, fetcher: int, order: int) -> None:
         self.address = address
         self.follower = follower
         self.fetcher = fetcher
         self.order = order
-        self.partitions: dict[TopicPartition, SessionPartition] = {}
-        self.dirty: list[SessionPartition] = []
+        self.partitions = {}
+        self.dirty = []
         self.last_fetch_time = -(2**62)
         self.parked: FetchRequest | None = None
         self.deadline = 0
@@ -107,8 +117,8 @@ class FetchSession:
 
     def take_dirty(self) -> list[SessionPartition]:
         """Those with news, to be looked at now: each is dirty until it is told, and may have news again from then on."""
-        entries = self.dirty
-        self.dirty = []
+        entries = self.dirty.copy()
+        self.dirty.clear()
         return entries
 
     def put_back(self, entries: list[SessionPartition]) -> None:
@@ -135,4 +145,4 @@ class FetchSession:
                 left = partitions.pop(tp, None)
                 if left is not None:
                     left.dirty = False
-            self.dirty = [entry for entry in dirty if entry.dirty]
+            dirty[:] = [entry for entry in dirty if entry.dirty]

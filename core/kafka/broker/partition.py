@@ -60,7 +60,7 @@ class Partition:
         sessions: its entries in followers' fetch sessions, by follower.
         delayed: acks=all writes that wait, in order of offset.
         producers: of a leader that idempotent producers write to: their state, made from the log when it is first needed.
-        consumers: who else waits for the high watermark (ordered set).
+        consumers: who else waits for the high watermark, each once, in order.
         fetcher: the own fetcher that follows it, if one does.
     """
 
@@ -71,10 +71,18 @@ class Partition:
         "remotes", "replicas", "sessions", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
     )  # fmt: skip
 
+    tp: Final[TopicPartition]
+    topic: Final[str]
+    number: Final[Column]
+    broker: Final[Broker]
+    log: Final[ReplicaLog]
+    remotes: Final[dict[int, Replica]]
+    sessions: Final[dict[int, SessionPartition]]
+
     def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:
         self.tp = tp
         self.topic = tp.topic
-        self.number: Column = tp.partition
+        self.number = tp.partition
         self.broker = broker
         self.log = log
         self.leader = NO_LEADER
@@ -86,13 +94,13 @@ class Partition:
         self.maximal_isr: tuple[int, ...] = ()
         self.pending = ""
         self.proposal: AlterPartitionItem | None = None
-        self.remotes: dict[int, Replica] = {}
+        self.remotes = {}
         self.leader_epoch_start_offset = 0
-        self.sessions: dict[int, SessionPartition] = {}
+        self.sessions = {}
         # Made by the first write that waits: an empty one takes more memory than all else here.
         self.delayed: deque[DelayedProduce] | None = None
         self.fetcher: Fetcher | None = None
-        self.consumers: dict[HighWatermarkWaiter, None] = {}
+        self.consumers: tuple[HighWatermarkWaiter, ...] = ()
         self.produce_timer_due = -1
         self.producers: ProducerStateManager | None = None
         self.min_isr = 1
@@ -321,8 +329,17 @@ class Partition:
                 self.broker.complete_fetch(entry.session)
         if self.delayed:
             complete_delayed_produce(self)
-        for consumer in list(self.consumers):
+        for consumer in self.consumers:
             consumer.complete_if_enough()
+
+    def add_consumer(self, waiter: HighWatermarkWaiter) -> None:
+        """Have somebody wait for the high watermark, too."""
+        if waiter not in self.consumers:
+            self.consumers = (*self.consumers, waiter)
+
+    def remove_consumer(self, waiter: HighWatermarkWaiter) -> None:
+        """It waits no longer, if it did."""
+        self.consumers = tuple(each for each in self.consumers if each is not waiter)
 
     def _counts_outside_isr(self, replica: Replica) -> bool:
         release = self.broker.release

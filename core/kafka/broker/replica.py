@@ -33,6 +33,8 @@ class Replica:
         "session",
     )  # fmt: skip
 
+    broker: Final[int]
+
     def __init__(self, broker: int) -> None:
         self.broker = broker
         self.leo = -1

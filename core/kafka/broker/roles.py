@@ -140,5 +140,5 @@ def _fetches_must_look(partition: Partition) -> None:
 
 
 def _consumers_must_look(partition: Partition) -> None:
-    for consumer in list(partition.consumers):
+    for consumer in partition.consumers:
         consumer.complete()

@@ -46,8 +46,8 @@ class KeptCourse(Protocol):
     def keyframe(self) -> Snapshot[Cluster]:
         """Its cluster."""
 
-    def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> Course:
-        """A course that goes on from there byte for byte, its events going to `sink`; with the cluster at hand if it was taken of that."""
+    def bring_back(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> Course:
+        """A course that goes on from there byte for byte, its events going to `sink`; `in_place`: with the very cluster."""
 
 
 class Course(Protocol):
@@ -86,9 +86,9 @@ class KeptFree(SpelledOut):
 
     keyframe: Snapshot[Cluster]
 
-    def bring_back(self, sink: Callable[[EventTuple], None], at_hand: Cluster | None = None) -> FreeCourse:
+    def bring_back(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> FreeCourse:
         """A course that goes on from there."""
-        return FreeCourse(Cluster.bring_back(self.keyframe, sink, at_hand))
+        return FreeCourse(Cluster.bring_back(self.keyframe, sink, in_place=in_place))
 
 
 @attrs.define(repr=False)

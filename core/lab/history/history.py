@@ -277,7 +277,7 @@ class History:
         fresh: int | None = self.branch.seen
         if branch is not None and branch is not self.branch:
             fresh = None if self._log.log is None else self._parting(branch)
-        replay = Replay(self.start, acts, goal, self.keeper, self._known, fresh_after=fresh, at_hand=self.cluster)
+        replay = Replay(self.start, acts, goal, self.keeper, self._known, fresh_after=fresh, shown=self.cluster)
         if replay.on_the_spot:
             self.on_event = None
         self.begin(goal.what, replay, lambda: self._take_over(replay, branch or self.branch, then))

@@ -177,8 +177,8 @@ def _steps(kept: Kept) -> int:
     return kept.position.steps
 
 
-def bring_back(kept: Kept, acts: Sequence[Played], outlet: Outlet, at_hand: ClusterLike | None = None) -> Tape:
-    """A tape that stands where a keyframe was taken; the cluster at hand moves there if it was taken of that."""
-    tape = Tape(kept.course.bring_back(outlet, at_hand if isinstance(at_hand, Cluster) else None), outlet, acts)
+def bring_back(kept: Kept, acts: Sequence[Played], outlet: Outlet, *, in_place: bool = False) -> Tape:
+    """A tape that stands where a keyframe was taken; `in_place`: with the very cluster that it was taken of."""
+    tape = Tape(kept.course.bring_back(outlet, in_place=in_place), outlet, acts)
     tape.resume(kept.position, kept.ends.first(len(kept.ends)), kept.acted)
     return tape

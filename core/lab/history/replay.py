@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.kafka.events import EventTuple
-from core.lab.cluster import Cluster
 from core.lab.history.course import ClusterLike, Start
 from core.lab.history.goal import Goal, Known
 from core.lab.history.keeper import Keeper, bring_back
@@ -27,7 +26,7 @@ class Replay:
         goal: where to.
         tape, rings: what the session gets when it has arrived.
         again: the events on the way are known: nobody has to be told of them again.
-        on_the_spot: it moves the cluster that was at hand.
+        on_the_spot: it moves the cluster that is shown.
         found: with a `watch`, the last moment at which what it watches for came.
         fresh: events that the log does not have.
     """
@@ -41,7 +40,7 @@ class Replay:
         known: Known,
         watch: Watch | None = None,
         fresh_after: int | None = None,
-        at_hand: ClusterLike | None = None,
+        shown: ClusterLike | None = None,
     ) -> None:
         """Make ready to go.
 
@@ -53,7 +52,8 @@ class Replay:
             known: the events that the session has.
             watch: is shown every event, and asked after every step that recorded some.
             fresh_after: the events after that one are collected in `fresh`; None: none are.
-            at_hand: the cluster that may be moved itself, if the way is short: it then has to be gone to the end.
+            shown: the cluster that somebody sees. It is moved itself if the way is short, which then has to be gone to the end; clusters
+                that it has taken the place of move there, however long it is. None: a new one does.
         """
         self.goal = goal
         self._keeper = keeper
@@ -73,8 +73,9 @@ class Replay:
             self._known = known
             self.again = list(acts) == list(known.acts) and goal.is_known(known) and known.rings.reach(kept.position.seq + 1)
             self.rings = known.rings if self.again else known.rings.upto(kept.position.seq)
-            self.on_the_spot = isinstance(at_hand, Cluster) and goal.is_near(kept, keeper, known) and kept.course.keyframe.is_of(at_hand)
-            self.tape = bring_back(kept, acts, outlet, at_hand if self.on_the_spot else None)
+            is_shown = kept.course.keyframe.is_of(shown)
+            self.on_the_spot = is_shown and goal.is_near(kept, keeper, known)
+            self.tape = bring_back(kept, acts, outlet, in_place=self.on_the_spot or (shown is not None and not is_shown))
 
     def _take(self, event: EventTuple) -> None:
         if self.again:
@@ -92,8 +93,6 @@ class Replay:
 
     def work(self, enough: Enough = never) -> bool:
         """Go on until it is enough, on the spot to the end; True when it has arrived."""
-        if self.on_the_spot:
-            enough = never
         tape, goal = self.tape, self.goal
         if self.again:
             return self._work_again(enough)
@@ -104,7 +103,7 @@ class Replay:
             if not tape.step():
                 break
             count += 1
-            if count % STEPS_AT_ONCE == 0:
+            if count % STEPS_AT_ONCE == 0 and not self.on_the_spot:
                 self._keeper.offer(tape, seen=False)
                 if enough():
                     return False
@@ -118,7 +117,7 @@ class Replay:
         assert ends is not None
         last = END if goal.position is None else goal.position.steps
         seq, until = goal.seq if goal.seq >= 0 else END, goal.time if goal.time >= 0 else END
-        look = tape.steps + STEPS_AT_ONCE
+        look = END if self.on_the_spot else tape.steps + STEPS_AT_ONCE
         while not goal.reached(tape) and tape.go_again(min(look, last) - tape.steps, seq, until, ends):
             if tape.steps >= look:
                 look = tape.steps + STEPS_AT_ONCE
