@@ -16,6 +16,7 @@ import pytest
 
 from scenarios.stopping import SIGNALS, Stopped, held, stoppable, whole
 from spark_reports.pools import pool_of
+from tests.signals import heard
 from tests.spark_reports.logs import event, write_log
 from tests.spark_reports.sweep.grids import TEXT
 
@@ -42,6 +43,7 @@ def stopped(tmp_path: Path, number: int, ready: Callable[[str], bool], *argument
         process = subprocess.Popen(
             [sys.executable, "-m", "tui", *arguments],
             cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err, start_new_session=True,
+            preexec_fn=heard,
         )  # fmt: skip
     deadline = time.monotonic() + 120
     while not ready(said.read_text()):
@@ -70,7 +72,6 @@ def test_a_report_takes_its_java_with_it(tmp_path: Path) -> None:
     stopped(tmp_path, signal.SIGTERM, lambda said: "computing" in said, "report", str(log), "-o", str(tmp_path / "out"))
 
 
-@pytest.mark.skipif(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, reason="SIGHUP is ignored here")
 def test_a_sweep_keeps_its_chunks_and_no_workers(tmp_path: Path) -> None:
     (tmp_path / "g.yaml").write_text(TEXT)
     chunks = tmp_path / "out" / "chunks"

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -64,10 +66,26 @@ class TerminalDriver(LinuxDriver):
         """See `LinuxDriver`."""
         super().__init__(app, **how)
         self._file: Any = LastingFile(self._file, self._leave)
+        self._watch: threading.Thread | None = None
 
     def _leave(self) -> None:
-        # From the thread that writes; a SIGHUP that nobody ignores has said so before.
-        self._app.call_later(self._app.exit, 128 + signal.SIGHUP)
+        # From a thread that writes or watches; a SIGHUP that nobody ignores has said so before.
+        with contextlib.suppress(RuntimeError):  # it has been left
+            self._app.call_later(self._app.exit, 128 + signal.SIGHUP)
+
+    def start_application_mode(self) -> None:
+        """Take the terminal, and watch it from the first time on."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        if self._watch is None and os.isatty(self.fileno):
+            self._watch = threading.Thread(target=self._leave_when_hung_up, name="isrlab-hangup", daemon=True)
+            self._watch.start()
+
+    def _leave_when_hung_up(self) -> None:
+        """Paused, nothing is written that could fail, and where SIGHUP is ignored nobody tells; Textual's thread would read nothing for ever."""
+        terminal = select.poll()
+        terminal.register(self.fileno, 0)  # what poll tells unasked
+        if any(event & (select.POLLHUP | select.POLLERR) for _, event in terminal.poll()):
+            self._leave()
 
     def _sigcont_application(self, *_: object) -> None:
         """SIGCONT: after Ctrl-Z the terminal is taken anew; after SIGSTOP, which told nobody, it is given back first."""

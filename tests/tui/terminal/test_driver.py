@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.eventlog import read_events
+from tests.signals import heard
 from tui.terminal.driver import LastingFile
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,6 +80,7 @@ class Owned:
         def own() -> None:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            heard()
             if deaf:
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
@@ -136,6 +138,23 @@ def test_a_closed_terminal_ends_it_and_keeps_the_log(opened: list[Owned], tmp_pa
     os.close(owned.master)
     owned.master = -1
     assert owned.process.wait(60) == 128 + signal.SIGHUP
+    ended_well(log)
+
+
+@pytest.mark.parametrize("deaf", [False, True], ids=["hears", "deaf"])
+def test_a_closed_terminal_ends_it_also_while_nothing_is_written(opened: list[Owned], tmp_path: Path, deaf: bool) -> None:
+    """Paused, it writes nothing that could fail."""
+    log = tmp_path / "session.jsonl"
+    owned = Owned(log, deaf=deaf)
+    opened.append(owned)
+    owned.read_until(b"Partitions")
+    os.write(owned.master, b" ")
+    owned.read_until(b"paused")
+    while select.select([owned.master], [], [], 1.0)[0]:
+        os.read(owned.master, 65536)
+    os.close(owned.master)
+    owned.master = -1
+    assert owned.process.wait(20) == 128 + signal.SIGHUP
     ended_well(log)
 
 

@@ -21,14 +21,10 @@ import pytest
 
 from core.kafka.release import CURRENT
 from scenarios.eventlog import read_events
+from tests.signals import heard
 
 ROOT = Path(__file__).resolve().parents[3]
 PLAY = "import sys; from tui.cli import main; sys.exit(main(sys.argv[1:]))"
-
-
-def hears_hangups() -> None:
-    """Under nohup every process ignores SIGHUP, and the playground leaves that so."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Terminal:
@@ -44,7 +40,7 @@ class Terminal:
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONIOENCODING": "utf-8", **environ}
         env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])])
         command = [sys.executable, "-c", program, "play", *arguments]
-        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd, preexec_fn=hears_hangups)
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd, preexec_fn=heard)
         self.output = b""
 
     def read(self, seconds: float) -> bytes:
@@ -114,6 +110,16 @@ def test_paused_it_writes_nothing(terminals: list[Terminal]) -> None:
     assert terminal.wait() == 0
 
 
+@pytest.fixture
+def deaf() -> Iterator[None]:
+    """The suite runs under `nohup`, and in the background of a script."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("deaf")
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), ("\x03", 0), ("q", 0)])
 def test_however_it_ends_log_and_terminal_are_sane(
     terminals: list[Terminal], tmp_path: Path, ending: signal.Signals | str, code: int
