@@ -24,6 +24,7 @@ from scenarios.play_target import PlayTarget
 from spark_reports import report
 from spark_reports.errors import ReportError
 from tests.scenarios.test_eventlog import HEADER
+from tests.spark_reports.sweep.grids import TEXT
 from tui.cli import main
 from tui.session.loading import load_session
 
@@ -52,7 +53,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "wrong.yaml").write_text(UNBUILDABLE)
     (tmp_path / "small.yaml").write_text(SMALL)
     (tmp_path / "d.txt").write_text(DESCRIBED)
-    (tmp_path / "grid.yaml").write_text((ROOT / "spark_reports/sweep/grids/weekly-crashes.yaml").read_text())
+    (tmp_path / "grid.yaml").write_text(TEXT)
     assert main(["run", "small.yaml", "--log", "log.jsonl"]) == 0
     for name in ("keep.jsonl", "keep.xml", "keep.json", "keep.html", "keep.yaml", "keep.txt"):
         (tmp_path / name).write_text(KEPT)
