@@ -1,8 +1,10 @@
 """Plants mistakes in `core/kafka` and `scenarios` and looks whether a test fails: `make mutants ARGS="--number 200 --seed 1"`.
 
 Each mutant is one small change (`operators`), drawn by the seed. Its tests are those that ran its basic block when all passed; they run
-quickest first, in a process of their own, in a copy of the tree, until one fails. A test that takes far longer than before counts as
-failed (timed out). Changes that were judged to change nothing are listed, with the reason, in `equivalent.yaml`, and are not drawn.
+quickest first, in a copy of the tree, until one fails. Everything is imported and collected once: a mutant has a process that is
+forked from there, in which the changed functions get their new code (a fresh process, if importing runs what is changed). A test
+that takes far longer than before counts as failed (timed out). Changes that were judged to change nothing are listed, with the
+reason, in `equivalent.yaml`, and are not drawn.
 
 The recording of what each test runs is kept in `build/mutants` and made anew when sources or tests change (some minutes).
 `--only 3,17 --tests tests/core/kafka/log` tries mutants of the draw with tests of one's choice instead, without a recording.
@@ -11,38 +13,35 @@ The recording of what each test runs is kept in `build/mutants` and made anew wh
 from __future__ import annotations
 
 import argparse
-import contextlib
 import difflib
 import hashlib
 import json
-import os
 import shutil
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from queue import SimpleQueue
 from typing import NamedTuple
 
 import yaml
 
 from tests.mutants.operators import Mutant, mutants, with_probes
-from tests.mutants.plugin import TIMED_OUT
+from tests.mutants.trying import BUILD, ROOT, Bench, Outcome, Tests, copy_of_the_tree, run
 
-ROOT = Path(__file__).parents[2]
-BUILD = ROOT / "build" / "mutants"
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
 SOURCES = ("core/kafka", "scenarios")
 TESTS = ("tests/core", "tests/scenarios", "tests/fidelity")
-COPIED = ("core", "scenarios", "tui", "spark_reports", "tests", "docs", "locks")
-PYTEST = ("-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "pytest_asyncio", "-p", "tests.mutants.plugin")
 FIRST_FILES = 6
 LONGEST = 20.0
 """Seconds: a test that takes longer takes no part."""
+QUICK = 0.1
+"""Seconds: what takes no longer is run for a mutant that may matter to every test."""
+GIVEN = 600.0
+"""Seconds that tests of one's choice may take."""
 
 
 class Recorded(NamedTuple):
@@ -53,42 +52,13 @@ class Recorded(NamedTuple):
     blocks: frozenset[int]
 
 
-class Outcome(NamedTuple):
-    """What became of a mutant: killed, timed out or survived, by which test, after how many seconds, and how many tests there were."""
-
-    word: str
-    by: str
-    seconds: float
-    tests: int
-
-
 def sources() -> dict[str, bytes]:
     files = sorted(path for folder in SOURCES for path in (ROOT / folder).rglob("*.py"))
     return {str(path.relative_to(ROOT)): path.read_bytes() for path in files}
 
 
-def copy_of_the_tree(name: str) -> Path:
-    """A copy of what tests read, without what tools left behind."""
-    copy = BUILD / name
-    shutil.rmtree(copy, ignore_errors=True)
-    left = shutil.ignore_patterns("__pycache__", "found", ".mypy_cache")
-    for folder in COPIED:
-        shutil.copytree(ROOT / folder, copy / folder, ignore=left)
-    for path in ROOT.iterdir():
-        if path.is_file() and path.name != ".git":
-            shutil.copy2(path, copy / path.name)
-    return copy
-
-
-def run(copy: Path, arguments: list[str], **variables: str) -> int:
-    environment = {**os.environ, "PYTHONPATH": str(copy), "CI": "true", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
-    command = [sys.executable, *PYTEST, *arguments]
-    pytest = subprocess.Popen(command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0)
-    try:
-        return pytest.wait()
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pytest.pid, signal.SIGKILL)  # what it started, too
+def every_test(skipped: list[str]) -> list[str]:
+    return [*TESTS, *(f"--ignore={path}" for path in skipped)]
 
 
 def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Recorded]:
@@ -111,7 +81,7 @@ def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Re
         lines.mkdir()
         run(
             copy,
-            ["-p", "xdist", "-n", str(jobs), *TESTS, *(f"--ignore={path}" for path in skipped)],
+            ["-p", "xdist", "-n", str(jobs), *every_test(skipped)],
             MUTANTS_RECORD=str(lines),
             MUTANTS_BLOCKS=str(offset),
         )
@@ -122,48 +92,43 @@ def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Re
     return sorted(found, key=lambda test: (test.seconds, test.name))
 
 
-def chosen(mutant: Mutant, offset: int, recorded: list[Recorded]) -> dict[str, float]:
-    """The tests for a mutant, quickest first, and the seconds of a processor that each may take."""
-    block = None if mutant.block is None else offset + mutant.block
-    everywhere = block is None or any(block in test.blocks for test in recorded if not test.name)
-    tests = (test for test in recorded if test.name and test.seconds <= LONGEST and (everywhere or block in test.blocks))
-    return {test.name: 30 + 20 * test.seconds for test in tests}
+def chosen(mutant: Mutant, blocks: range, recorded: list[Recorded]) -> Tests:
+    """The tests for a mutant of a file that has these blocks: those that run its block, quickest first.
+
+    What importing runs may matter to every test: then all that do not take long follow, first those that run anything in the file.
+    What no test runs is left to those of its room, which may run it without being seen.
+    """
+    block = None if mutant.block is None else blocks.start + mutant.block
+    taking_part = [test for test in recorded if test.name and test.seconds <= LONGEST]
+    near = [test for test in taking_part if block in test.blocks]
+    fresh: list[list[Recorded]] = []
+    if block is None or any(block in test.blocks for test in recorded if not test.name):
+        quick = [test for test in taking_part if test.seconds <= QUICK]
+        same_file = [test for test in quick if not test.blocks.isdisjoint(blocks)]
+        first = in_few_files(same_file, recorded)
+        fresh = [first, without(same_file, first), without(quick, same_file)]
+    elif not near:
+        rooms = (f"tests/{folder}/" for folder in PurePath(mutant.path).parents)
+        near = next(found for room in rooms if (found := [test for test in taking_part if test.name.startswith(room)]))
+    seconds = 60 + 5 * sum(test.seconds for tests in (near, *fresh) for test in tests)
+    return Tests(limits_of(near), [limits for tests in fresh if (limits := limits_of(tests))], seconds)
 
 
-def in_rounds(tests: dict[str, float], recorded: list[Recorded]) -> list[dict[str, float]]:
-    """First the few files of which the largest share runs the block, of these the smallest: most mutants end there, and collecting is dear."""
+def limits_of(tests: list[Recorded]) -> dict[str, float]:
+    return {test.name: 10 + 10 * test.seconds for test in tests}
+
+
+def without(tests: Collection[Recorded], left_out: Collection[Recorded]) -> list[Recorded]:
+    names = {test.name for test in left_out}
+    return [test for test in tests if test.name not in names]
+
+
+def in_few_files(tests: Collection[Recorded], recorded: list[Recorded]) -> list[Recorded]:
+    """Those in the few files of which they are the largest share, of these the smallest: most mutants end there, and collecting is dear."""
     sizes = Counter(test.name.split("::")[0] for test in recorded)
-    hits = Counter(name.split("::")[0] for name in tests)
-    first = sorted(hits, key=lambda file: (-hits[file] / sizes[file], sizes[file]))[:FIRST_FILES]
-    rounds = [{name: limit for name, limit in tests.items() if (name.split("::")[0] in first) == early} for early in (True, False)]
-    return [each for each in rounds if each]
-
-
-def tried(copy: Path, mutant: Mutant, number: int, rounds: list[dict[str, float]], given: list[str]) -> Outcome:
-    """Run tests against a mutant in a copy of the tree, and mend the copy."""
-    began = time.monotonic()
-    path = copy / mutant.path
-    source, stat = path.read_bytes(), path.stat()
-    path.write_bytes(mutant.applied(source))
-    os.utime(path, (stat.st_atime, stat.st_mtime + number))  # no byte code of another mutant passes for this one's
-    code, by = 0, ""
-    try:
-        if given:
-            code = run(copy, ["-x", *given])
-        for tests in rounds:
-            if not code:
-                listed = copy / "build" / "chosen.json"
-                listed.parent.mkdir(exist_ok=True)
-                listed.with_suffix(".result").unlink(missing_ok=True)
-                listed.write_text(json.dumps(tests))
-                files = list(dict.fromkeys(name.split("::")[0] for name in tests))
-                code = run(copy, ["-x", *files], MUTANTS_TESTS=str(listed))
-                by = listed.with_suffix(".result").read_text() if listed.with_suffix(".result").exists() else ""
-    finally:
-        path.write_bytes(source)
-        os.utime(path, (stat.st_atime, stat.st_mtime))
-    word = "survived" if code == 0 else "timed out" if code == TIMED_OUT else "killed"
-    return Outcome(word, by or (f"exit code {code}" if code else ""), time.monotonic() - began, sum(map(len, rounds)))
+    hits = Counter(test.name.split("::")[0] for test in tests)
+    files = sorted(hits, key=lambda file: (-hits[file] / sizes[file], sizes[file]))[:FIRST_FILES]
+    return [test for test in tests if test.name.split("::")[0] in files]
 
 
 def difference(mutant: Mutant, source: bytes) -> str:
@@ -183,12 +148,11 @@ def main() -> int:
     arguments = parser.parse_args()
 
     files = sources()
-    offsets: dict[str, int] = {}
+    blocks: dict[str, range] = {}
     offset = 0
     everything: list[Mutant] = []
     for path, source in files.items():
-        offsets[path] = offset
-        offset += with_probes(source, 0)[1]
+        blocks[path] = range(offset, offset := offset + with_probes(source, 0)[1])
         everything.extend(mutants(path, source))
     judged = {(entry["file"], entry["was"], entry["is"]) for entry in yaml.safe_load(EQUIVALENT.read_text()) or ()}
     known = {mutant for mutant in everything if (mutant.path, mutant.before, mutant.after) in judged}
@@ -206,20 +170,22 @@ def main() -> int:
 
     recorded = [] if arguments.tests else recording(files, arguments.jobs, arguments.skip)
     print(f"{sum(bool(test.name) for test in recorded):,} tests, {sum(test.seconds for test in recorded):.0f} s", flush=True)
-    copies: SimpleQueue[Path] = SimpleQueue()
+    began = time.monotonic()
+    benches: SimpleQueue[Bench] = SimpleQueue()
     for number in range(arguments.jobs):
-        copies.put(copy_of_the_tree(f"copy-{number}"))
+        benches.put(Bench(f"copy-{number}", every_test(arguments.skip)))
 
     def one(number: int, mutant: Mutant) -> Outcome:
-        copy = copies.get()
+        bench = benches.get()
         try:
-            rounds = in_rounds(chosen(mutant, offsets[mutant.path], recorded), recorded)
-            return tried(copy, mutant, number, rounds, arguments.tests)
+            tests = Tests({}, [], GIVEN) if arguments.tests else chosen(mutant, blocks[mutant.path], recorded)
+            return bench.try_out(mutant, number, tests, arguments.tests)
         finally:
-            copies.put(copy)
+            benches.put(bench)
 
     words: Counter[str] = Counter()
     survivors: list[tuple[int, Mutant, Outcome]] = []
+    killers: set[str] = set()
     with ThreadPoolExecutor(arguments.jobs) as pool:
         waiting = {pool.submit(one, number, mutant): (number, mutant) for number, mutant in numbered}
         try:
@@ -231,17 +197,26 @@ def main() -> int:
                     f"{number:4} {outcome.word:9} {outcome.seconds:6.1f} s of {outcome.tests} tests  {mutant.path}:{mutant.line}  {outcome.by}",
                     flush=True,
                 )
+                if "::" in outcome.by:
+                    killers.add(outcome.by)
                 if outcome.word == "survived":
                     survivors.append((number, mutant, outcome))
                     print(difference(mutant, files[mutant.path]), flush=True)
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)
+    bench = benches.get()
+    for name in bench.failing(sorted(killers)) if killers else ():
+        print(f"{name} fails also without a mutant: what it killed may live", flush=True)
+    bench.close()
+    while not benches.empty():
+        benches.get().close()
     total = words.total()
     for number, mutant, outcome in sorted(survivors):
         print(f"\n{number}. survived {outcome.tests} tests, {mutant.path}:{mutant.line}\n    {mutant.before}\n    {mutant.after}")
     share = 100 * len(survivors) / total if total else 0.0
     print(
-        f"\nseed {arguments.seed}: {total} mutants, {words['killed']} killed, {words['timed out']} timed out, {len(survivors)} survived ({share:.1f} %)"
+        f"\nseed {arguments.seed}: {total} mutants, {words['killed']} killed, {words['timed out']} timed out, "
+        f"{len(survivors)} survived ({share:.1f} %), in {(time.monotonic() - began) / 60:.0f} minutes"
     )
     return int(share > 5)
 

@@ -1,12 +1,18 @@
-"""The side of pytest: records what each test runs and how long it takes (MUTANTS_RECORD), or runs chosen tests in their order (MUTANTS_TESTS)."""
+"""The side of pytest: records what each test runs and how long it takes (MUTANTS_RECORD), or tries mutants (MUTANTS_TESTS, MUTANTS_PIPES)."""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import importlib
 import json
 import os
 import resource
 import signal
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 import hypothesis
@@ -14,6 +20,8 @@ import pytest
 
 TIMED_OUT = 86
 """The exit code of a run in which a test took too long."""
+NOT_PLANTED = 87
+"""The exit code of a forked process that cannot have a mutant: its functions are not those of the source."""
 MEMORY = 6 << 30
 WAITING = 10
 """How many times its seconds of a processor a test may last: it may wait for others, or the machine be busy."""
@@ -60,17 +68,25 @@ class Recorder:
 
 
 class Chosen:
-    """Runs the tests that are named in a file, in its order, each within the seconds of a processor that it is given there."""
+    """Runs the tests that are named in a file, in its order, each within the seconds of a processor given there, and all before an end."""
 
     def __init__(self, path: str) -> None:
-        self.limits: dict[str, float] = json.loads(Path(path).read_text())
-        self.result = Path(path).with_suffix(".result")
+        self.path = Path(path)
+        self.result = self.path.with_suffix(".result")
+        self.limits: dict[str, float] = {}
+        self.end = float("inf")
+
+    def read(self, items: list[pytest.Item]) -> None:
+        listed = json.loads(self.path.read_text())
+        self.limits = listed["limits"]
+        self.end = time.monotonic() + listed["seconds"]
         self.result.write_text("")
+        by_name = {item.nodeid: item for item in items}
+        items[:] = [by_name[name] for name in self.limits if name in by_name]
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        by_name = {item.nodeid: item for item in items}
-        items[:] = [by_name[name] for name in self.limits if name in by_name]
+        self.read(items)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
@@ -79,7 +95,13 @@ class Chosen:
             os._exit(TIMED_OUT)
 
         limit = self.limits[item.nodeid]
-        for sort, number, seconds in ((signal.ITIMER_PROF, signal.SIGPROF, limit), (signal.ITIMER_REAL, signal.SIGALRM, WAITING * limit)):
+        left = self.end - time.monotonic()
+        if left <= 0:
+            too_long()
+        for sort, number, seconds in (
+            (signal.ITIMER_PROF, signal.SIGPROF, limit),
+            (signal.ITIMER_REAL, signal.SIGALRM, min(left, WAITING * limit)),
+        ):
             signal.signal(number, too_long)
             signal.setitimer(sort, seconds)
         done = yield
@@ -92,6 +114,64 @@ class Chosen:
             self.result.write_text(report.nodeid)
 
 
+class Waiting(Chosen):
+    """Collects tests once; for every mutant it is told of, forks a process that plants it and goes on with the chosen tests."""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        gc.collect()
+        gc.freeze()  # a collection in a forked process need not copy what was there before
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        told, answers = (int(number) for number in os.environ["MUTANTS_PIPES"].split(","))
+        with open(told) as lines, open(answers, "w") as out:
+            print("ready", file=out, flush=True)
+            while line := lines.readline():
+                if not (child := os.fork()):
+                    os.setpgid(0, 0)
+                    if not planted(**json.loads(line)):
+                        os._exit(NOT_PLANTED)
+                    self.read(session.items)
+                    return None
+                code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child, signal.SIGKILL)  # what it started, too
+                print(code, file=out, flush=True)
+        os._exit(0)
+
+
+def inner_codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a module and of all that is defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from inner_codes(constant)
+
+
+def planted(path: str, old: str, new: str) -> bool:
+    """Have the functions of a module that is imported run the code of another source; is that possible?"""
+    module = importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    file = module.__file__
+    assert file is not None
+    before, after = ([*inner_codes(compile(source, file, "exec", dont_inherit=True))] for source in (old, new))
+    if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
+        return False
+    other = {was: becomes for was, becomes in zip(before, after, strict=True) if was != becomes}
+    gc.unfreeze()
+    functions = [
+        thing
+        for thing in gc.get_objects()
+        if isinstance(thing, FunctionType) and thing.__code__.co_filename == file and thing.__code__ in other
+    ]
+    gc.freeze()
+    try:
+        for function in functions:
+            function.__code__ = other[function.__code__]
+    except ValueError:  # it takes other variables from around it
+        return False
+    return bool(functions) or not other
+
+
 def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("mutants")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
@@ -100,4 +180,4 @@ def pytest_configure(config: pytest.Config) -> None:
     ):
         config.pluginmanager.register(Recorder(folder))
     elif path := os.environ.get("MUTANTS_TESTS"):
-        config.pluginmanager.register(Chosen(path))
+        config.pluginmanager.register((Waiting if "MUTANTS_PIPES" in os.environ else Chosen)(path))

@@ -1,0 +1,175 @@
+"""A copy of the tree in which mutants are tried: in processes forked from one that has imported everything, or in fresh ones."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from tests.mutants.operators import Mutant
+from tests.mutants.plugin import NOT_PLANTED, TIMED_OUT
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build" / "mutants"
+COPIED = ("core", "scenarios", "tui", "spark_reports", "tests", "docs", "locks")
+PYTEST = ("-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "pytest_asyncio", "-p", "tests.mutants.plugin")
+COLLECTING = 120.0
+"""Seconds that a process may take until its first test."""
+
+
+class Outcome(NamedTuple):
+    """What became of a mutant: killed, timed out or survived, by which test, after how many seconds, and how many tests there were."""
+
+    word: str
+    by: str
+    seconds: float
+    tests: int
+
+
+class Tests(NamedTuple):
+    """Tests for a mutant: by name the seconds of a processor that each may take, in their order.
+
+    Attributes:
+        forked: for a process in which everything is imported; only functions are changed in it.
+        fresh: for processes that import everything anew, one after the other, when nothing was killed before.
+        seconds: how long each of these processes may take, by the clock.
+    """
+
+    forked: dict[str, float]
+    fresh: list[dict[str, float]]
+    seconds: float
+
+
+def copy_of_the_tree(name: str) -> Path:
+    """A copy of what tests read, without what tools left behind."""
+    copy = BUILD / name
+    shutil.rmtree(copy, ignore_errors=True)
+    left = shutil.ignore_patterns("__pycache__", "found", ".mypy_cache")
+    for folder in COPIED:
+        shutil.copytree(ROOT / folder, copy / folder, ignore=left)
+    for path in ROOT.iterdir():
+        if path.is_file() and path.name != ".git":
+            shutil.copy2(path, copy / path.name)
+    return copy
+
+
+def started(copy: Path, arguments: list[str], pipes: tuple[int, ...] = (), **variables: str) -> subprocess.Popen[bytes]:
+    """Pytest in a copy, with a folder for what it leaves behind."""
+    scratch = copy / "build" / "scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    environment = {**os.environ, "PYTHONPATH": str(copy), "CI": "true", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TMPDIR": str(scratch)}
+    command = [sys.executable, *PYTEST, *arguments]
+    silent = subprocess.DEVNULL
+    return subprocess.Popen(
+        command, cwd=copy, env={**environment, **variables}, stdin=silent, stdout=silent, stderr=silent, process_group=0, pass_fds=pipes
+    )
+
+
+def run(copy: Path, arguments: list[str], seconds: float | None = None, **variables: str) -> int:
+    """The exit code of pytest in a copy, after so many seconds at most."""
+    pytest = started(copy, arguments, **variables)
+    try:
+        return pytest.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return TIMED_OUT
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pytest.pid, signal.SIGKILL)  # what it started, too
+        pytest.wait()
+
+
+class Bench:
+    """A copy of the tree, and pytest in it, which has collected all tests and waits for mutants."""
+
+    def __init__(self, name: str, arguments: list[str]) -> None:
+        self.copy = copy_of_the_tree(name)
+        self.chosen = self.copy / "build" / "chosen.json"
+        self.result = self.chosen.with_suffix(".result")
+        self.arguments = arguments
+        self.waiting: subprocess.Popen[bytes] | None = None
+        self.told: TextIO
+        self.answers: TextIO
+
+    def close(self) -> None:
+        if self.waiting is not None:
+            self.told.close()
+            self.answers.close()
+            self.waiting.kill()
+            self.waiting.wait()
+            self.waiting = None
+
+    def try_out(self, mutant: Mutant, number: int, tests: Tests, given: list[str]) -> Outcome:
+        """Run tests against a mutant, those given first, and mend the copy."""
+        began = time.monotonic()
+        if tests.forked:
+            self._start_waiting()
+        path = self.copy / mutant.path
+        source, stat = path.read_bytes(), path.stat()
+        path.write_bytes(mutant.applied(source))
+        os.utime(path, (stat.st_atime, stat.st_mtime + number))  # no byte code of another mutant passes for this one's
+        code, by, ran = 0, "", 0
+        try:
+            if given:
+                code = run(self.copy, ["-x", *given], COLLECTING + tests.seconds)
+            fresh = tests.fresh
+            if tests.forked:
+                self._choose(tests.forked, tests.seconds)
+                code, ran = self._forked(mutant.path, source.decode(), mutant.applied(source).decode()), len(tests.forked)
+                if code == NOT_PLANTED:
+                    code, fresh = 0, [tests.forked, *fresh]
+            for limits in fresh:
+                if not code:
+                    self._choose(limits, tests.seconds)
+                    code, ran = self._fresh(limits, tests.seconds), ran + len(limits)
+            by = self.result.read_text() if self.result.exists() else ""
+        finally:
+            path.write_bytes(source)
+            os.utime(path, (stat.st_atime, stat.st_mtime))
+        word = "survived" if code == 0 else "timed out" if code == TIMED_OUT else "killed"
+        return Outcome(word, by or (f"exit code {code}" if code else ""), time.monotonic() - began, ran)
+
+    def failing(self, tests: Collection[str]) -> list[str]:
+        """Which of these tests fail also without a mutant."""
+        self._start_waiting()
+        path = next(self.copy.glob("core/kafka/*.py")).relative_to(self.copy)
+        text = (self.copy / path).read_text()
+        found: list[str] = []
+        while left := [name for name in tests if name not in found]:
+            self._choose(dict.fromkeys(left, COLLECTING), COLLECTING * len(left))
+            if not self._forked(str(path), text, text):
+                break
+            found.append(self.result.read_text())
+        return found
+
+    def _choose(self, limits: dict[str, float], seconds: float) -> None:
+        self.result.unlink(missing_ok=True)
+        self.chosen.write_text(json.dumps({"limits": limits, "seconds": seconds}))
+
+    def _start_waiting(self) -> None:
+        if self.waiting is None:
+            told, answers = os.pipe(), os.pipe()
+            pipes = told[0], answers[1]
+            self.chosen.parent.mkdir(exist_ok=True)
+            variables = {"MUTANTS_TESTS": str(self.chosen), "MUTANTS_PIPES": ",".join(map(str, pipes))}
+            self.waiting = started(self.copy, ["-x", *self.arguments], pipes, **variables)
+            for pipe in pipes:
+                os.close(pipe)
+            self.told, self.answers = os.fdopen(told[1], "w"), os.fdopen(answers[0])
+            assert self.answers.readline() == "ready\n", "the tests cannot be collected"
+
+    def _forked(self, path: str, old: str, new: str) -> int:
+        print(json.dumps({"path": path, "old": old, "new": new}), file=self.told, flush=True)
+        return int(self.answers.readline())
+
+    def _fresh(self, limits: dict[str, float], seconds: float) -> int:
+        files = list(dict.fromkeys(name.split("::")[0] for name in limits))
+        return run(self.copy, ["-x", *files], COLLECTING + seconds, MUTANTS_TESTS=str(self.chosen))
