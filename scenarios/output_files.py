@@ -371,7 +371,9 @@ def stream_of(path: str | Path) -> int | None:
     if str(path) == "-":
         return STDOUT
     name = os.path.abspath(path)
-    for _ in range(8):
+    seen = set()
+    while name not in seen:
+        seen.add(name)
         if name in _STREAMS:
             return _STREAMS[name]
         if (match := _DESCRIPTOR.fullmatch(name)) is not None:

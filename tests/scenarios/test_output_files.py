@@ -287,6 +287,15 @@ def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
             write_whole("/dev/full", "x")
 
 
+def test_links_to_a_stream_are_that_stream_and_links_in_a_circle_are_none(tmp_path: Path) -> None:
+    for number, target in enumerate(["/dev/stderr", "0", "1"]):
+        (tmp_path / str(number)).symlink_to(target)
+    assert [stream_of(tmp_path / str(number)) for number in range(3)] == [2, 2, 2]
+    (tmp_path / "to").symlink_to("fro")
+    (tmp_path / "fro").symlink_to("to")
+    assert stream_of(tmp_path / "to") is None
+
+
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_stdout_by_its_name_goes_on_where_it_stands(name: str, here: Path) -> None:
     if not os.path.exists(name):

@@ -76,3 +76,14 @@ def test_zookeeper_and_not_the_controller_refuses_a_registration() -> None:
     run.do(acts.Start(2))
     run.run_until(run.now + 10 * SECOND)
     assert said(told, events.RegistrationRefused)[0].startswith("ZooKeeper refused to register b2: NODE_EXISTS")
+
+
+@pytest.mark.parametrize(
+    ("to_offset", "acknowledged", "read", "sentence"),
+    [
+        (8, 1, 0, "offset 7 of epoch 2 of t-0, lost already, is acknowledged to their producer"),
+        (9, 0, 2, "offsets 7–8 of epoch 2 of t-0, lost already, are read by a consumer"),
+    ],
+)
+def test_lost_records_that_are_seen_later(to_offset: int, acknowledged: int, read: int, sentence: str) -> None:
+    assert events.LostRecordsSeen("t", 0, 2, 7, to_offset, acknowledged, read).sentence() == sentence

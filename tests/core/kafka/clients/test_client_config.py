@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka import events
 from core.kafka.clients.client import POLL
-from core.kafka.clients.client_config import CONSUMER, NO_DELIVERY_TIMEOUT, PRODUCER, client_config
+from core.kafka.clients.client_config import CLIENT_SETTINGS, CONSUMER, NO_DELIVERY_TIMEOUT, PRODUCER, client_config
 from core.kafka.messages import MetadataRequest
 from core.kafka.release import RELEASES
 from core.kafka.settings import MAX_INT
@@ -54,6 +54,25 @@ def test_an_idempotent_producer_of_an_old_release_retries() -> None:
 def test_what_kafka_refuses(given: dict[str, str], idempotent: bool, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         client_config(PRODUCER, given.items(), RELEASES["4.3"], idempotent=idempotent)
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("delivery.timeout.ms", 0),
+        ("request.timeout.ms", 1),
+        ("metadata.max.age.ms", 1),
+        ("retries", 0),
+        ("max.in.flight.requests.per.connection", 1),
+    ],
+)
+def test_bounds(name: str, least: int) -> None:
+    """Kafka's, but for `metadata.max.age.ms`: a client that asks without a pause would let no time pass."""
+    setting = CLIENT_SETTINGS[name]
+    assert [setting.parse(str(value)) for value in (least, MAX_INT)] == [least, MAX_INT]
+    for value in (least - 1, MAX_INT + 1):
+        with pytest.raises(ValueError, match=f"{name} takes a number from {least} to {MAX_INT}, not {value}"):
+            setting.parse(str(value))
 
 
 def test_a_request_timeout_above_it_raises_a_delivery_timeout_that_nobody_set() -> None:
