@@ -57,7 +57,7 @@ DRAWN_ROWS: Final = 12_000
 SMALL_EVENTS: Final = 20_000
 """So many events, frequent ones and all, are aggregated sooner by interpreting plans than by generating and compiling code for them."""
 
-_INTERPRETED: Final = {
+INTERPRETED: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
@@ -362,7 +362,7 @@ def _quick_session(spark: SparkSession) -> SparkSession:
     if not hasattr(spark, "_jsparkSession") or not is_local(spark.sparkContext.master or ""):
         return spark
     quick = spark.newSession()
-    for name, value in _INTERPRETED.items():
+    for name, value in INTERPRETED.items():
         quick.conf.set(name, value)
     return quick
 

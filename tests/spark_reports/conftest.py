@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from spark_reports import computing
 from spark_reports.spark import spark_session
 
 Tables = dict[str, list[dict[str, Any]]]
@@ -16,7 +17,8 @@ Tables = dict[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    with spark_session("local[2]", {"spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false"}, brief=True) as session:
+    """Interprets its plans, as reports of few events do: generating code for them and compiling it takes longer than to carry them out."""
+    with spark_session("local[2]", {**computing.INTERPRETED, "spark.sql.adaptive.enabled": "false"}, brief=True) as session:
         yield session
 
 

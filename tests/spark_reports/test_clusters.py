@@ -37,11 +37,14 @@ RUNS = 6
 
 
 FEW_TASKS = ("--conf", "spark.sql.shuffle.partitions=1", "--conf", "spark.sql.adaptive.enabled=false")
+ONE_EXECUTOR = ("--conf", "spark.cores.max=1")
 
 
 def quick() -> list[str]:
-    """Settings for little data: few tasks, and a Java that compiles quickly rather than well."""
-    return [*FEW_TASKS, "--conf", f"spark.executor.extraJavaOptions={quick_java()}"]
+    """Settings for little data: few tasks, a Java that compiles quickly rather than well, and no code made of plans."""
+    java = ("--conf", f"spark.executor.extraJavaOptions={quick_java()}")
+    interpreted = [word for name in ("wholeStage=false", "factoryMode=NO_CODEGEN") for word in ("--conf", f"spark.sql.codegen.{name}")]
+    return [*FEW_TASKS, *java, *interpreted]
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +109,7 @@ def check_report(session: tuple[str, dict[str, Any]], *where: str) -> None:
 
 
 def test_report_on_a_standalone_cluster(standalone: tuple[str, SparkProcesses], session: tuple[str, dict[str, Any]]) -> None:
-    check_report(session, "--master", standalone[0], *quick())
+    check_report(session, "--master", standalone[0], *quick(), *ONE_EXECUTOR)
 
 
 def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str, SparkProcesses], swept: Path, tmp_path: Path) -> None:

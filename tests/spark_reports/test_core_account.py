@@ -62,22 +62,35 @@ TIMELINE: tuple[tuple[int, acts.Act], ...] = (
 END = 170 * SECOND
 
 
-@pytest.fixture(scope="module", params=["0.10.2", "4.1"])
-def session(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]
-) -> Session:
-    """A cluster at the end of its session, Spark's tables of the log it wrote, and what it was like meanwhile."""
-    release = Release.named(request.param)
-    looks = Looks()
-    path = tmp_path_factory.mktemp("core") / "session.jsonl"
-    with LogWriter(path, make_header(SPEC, release, 3, None)) as log:
-        cluster = Cluster(SPEC, release, seed=3, sink=log)
-        for second, act in TIMELINE:
-            looks.run_until(cluster, second * SECOND)
-            cluster.do(act)
-        looks.run_until(cluster, END)
-        log.close(cluster.now)
-    return cluster, summarise([path]), looks
+RELEASES = ("0.10.2", "4.1")
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]) -> dict[str, Session]:
+    """Under each release a cluster at the end of its session, Spark's tables of the log it wrote, and what it was like meanwhile."""
+    found: dict[str, tuple[Cluster, Looks]] = {}
+    folder = tmp_path_factory.mktemp("core")
+    for name in RELEASES:
+        release = Release.named(name)
+        looks = Looks()
+        with LogWriter(folder / f"{name}.jsonl", make_header(SPEC, release, 3, None)) as log:
+            cluster = Cluster(SPEC, release, seed=3, sink=log)
+            for second, act in TIMELINE:
+                looks.run_until(cluster, second * SECOND)
+                cluster.do(act)
+            looks.run_until(cluster, END)
+            log.close(cluster.now)
+        found[name] = cluster, looks
+    tables = summarise([folder / f"{name}.jsonl" for name in RELEASES])
+    return {
+        name: (cluster, {table: [row for row in rows if row.get("session") == name] for table, rows in tables.items()}, looks)
+        for name, (cluster, looks) in found.items()
+    }
+
+
+@pytest.fixture(params=RELEASES)
+def session(request: pytest.FixtureRequest, sessions: dict[str, Session]) -> Session:
+    return sessions[request.param]
 
 
 def producers_of(cluster: Cluster) -> list[Producer]:
