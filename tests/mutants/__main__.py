@@ -37,7 +37,6 @@ SOURCES = ("core/kafka", "scenarios")
 TESTS = ("tests/core", "tests/scenarios", "tests/fidelity")
 FIRST_FILES = 6
 LONGEST = 20.0
-"""Seconds: a test that takes longer takes no part."""
 QUICK = 0.1
 """Seconds: what takes no longer is run for a mutant that may matter to every test."""
 GIVEN = 600.0
@@ -92,14 +91,14 @@ def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Re
     return sorted(found, key=lambda test: (test.seconds, test.name))
 
 
-def chosen(mutant: Mutant, blocks: range, recorded: list[Recorded]) -> Tests:
+def chosen(mutant: Mutant, blocks: range, recorded: list[Recorded], longest: float) -> Tests:
     """The tests for a mutant of a file that has these blocks: those that run its block, quickest first.
 
     What importing runs may matter to every test: then all that do not take long follow, first those that run anything in the file.
     What no test runs is left to those of its room, which may run it without being seen.
     """
     block = None if mutant.block is None else blocks.start + mutant.block
-    taking_part = [test for test in recorded if test.name and test.seconds <= LONGEST]
+    taking_part = [test for test in recorded if test.name and test.seconds <= longest]
     near = [test for test in taking_part if block in test.blocks]
     fresh: list[list[Recorded]] = []
     if block is None or any(block in test.blocks for test in recorded if not test.name):
@@ -144,6 +143,7 @@ def main() -> int:
     parser.add_argument("--only", type=lambda text: [int(part) for part in text.split(",")], help="only these numbers of the draw")
     parser.add_argument("--tests", nargs="+", default=[], help="these tests for every mutant, instead of those that run its block")
     parser.add_argument("--skip", nargs="+", default=[], help="leave these tests out: a survivor may be one only for want of them")
+    parser.add_argument("--longest", type=float, default=LONGEST, help="seconds: tests that take longer take no part")
     parser.add_argument("--list", action="store_true", help="show the draw and run nothing")
     arguments = parser.parse_args()
 
@@ -178,7 +178,7 @@ def main() -> int:
     def one(number: int, mutant: Mutant) -> Outcome:
         bench = benches.get()
         try:
-            tests = Tests({}, [], GIVEN) if arguments.tests else chosen(mutant, blocks[mutant.path], recorded)
+            tests = Tests({}, [], GIVEN) if arguments.tests else chosen(mutant, blocks[mutant.path], recorded, arguments.longest)
             return bench.try_out(mutant, number, tests, arguments.tests)
         finally:
             benches.put(bench)
