@@ -224,6 +224,16 @@ def test_a_cluster_reads_back_as_it_was_written() -> None:
     assert cluster_from_data(cluster_as_data(IMPORTED), "header") == IMPORTED
 
 
+@pytest.mark.parametrize("factor", [2, 3])
+def test_a_replication_factor_is_written_where_the_first_partition_does_not_tell_it(factor: int) -> None:
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", 2, factor, (PartitionSpec((1, 2)), PartitionSpec((1, 2, 3)))),)
+    )
+    written = cluster_as_data(spec)
+    assert written["topics"]["t"].get("replication-factor") == (None if factor == 2 else factor)
+    assert cluster_from_data(written, "header") == spec
+
+
 @pytest.mark.parametrize(
     "text", ["{isr: [], leader: none}", "{isr: [1, 2], leader: none}", "{isr: [], leader: none, elr: [1], last-known-elr: [2]}"]
 )

@@ -12,6 +12,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
+from tests.core.kafka import sentence_samples
 
 
 def cluster(told: list[tuple], release: str = "4.1", *, log_dirs: int = 1, **config: str) -> Cluster:
@@ -87,3 +88,8 @@ def test_zookeeper_and_not_the_controller_refuses_a_registration() -> None:
 )
 def test_lost_records_that_are_seen_later(to_offset: int, acknowledged: int, read: int, sentence: str) -> None:
     assert events.LostRecordsSeen("t", 0, 2, 7, to_offset, acknowledged, read).sentence() == sentence
+
+
+def test_every_kind_says_what_it_said() -> None:
+    """`python -m tests.core.kafka.sentence_samples` writes them anew; read the difference."""
+    assert sentence_samples.text() == sentence_samples.FILE.read_text(encoding="utf-8")

@@ -175,3 +175,14 @@ def test_con_06_a_read_ends_at_its_bound() -> None:
     ends = {bound: [end for _, end, _, _ in log.read(0, bound, 10_000)] for bound in (0, 3, 4, 7, 10)}
     assert ends == {0: [], 3: [3], 4: [4], 7: [4, 7], 10: [4, 10]}
     assert log.read(7, 7, 10_000) == ()
+
+
+def test_stretches_of_different_records_that_touch_are_one() -> None:
+    terms = [Term(epoch, epoch + 1) for epoch in range(5)]
+    mine, theirs = ReplicaLog(), ReplicaLog()
+    for log, others in ((mine, (0, 1, 2)), (theirs, (0, 3, 4))):
+        for number in others:
+            replicate(log, log.leo, log.leo + 10, terms[number])
+    replicate(theirs, theirs.leo, theirs.leo + 10, terms[4])
+    assert mine.differences(theirs) == theirs.differences(mine) == [(10, 30)]
+    assert mine.differences(mine) == []
