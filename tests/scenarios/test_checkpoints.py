@@ -9,6 +9,7 @@ import pytest
 
 from core.kafka.ids import TopicPartition
 from core.kafka.log import checkpoint_files
+from core.kafka.release import CURRENT
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -16,6 +17,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import checkpoints
 from scenarios.errors import InputError
+from scenarios.eventlog import LogWriter, make_header
 from tui.cli import main
 
 
@@ -107,6 +109,21 @@ def test_the_command_gives_a_log_and_its_scenario_the_same_files(tmp_path: Path,
     assert main(["checkpoints", out]) == 0
     assert "log-dirs: 2" in capsys.readouterr().out
     assert main(["checkpoints", log]) == 2
+
+
+def test_a_log_is_played_to_its_end_also_when_nothing_happens_there(tmp_path: Path) -> None:
+    spec = ClusterSpec((BrokerSpec(1),), (TopicSpec("t", 1, 1),))
+    ended, killed = tmp_path / "ended.jsonl", tmp_path / "killed.jsonl"
+    with LogWriter(ended, make_header(spec, CURRENT, 0, None)) as writer:
+        cluster = Cluster(spec, CURRENT, 0, writer)
+        cluster.run_until(2 * SECOND)
+        cluster.do(acts.Produce("t", 1, partition=0))
+        cluster.run_until(3 * SECOND)
+        writer.close(9 * SECOND)
+    killed.write_bytes(b"".join(ended.read_bytes().splitlines(keepends=True)[:-1]))
+    ends = [checkpoints.cluster_at(str(path), None, log=True).now for path in (ended, killed)]
+    assert ends[0] == 9 * SECOND
+    assert 2 * SECOND <= ends[1] <= 3 * SECOND
 
 
 @pytest.mark.parametrize("linked", [False, True])

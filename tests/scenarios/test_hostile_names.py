@@ -77,7 +77,7 @@ def test_what_a_terminal_obeys_is_spelled_out() -> None:
 
 
 def test_a_json_document_keeps_its_meaning() -> None:
-    data = {"name": BROKEN, "above": "\U000e0001 \U0001f40d", "list": [HOSTILE, 1]}
+    data = {"name": BROKEN, "above": "\uffff \U00010000 \U000e0001 \U0001f40d", "list": [HOSTILE, 1]}
     for ascii_only in (True, False):
         written = visible_json(json.dumps(data, indent=1, ensure_ascii=ascii_only))
         assert_harmless(written)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.release import RELEASES
-from core.kafka.settings import SETTINGS
+from core.kafka.settings import SETTINGS, setting_named
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
+from tests.core.kafka import setting_table
 
 LAG = "replica.lag.time.max.ms"
 
@@ -52,3 +53,15 @@ def test_topic_beats_broker_beats_cluster() -> None:
 
 def test_every_topic_setting_is_dynamic() -> None:
     assert [name for name, setting in SETTINGS.items() if setting.scope == "topic" and not setting.dynamic] == []
+
+
+def test_every_setting_is_what_it_was() -> None:
+    """`python -m tests.core.kafka.setting_table` writes them anew; hold the difference against Kafka's documentation."""
+    assert setting_table.text() == setting_table.FILE.read_text(encoding="utf-8")
+
+
+def test_an_unknown_setting_names_the_nearest() -> None:
+    with pytest.raises(ValueError, match=r"^unknown setting 'min\.insync\.replica'; did you mean 'min\.insync\.replicas'\?$"):
+        setting_named("min.insync.replica")
+    with pytest.raises(ValueError, match=r"^unknown setting 'zzz'$"):
+        setting_named("zzz")

@@ -238,6 +238,7 @@ def validating() -> tuple[ConsumerBench, EpochsRequest]:
     [
         pytest.param(2, 25, 20, id="not-cut"),
         pytest.param(2, 15, 15, id="cut"),
+        pytest.param(2, 0, 0, id="cut-to-nothing"),
         pytest.param(1, 15, 15, id="cut-and-an-older-epoch"),
         pytest.param(1, 25, 20, id="an-older-epoch-that-goes-on-past-the-position"),
     ],

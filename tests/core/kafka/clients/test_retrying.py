@@ -186,3 +186,13 @@ def test_a_batch_that_is_answered_soon_is_not_told() -> None:
     looked_at = max(event[1] for event in seen if event[3] == "produce-waiting")
     assert [time for time in since if looked_at - time > SECOND] == sorted(told)
     assert len(told) > 30
+
+
+def test_a_broker_that_is_gone_is_tried_again_later_each_time() -> None:
+    """reconnect.backoff.ms is 50, reconnect.backoff.max.ms 1,000; without Kafka's random fifth."""
+    bench = ProducerBench()
+    found = []
+    for _ in range(7):
+        bench.producer.lost_contact("b1")
+        found.append(bench.producer.connect_not_before("b1") - bench.journal.now)
+    assert found == [each * 1_000 for each in (50, 100, 200, 400, 800, 1_000, 1_000)]
