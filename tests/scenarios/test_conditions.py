@@ -103,6 +103,7 @@ TRUE = [
     "order [leader-elected {leader=2}, broker-fenced, leader-elected {leader=1}]",
     "not order [broker-fenced, leader-elected {leader=2}]",
     "happened broker-fenced {silent-us=9100ms}",
+    "count produce-acked {acks=all} == 100 and never produce-acked {acks=1}",
     "lost == 9 or (lost == 2 and not offline == 0)",
 ]
 

@@ -110,10 +110,13 @@ def test_a_trace_has_a_track_for_each_broker_and_arrows_along_causes(log: Path, 
     assert {"people", "controller"} < set(tracks.values())
     slices = {entry["args"]["seq"]: entry for entry in trace if entry["ph"] == "X"}
     assert slices.keys() == events.keys()
+    by_brokers = 0
     for seq, entry in slices.items():
         assert entry["ts"] == events[seq][1]
-        if entry["cat"] == "append":
+        if entry["cat"] in ("became-leader", "became-follower", "leader-append", "follower-append"):
+            by_brokers += 1
             assert tracks[entry["tid"]] == f"b{entry['args']['broker']}"
+    assert by_brokers > 2
     # Each arrow starts on the slice of the cause and ends on that of the effect.
     starts = {entry["id"]: (entry["tid"], entry["ts"]) for entry in trace if entry["ph"] == "s"}
     ends = {entry["id"]: (entry["tid"], entry["ts"]) for entry in trace if entry["ph"] == "f"}
