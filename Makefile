@@ -13,6 +13,7 @@
 #   make test-compiled       compile the engine and hold its event logs against those of the sources
 #   make wheel               a wheel in dist/, with a compiled engine where there is a C compiler
 #   make docs                regenerate the pages and pictures that are made from the code
+#   make sentences [ARGS="…"]  every sentence that people read, on one page (--draw, --seed)
 #   make lock                resolve the dependencies anew into locks/
 #   make clean               remove the environment and what tools left behind
 #
@@ -34,10 +35,10 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz mutants lint fidelity bench compiled pure test-compiled wheel docs lock clean venv
+.PHONY: help play serve report test fuzz mutants lint fidelity bench compiled pure test-compiled wheel docs sentences lock clean venv
 
 help:
-	@sed -n '3,17s/^# *//p' Makefile
+	@sed -n '3,18s/^# *//p' Makefile
 
 play: $(STAMPS)/play $(FRESH)
 	@$(BIN)/isrlab play $(ARGS)
@@ -92,6 +93,9 @@ docs: $(STAMPS)/spark
 	@mkdir -p docs
 	@$(BIN)/python -m tui.app.screenshot docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
 	@$(BIN)/python -m tui.app.screenshot docs/e1.svg --size 120x38 --scenario e1-data-loss --release 0.10.2 --steps 9
+
+sentences: $(STAMPS)/test
+	@$(BIN)/python -m tests.sentences $(ARGS)
 
 venv: $(STAMPS)/test $(STAMPS)/lint
 
