@@ -224,6 +224,15 @@ def test_a_cluster_reads_back_as_it_was_written() -> None:
     assert cluster_from_data(cluster_as_data(IMPORTED), "header") == IMPORTED
 
 
+def test_data_that_is_nested_deeper_than_any_script_is_refused() -> None:
+    """As the header of a log may have it, which no parser of scripts has read."""
+    deep: list[object] = []
+    for _ in range(30):
+        deep = [deep]
+    with pytest.raises(ScriptError, match="nested deeper than 24 levels"):
+        cluster_from_data({"brokers": deep}, "header")
+
+
 @pytest.mark.parametrize("factor", [2, 3])
 def test_a_replication_factor_is_written_where_the_first_partition_does_not_tell_it(factor: int) -> None:
     spec = ClusterSpec(

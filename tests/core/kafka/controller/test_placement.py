@@ -84,6 +84,18 @@ def test_several_racks() -> None:
     assert [racks.place(4) for _ in range(3)] == [(11, 21, 31, 10), (21, 30, 10, 20), (31, 11, 21, 30)]
 
 
+def test_the_order_of_racks_is_drawn_anew_when_every_broker_has_led() -> None:
+    class Reversing(MockRandom):
+        def randrange(self, stop: int, /) -> int:
+            return 0
+
+        def shuffle(self, x: list[Any], /) -> None:
+            x.reverse()
+
+    racks = RackList(Reversing(), [*up(10, rack="1"), *up(20, rack="2")])
+    assert [racks.place(1) for _ in range(6)] == [(10,), (20,), (20,), (10,), (10,), (20,)]
+
+
 def test_plc_04_racks_of_fenced_brokers_get_no_leader() -> None:
     racks = RackList(
         MockRandom(),
