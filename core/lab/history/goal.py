@@ -14,8 +14,8 @@ from core.lab.history.step_ends import StepEnds
 from core.lab.history.tape import Tape
 from core.sim.spelled_out import SpelledOut
 
-NEAR: Final = 4_000
-"""Steps, or events, that are gone at once: about as many as fit into a frame."""
+NEAR: Final = 16_000
+"""Steps, or events, that are gone at once: some tenth of a second, which nobody notices."""
 
 OBJECTS_A_STEP: Final = 4
 """Objects that are made anew of a keyframe in the time of a step, or of an event."""
