@@ -72,10 +72,14 @@ class Group:
     def _changed(self, places: Collection[int], former: list[State], visit: Visit) -> int:
         for at in places if self.codec.leads else ():
             state, held = self.states[at], former[at] if at < len(former) else ()
-            if not ATOMS.issuperset(map(type, state)):
-                for value in compress(state, map(is_not, state, held)) if len(state) == len(held) else state:
-                    if type(value) not in ATOMS and visit(value):
-                        self._alike.add(at)
+            new: Iterable[Held] = state
+            if len(state) == len(held):
+                new = compress(state, map(is_not, state, held))
+            elif ATOMS.issuperset(map(type, state)):
+                continue
+            for value in new:
+                if type(value) not in ATOMS and visit(value):
+                    self._alike.add(at)
         return len(self.states) + PLACE * len(places)
 
     def restore(self, states: list[State]) -> None:
@@ -144,10 +148,13 @@ class Objects:
                 group = self.groups[cls] = Group(codec_of(cls))
             is_alike = cls.__eq__ is not object.__eq__
             self._found.setdefault(group, []).append(value)
+        elif ATOMS.issuperset(map(type, parts)):
+            return False
         else:
-            if ATOMS.issuperset(map(type, parts)):
-                return False
-            is_alike = sum(self._visit(part) for part in parts if type(part) not in ATOMS) > 0  # all are looked at
+            is_alike = False
+            for part in parts:
+                if type(part) not in ATOMS and self._visit(part):
+                    is_alike = True
         self._known[id(value)] = value, is_alike
         return is_alike
 
