@@ -135,8 +135,8 @@ async def frames(app: Any) -> dict[str, object]:
 
 async def paused(app: Any) -> dict[str, object]:
     """CPU while nothing moves; the bytes are counted outside."""
-    app.board.session.pause()
-    app.board.refresh_view()
+    app.main_screen.session.pause()
+    app.main_screen.refresh_view()
     await asyncio.sleep(1.0)
     Path(os.environ["BENCH_OUT"] + ".paused").touch()
     start, wall = time.process_time(), time.perf_counter()
@@ -149,13 +149,13 @@ async def paused(app: Any) -> dict[str, object]:
 
 async def repaint(app: Any) -> dict[str, object]:
     """CPU of painting every cell again."""
-    app.board.session.pause()
-    app.board.refresh_view()
+    app.main_screen.session.pause()
+    app.main_screen.refresh_view()
     await asyncio.sleep(0.5)
     took = []
     for _ in range(40):
         start = time.process_time()
-        for widget in app.board.walk_children():
+        for widget in app.main_screen.walk_children():
             widget.refresh()
         await asyncio.sleep(0.05)
         took.append(time.process_time() - start)
@@ -169,8 +169,8 @@ async def repaint(app: Any) -> dict[str, object]:
 
 async def keys(app: Any) -> dict[str, object]:
     """CPU from a key's arrival to what it changes having been written."""
-    app.board.session.pause()
-    app.board.refresh_view()
+    app.main_screen.session.pause()
+    app.main_screen.refresh_view()
     await asyncio.sleep(0.5)
     Path(os.environ["BENCH_OUT"] + ".keys").touch()
     await asyncio.sleep(SECONDS)
@@ -179,7 +179,7 @@ async def keys(app: Any) -> dict[str, object]:
 
 async def seek(app: Any) -> dict[str, object]:
     """CPU and wall time of going to random events of a long session, arrival included."""
-    session = app.board.session
+    session = app.main_screen.session
     session.pause()
     while session.tape.outlet.seq < 100_000:
         session.tape.step()
@@ -203,7 +203,7 @@ async def seek(app: Any) -> dict[str, object]:
 async def memory(app: Any) -> dict[str, object]:
     """Largest resident set, in bytes."""
     await asyncio.sleep(SECONDS)
-    return {"rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "now": app.board.session.cluster.now}
+    return {"rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "now": app.main_screen.session.cluster.now}
 
 
 def memory_without_view(until: int) -> None:

@@ -51,11 +51,11 @@ LOOKS: dict[str, tuple[tuple[int, int], dict[str, object]]] = {
 async def picture(screen: str, look: str) -> tuple[str, str]:
     """Text and SVG of a screen: broker 2 dies at 3 s, under load; it is 19 s now."""
     size, wanted = LOOKS[look]
-    async with playing(size=size, until=3 * SECOND, **wanted) as (app, board, pilot):
-        board.session.do(Kill(2))
+    async with playing(size=size, until=3 * SECOND, **wanted) as (app, main_screen, pilot):
+        main_screen.session.do(Kill(2))
         for second in (6, 10, 13, 16, 19):
-            board.session.tape.advance_to(second * SECOND)
-            board.refresh_view()
+            main_screen.session.tape.advance_to(second * SECOND)
+            main_screen.refresh_view()
         for key in SCREENS[screen]:
             await pilot.press(key)
             await pilot.pause()
@@ -90,10 +90,10 @@ async def test_the_screen_looks_as_it_did(screen: str, look: str, tmp_path: Path
 
 @pytest.mark.parametrize("size", [(79, 24), (60, 15), (30, 8)], ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_below_80_by_20_there_is_a_calm_view(size: tuple[int, int], tmp_path: Path) -> None:
-    async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
+    async with playing(size=size, until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("k")
-        board.session.tape.advance_to(15 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(15 * SECOND)
+        main_screen.refresh_view()
         await pilot.pause()
         held("minimal", f"{size[0]}x{size[1]}", screen_text(app), without_fonts(app.export_screenshot(title="isrlab")), tmp_path)
 
@@ -104,12 +104,12 @@ async def test_a_scenario_looks_as_it_did(look: str, tmp_path: Path) -> None:
     script = catalogue.load("e1-data-loss")
     async with playing(PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name), size=size, until=0, **wanted) as (
         app,
-        board,
+        main_screen,
         pilot,
     ):
         for _ in range(16):
-            board.session.tape.step()
-        board.refresh_view()
+            main_screen.session.tape.step()
+        main_screen.refresh_view()
         await pilot.pause()
         text = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
         assert "LOST" in text

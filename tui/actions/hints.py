@@ -29,7 +29,7 @@ class Hint(SpelledOut):
 
 
 def hints(context: ActionContext, *, moving: bool) -> tuple[Hint, ...]:
-    """The hints for a context, the most useful first; `moving`: whether frames change anything now."""
+    """The hints for this moment, the most useful first; `moving`: whether frames change anything now."""
     wanted = list(_FOOTER)
     if context.focus == "events":
         wanted.sort(key=lambda a: a.id not in ("play", "step", "step-notable", "filter", "cause", "follow", "zoom"))

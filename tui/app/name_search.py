@@ -27,14 +27,14 @@ Named = tuple[int, str, str, Callable[[], object]]
 """How well it fits (0 as written, 1 from its beginning, 2 within, 3 after all else), what it is called, what it is, and what goes there."""
 
 
-def named(board: MainScreen, query: str) -> list[Named]:
+def named(main_screen: MainScreen, query: str) -> list[Named]:
     """What has a name that contains the text: brokers, partitions, words; of each sort those first that begin with it."""
     query = query.strip().lower()
     if not query:
         return []
     found: list[Named] = []
     for sort in (_brokers, _partitions, _words):
-        hits = sorted(sort(board, query), key=lambda each: each[0])
+        hits = sorted(sort(main_screen, query), key=lambda each: each[0])
         found += hits[:MOST_NAMED]
     return found
 
@@ -45,33 +45,33 @@ def _fit(query: str, name: str) -> int:
     return 0 if query == name else 1 if name.startswith(query) else 2 if query in name else -1
 
 
-def _brokers(board: MainScreen, query: str) -> Iterator[Named]:
-    for broker in board.view.brokers:
+def _brokers(main_screen: MainScreen, query: str) -> Iterator[Named]:
+    for broker in main_screen.view.brokers:
         if (fit := _fit(query, f"b{broker.id}")) >= 0:
             about = f"broker, {short_state(broker)}, leads {broker.leaders} of {broker.replicas} replicas"
-            yield fit if broker.up or fit == 0 else 1, f"b{broker.id}", about, functools.partial(board.go_to_name, broker=broker.id)
+            yield fit if broker.up or fit == 0 else 1, f"b{broker.id}", about, functools.partial(main_screen.go_to_name, broker=broker.id)
 
 
-def _partitions(board: MainScreen, query: str) -> Iterator[Named]:
-    for p in board.view.partitions:
+def _partitions(main_screen: MainScreen, query: str) -> Iterator[Named]:
+    for p in main_screen.view.partitions:
         if (fit := _fit(query, str(p.tp))) >= 0:
             glyph, word, _ = STATUS_LOOKS[p.status]
             leader = "no leader" if p.offline else f"leader b{p.leader}"
-            yield fit, str(p.tp), f"partition, {glyph} {word}, {leader}", functools.partial(board.go_to_name, partition=p.tp)
+            yield fit, str(p.tp), f"partition, {glyph} {word}, {leader}", functools.partial(main_screen.go_to_name, partition=p.tp)
 
 
-def _words(board: MainScreen, query: str) -> Iterator[Named]:
-    terms = words(board.loaded.release, zookeeper=board.context().on_zookeeper)
+def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
+    terms = words(main_screen.loaded.release, zookeeper=main_screen.context().on_zookeeper)
     for term in terms:
         fits = [fit for fit in (_fit(query, term.term), _fit(query, term.name)) if fit >= 0]
         if fits:
             if any(query in action.label.lower() for action in ACTIONS):
                 fits = [3]  # what somebody writes is an action before it is a word
             name = f"{term.term}: {term.name}" if term.name else term.term
-            yield min(fits), name, term.text, functools.partial(board.explain, term.term)
+            yield min(fits), name, term.text, functools.partial(main_screen.explain, term.term)
     for state in states_of_partitions():
         if _fit(query, state.term) >= 0:
-            yield 2, f"state {state.term}", state.text, functools.partial(board.explain)
+            yield 2, f"state {state.term}", state.text, functools.partial(main_screen.explain)
 
 
 class NameProvider(Provider):
@@ -81,10 +81,10 @@ class NameProvider(Provider):
         """What is called so."""
         from tui.main_screen.screen import MainScreen
 
-        board = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, MainScreen)), None)
-        if board is None:
+        main_screen = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, MainScreen)), None)
+        if main_screen is None:
             return
         matcher = self.matcher(query)
-        for fit, name, about, call in named(board, query):
+        for fit, name, about, call in named(main_screen, query):
             score = WHOLE if fit == 0 else matcher.match(name) * (0.2 if fit == 3 else 1.0)
             yield Hit(score, matcher.highlight(name), call, text=name, help=escape(visible(about)))

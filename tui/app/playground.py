@@ -28,7 +28,9 @@ from tui.actions.action import Action
 from tui.actions.registry import ACTIONS
 from tui.app.name_search import NameProvider
 from tui.app.signals import LeaveRequest, leave_on_signals
-from tui.dialogs import Ask, Closer, TypedAhead
+from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.dialog import TypedAhead
+from tui.dialogs.question import QuestionDialog
 from tui.exit_codes import INTERNAL
 from tui.main_screen.display_options import Display
 from tui.main_screen.screen import MainScreen
@@ -56,30 +58,30 @@ class ActionProvider(Provider):
                 yield Hit(score, matcher.highlight(text), call, text=action.label, help=help_text)
 
     def _entries(self) -> list[tuple[Action, str, Any, str]]:
-        board = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, MainScreen)), None)
-        if board is None:
+        main_screen = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, MainScreen)), None)
+        if main_screen is None:
             return []
-        context = board.context()
+        context = main_screen.context()
         entries = []
         for action in ACTIONS:
             if action.id == "palette":
                 continue
             reason = action.refuse(context)
             about = action.words(context) if reason is None else f"not now: {reason}"
-            entries.append((reason is not None, action, f"{action.label}  ({board.key(action.id)})", about))
+            entries.append((reason is not None, action, f"{action.label}  ({main_screen.key(action.id)})", about))
         entries.sort(key=lambda entry: entry[0])
-        return [(action, text, _caller(board, action), escape(visible(about))) for _, action, text, about in entries]
+        return [(action, text, _caller(main_screen, action), escape(visible(about))) for _, action, text, about in entries]
 
 
-def _caller(board: MainScreen, action: Action) -> Any:
+def _caller(main_screen: MainScreen, action: Action) -> Any:
     def call() -> None:
-        board.action_do(action.id)
+        main_screen.action_do(action.id)
 
     return call
 
 
 class Playground(App[int]):
-    """The application. What it shows is decided by the loaded it is given."""
+    """The application. It shows the session that it is given."""
 
     CSS_PATH = "playground.tcss"
     TITLE = "isrlab"
@@ -108,7 +110,7 @@ class Playground(App[int]):
         self.failure = ""
         """The traceback of the first error that nobody caught; it ends the playground."""
         self.display_as = display
-        self._open_board(self.DEFAULT_MODE)
+        self._open_main_screen(self.DEFAULT_MODE)
         self.few_colours = self.console.color_system == "256"
         self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
         # Nothing here paints in ANSI colours, so nothing has to be turned from them.
@@ -132,12 +134,12 @@ class Playground(App[int]):
 
         return TerminalDriver
 
-    def _open_board(self, mode: str) -> None:
-        """The main screen for the loaded, as the only one of a mode of its own."""
+    def _open_main_screen(self, mode: str) -> None:
+        """The main screen of the session, as the only one of a mode of its own."""
 
         def opened() -> MainScreen:
-            self.board = MainScreen(self.loaded, self.paint, self.display_as)
-            return self.board
+            self.main_screen = MainScreen(self.loaded, self.paint, self.display_as)
+            return self.main_screen
 
         self.add_mode(mode, opened)
 
@@ -177,18 +179,18 @@ class Playground(App[int]):
         self.loaded = loaded
         while len(self.screen_stack) > 1:
             self.pop_screen()
-        over, board, name = self.current_mode, self.board, f"session {id(loaded)}"
-        self._open_board(name)
+        over, main_screen, name = self.current_mode, self.main_screen, f"session {id(loaded)}"
+        self._open_main_screen(name)
         self.switch_mode(name)
         self.remove_mode(over)
-        self.call_next(board.forget)
+        self.call_next(main_screen.forget)
         self.set_timer(SETTLE_SECONDS, self._settle_again)
 
     def _settle_again(self) -> None:
         """The session before is garbage by now; the new one's first screen stands."""
-        self.board.session.playback.settle()
-        self.board.garbage.abandoned()
-        self.board.garbage.at_rest()
+        self.main_screen.session.playback.settle()
+        self.main_screen.garbage.abandoned()
+        self.main_screen.garbage.at_rest()
 
     def end_session(self) -> None:
         """The session ends: its log gets its last line, and it is saved if that was wished."""
@@ -203,7 +205,9 @@ class Playground(App[int]):
         if isinstance(screen, TypedAhead) and screen.paste_ahead(event.text):
             return
         count = len(event.text)
-        self.board.say(f"pasted {count:,} character{'' if count == 1 else 's'}: only a line to write in takes a pasted text", refused=True)
+        self.main_screen.say(
+            f"pasted {count:,} character{'' if count == 1 else 's'}: only a line to write in takes a pasted text", refused=True
+        )
 
     async def on_event(self, event: events.Event) -> None:
         """Keys, clicks and pasted texts that come with the key that leaves are nobody's: the screens may be gone."""
@@ -251,29 +255,29 @@ class Playground(App[int]):
 
     def _settle(self) -> None:
         """The first screen stands."""
-        self.board.session.playback.settle()
-        self.board.garbage.settle()
+        self.main_screen.session.playback.settle()
+        self.main_screen.garbage.settle()
 
     def action_picture(self) -> None:
         """A picture, from a dialog and with it."""
-        self.board.action_do("picture")
+        self.main_screen.action_do("picture")
 
     def action_copy_shown(self) -> None:
         """What a closer look shows, to the clipboard."""
-        if isinstance(self.screen, Closer):
+        if isinstance(self.screen, CloserLook):
             self.copy_to_clipboard(self.screen.text)
-            self.board.say("copied what stands here")
+            self.main_screen.say("copied what stands here")
 
     def action_command_palette(self) -> None:
         """Textual's own key for its palette opens the playground's."""
-        self.board.action_do("palette")
+        self.main_screen.action_do("palette")
 
     def action_leave(self) -> None:
         """Leave, from a dialog: asked as on the main screen, at once where that is what it asks."""
-        if isinstance(self.screen, Ask) and self.screen.asks_to_leave:
+        if isinstance(self.screen, QuestionDialog) and self.screen.asks_to_leave:
             self.exit(0)
         else:
-            self.board.action_do("quit")
+            self.main_screen.action_do("quit")
 
 
 def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B008 (frozen)

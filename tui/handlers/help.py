@@ -7,10 +7,10 @@ from typing import Protocol, runtime_checkable
 
 from textual.strip import Strip
 
-from tui import dialogs
 from tui.actions.context import Option, Question
 from tui.actions.keymap import Keymap
 from tui.actions.registry import ACTIONS
+from tui.dialogs.help import HelpDialog
 from tui.handlers.surface import Surface
 from tui.rendering.glossary import paint_glossary
 from tui.rendering.palette import ABOUT, PALETTES
@@ -42,7 +42,7 @@ class HelpScreens:
         context, size = self.surface.context(), self.surface.app.size
         width = min(156, size.width * 92 // 100) - 7
         self.surface.app.push_screen(
-            dialogs.Help(
+            HelpDialog(
                 self.surface.paint,
                 self.keymap,
                 {a.id: a.refuse(context) for a in ACTIONS},

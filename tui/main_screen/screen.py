@@ -22,11 +22,14 @@ from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView
 from scenarios.play_target import PlayTarget
-from tui import dialogs
 from tui.actions.context import ActionContext, Line, Option, Question
 from tui.actions.registry import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.selection import Selection
 from tui.analysis.isr_reasons import IsrReasons
+from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.command_palette import CommandFinder
+from tui.dialogs.question import QuestionDialog
+from tui.dialogs.text_line import TextLineDialog
 from tui.handlers.action_runner import ActionRunner
 from tui.handlers.causes import Causes
 from tui.handlers.help import HelpScreens
@@ -401,7 +404,7 @@ class MainScreen(Screen[None]):
 
     def _open_command_palette(self) -> None:
         if not CommandPalette.is_open(self.app):
-            self.app.push_screen(dialogs.Finder(id="--command-palette"))
+            self.app.push_screen(CommandFinder(id="--command-palette"))
 
     def _leave(self) -> None:
         """Leave; what was done and is not saved anywhere is not thrown away unasked."""
@@ -470,7 +473,7 @@ class MainScreen(Screen[None]):
 
     def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
         """Ask a question; `leaves`: it is whether to leave the playground."""
-        self.app.push_screen(dialogs.Ask(question, self.paint, asks_to_leave=leaves), answered)
+        self.app.push_screen(QuestionDialog(question, self.paint, asks_to_leave=leaves), answered)
 
     def write(
         self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
@@ -495,11 +498,11 @@ class MainScreen(Screen[None]):
                 then(answer)
             self.refresh_view()
 
-        self.app.push_screen(dialogs.Write(title, about, text, wrong, self.paint), written)
+        self.app.push_screen(TextLineDialog(title, about, text, wrong, self.paint), written)
 
     def look_closer(self, title: str, lines: Sequence[Strip]) -> None:
         """Show lines in a box over the screen."""
-        self.app.push_screen(dialogs.Closer(title, lines))
+        self.app.push_screen(CloserLook(title, lines))
 
     def explain(self, word: str = "") -> None:
         """What words and symbols mean; the one that is asked for first."""

@@ -18,9 +18,9 @@ from core.lab.history.second_run import FirstDifference, SecondRun
 from core.lab.sentences import sentence
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.units import format_clock
-from tui import dialogs
 from tui.actions.context import Option, Question
 from tui.analysis.partition_list import in_order
+from tui.dialogs.question import QuestionDialog
 from tui.pages.page import Page
 from tui.panels.account import lost_words
 from tui.panels.events import coloured
@@ -182,8 +182,8 @@ class ComparePage(Page):
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now; the other run comes up to this moment first."""
-        board, paint = self.board, self.paint
-        session = board.session
+        screen, paint = self.screen, self.paint
+        session = screen.session
         if self.second is None:
             words = (
                 "Beside this session another run can go in step with it: the same cluster, script and acts under another Kafka release, "
@@ -195,41 +195,41 @@ class ComparePage(Page):
             ]
         second = self.second
         run = session.run_so_far()
-        self._arrived = second.work(board.view.now, run.steps, run.acts, within(BUDGET))
+        self._arrived = second.work(screen.view.now, run.steps, run.acts, within(BUDGET))
         notes = [
             f"{played.act.word} at {format_clock(played.time)} was impossible there: {reason}" for played, reason in second.refused[-3:]
         ]
         if not self._arrived:
-            notes.insert(0, f"It is catching up: {format_clock(second.now)} of {format_clock(board.view.now)}.")
+            notes.insert(0, f"It is catching up: {format_clock(second.now)} of {format_clock(screen.view.now)}.")
         names = (self._here(), second.words)
-        now = board.view.now
+        now = screen.view.now
         ended = second.lived_upto(now)
         if ended is not None:
             notes.insert(0, f"{second.words} was lived up to {format_clock(ended)} only.")
         settled = self._arrived and not run.moving and ended is None and (run.stepwise or run.next_due is None or run.next_due > now)
         parted = second.compare(session.rings, settled=settled)
         size = (width, height)
-        painted, _ = paint_compare(board.view, second.view(), names, parted, notes, paint, size, self.top)
+        painted, _ = paint_compare(screen.view, second.view(), names, parted, notes, paint, size, self.top)
         if not self._arrived:
-            board.call_after_refresh(board.show_now)
+            screen.call_after_refresh(screen.show_now)
         return painted
 
     def _here(self) -> str:
-        session = self.board.session
-        return f"Kafka {self.board.view.release}" + (f", {session.branch.name}" if len(session.branches) > 1 else "")
+        session = self.screen.session
+        return f"Kafka {self.screen.view.release}" + (f", {session.branch.name}" if len(session.branches) > 1 else "")
 
     def move(self, key: str) -> bool:
         """Further down or up in the partitions."""
         by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -100_000}.get(key)
         if by is None:
             return False
-        self.top = max(0, min(self.top + by, len(self.board.view.partitions) - 1))
+        self.top = max(0, min(self.top + by, len(self.screen.view.partitions) - 1))
         return True
 
     def enter(self) -> bool:
         """Choose what to compare with."""
-        board = self.board
-        session, loaded = board.session, board.loaded
+        screen = self.screen
+        session, loaded = screen.session, screen.loaded
         makers: list[tuple[str, str, Callable[[], SecondRun]]] = []
         for branch in session.branches:
             if branch is not session.branch:
@@ -248,9 +248,9 @@ class ComparePage(Page):
             if option is not None:
                 self.top = 0
                 self.second = makers[options.index(option)][2]()
-                board.show_now()
+                screen.show_now()
 
-        board.app.push_screen(dialogs.Ask(question, self.paint), chosen)
+        screen.app.push_screen(QuestionDialog(question, self.paint), chosen)
         return True
 
 

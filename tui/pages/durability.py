@@ -169,19 +169,19 @@ class DurabilityPage(Page):
 
     def _gather(self) -> list[Entry]:
         """The account; made anew only when something in it may have changed."""
-        board = self.board
-        view = board.view
-        key = (board.session.rings, view.lost, view.exposed, view.seq if view.exposed else 0)
+        screen = self.screen
+        view = screen.view
+        key = (screen.session.rings, view.lost, view.exposed, view.seq if view.exposed else 0)
         if key != self._known:
-            events = exposure_events(board.session.rings) if view.exposed else {}
-            self._known, self._entries = key, entries_of(board.session.harm(), lambda tp: events.get(tp, 0))
+            events = exposure_events(screen.session.rings) if view.exposed else {}
+            self._known, self._entries = key, entries_of(screen.session.harm(), lambda tp: events.get(tp, 0))
         self._selected = max(0, min(self._selected, len(self._entries) - 1))
         return self._entries
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now."""
         entries = self._gather()
-        return paint_durability(self.board.view, entries, self.board.session.rings.find, self.paint, (width, height), self._selected)
+        return paint_durability(self.screen.view, entries, self.screen.session.rings.find, self.paint, (width, height), self._selected)
 
     @property
     def event(self) -> EventTuple | None:
@@ -189,7 +189,7 @@ class DurabilityPage(Page):
         if not self._entries:
             return None
         seq = self._entries[self._selected].event
-        return self.board.session.rings.find(seq) if seq else None
+        return self.screen.session.rings.find(seq) if seq else None
 
     def move(self, key: str) -> bool:
         """Another harm."""
@@ -198,15 +198,15 @@ class DurabilityPage(Page):
             return False
         self._selected = max(0, min(len(self._entries) - 1, self._selected + by))
         if self._entries:
-            self.board.choose(partition=self._entries[self._selected].harm.tp)
+            self.screen.choose(partition=self._entries[self._selected].harm.tp)
         return True
 
     def enter(self) -> bool:
         """The event behind the selected harm: in the log, or by going back to its moment."""
         if self._entries:
             seq = self._entries[self._selected].event
-            if seq and self.board.session.rings.find(seq) is None:
-                self.board.go_to_event(seq)
+            if seq and self.screen.session.rings.find(seq) is None:
+                self.screen.go_to_event(seq)
             elif seq:
-                self.board.show_event(seq)
+                self.screen.show_event(seq)
         return True

@@ -32,9 +32,9 @@ class FilteredPage(Page):
 
         def take(text: str) -> None:
             self.wanted = text
-            self.board.show_now()
+            self.screen.show_now()
 
-        self.board.write(f"Filter {self.what}", f"{self.words}; empty shows all.", self.wanted, lambda _: None, take)
+        self.screen.write(f"Filter {self.what}", f"{self.words}; empty shows all.", self.wanted, lambda _: None, take)
         return True
 
     def back(self) -> bool:

@@ -165,15 +165,15 @@ class MessagesPage(Page):
     _shown: tuple[int, ...] = ()
 
     def _update(self) -> Lane | None:
-        tp = self.board.chosen
-        view = next((p for p in self.board.view.partitions if p.tp == tp), None)
+        tp = self.screen.chosen
+        view = next((p for p in self.screen.view.partitions if p.tp == tp), None)
         if tp is None or view is None:
             return None
         brokers = frozenset(view.replicas)
         lane = self._lane
         if lane is None or lane.tp != tp or lane.brokers != brokers or lane.level != self._level:
             lane = self._lane = Lane(tp, brokers, self._level)
-        lane.update(self.board.session.rings)
+        lane.update(self.screen.session.rings)
         return lane
 
     def lines(self, width: int, height: int) -> list[Strip]:
@@ -184,7 +184,7 @@ class MessagesPage(Page):
         steps = list(lane.steps)
         cursor = self._place(steps)
         chosen = steps[cursor].event if steps and self._cursor is not None else steps[-1].event if steps else None
-        why = [] if height < 12 or chosen is None else paint_event_detail(chosen, self.board.session.rings.find, paint, width)
+        why = [] if height < 12 or chosen is None else paint_event_detail(chosen, self.screen.session.rings.find, paint, width)
         below = min(len(why) + 1, 7 if height < 30 else 14, height // 3) if why else 0
         rows = height - 2 - below
         note = f"{_NAMES[self._level]} · " + ("following" if self._cursor is None else f"{len(steps) - 1 - cursor} later")
@@ -202,7 +202,7 @@ class MessagesPage(Page):
         return lines
 
     def _marks(self, lane: Lane) -> dict[str, str]:
-        view = self.board.view
+        view = self.screen.view
         p = view.partition(lane.tp)
         return {broker_address(c.broker): replica_marks(p, c, self.paint)[0].strip()[0] for c in p.copies}
 
@@ -244,7 +244,7 @@ class MessagesPage(Page):
     def _chain(self) -> frozenset[int]:
         """The events that the selected one goes back to."""
         found: list[int] = []
-        event, find = self._cursor, self.board.session.rings.find
+        event, find = self._cursor, self.screen.session.rings.find
         while event is not None and event[2] and len(found) < 20:
             found.append(event[2])
             event = find(event[2])
@@ -291,7 +291,7 @@ class MessagesPage(Page):
     def enter(self) -> bool:
         """Go to the moment of the selected event."""
         if self._cursor is not None:
-            self.board.go_to_event(self._cursor[0])
+            self.screen.go_to_event(self._cursor[0])
         return True
 
     def click(self, x: int, y: int, meta: dict[str, object]) -> None:

@@ -198,13 +198,13 @@ class MetricsPage(Page):
 
     def gather(self) -> list[Line]:
         """Every metric as it stands, the worst first."""
-        board = self.board
-        view, branch = board.view, board.session.branch.name
-        series = board.loaded.history.of(branch).upto(view.now)
+        screen = self.screen
+        view, branch = screen.view, screen.session.branch.name
+        series = screen.loaded.history.of(branch).upto(view.now)
         folded = self._folded
         if folded is None:
-            folded = self._folded = Folded(lambda: MetricsObserver(board.loaded.spec, board.loaded.release))
-        folded.update(board.session.rings, view.now, MOST_EVENTS)
+            folded = self._folded = Folded(lambda: MetricsObserver(screen.loaded.spec, screen.loaded.release))
+        folded.update(screen.session.rings, view.now, MOST_EVENTS)
         known = [metric for metric in METRICS if metric.of is not None or not self.unfinished]
         return worst_first(
             [
@@ -226,11 +226,11 @@ class MetricsPage(Page):
         self._order = tuple(line.metric.name for line in lines)
         if self._selected not in self._order and not self.unfinished:
             self._selected = self._order[0]
-        brokers = [b.id for b in self.board.view.brokers]
+        brokers = [b.id for b in self.screen.view.brokers]
         folded = self._folded
         since, progress = (0, 1.0) if folded is None else (folded.since, folded.progress)
         at = self._order.index(self._selected) if self._selected in self._order else 0
-        return paint_metrics(lines, brokers, self.board.view.now, self.paint, (width, height), at, since, progress)
+        return paint_metrics(lines, brokers, self.screen.view.now, self.paint, (width, height), at, since, progress)
 
     def move(self, key: str) -> bool:
         """Another metric."""

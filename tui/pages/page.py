@@ -93,7 +93,7 @@ class Page:
     """Base of all pages.
 
     Attributes:
-        board: what it finds around it.
+        screen: what it finds around it.
         name: its id, as in the action that opens it.
         calm: whether it may be told anew less often than frames come while nothing but offsets changes.
         wide: whether it shows offsets of other partitions than the selected one.
@@ -104,8 +104,8 @@ class Page:
     wide: ClassVar[bool] = False
     calm: ClassVar[bool] = True
 
-    def __init__(self, board: PageContext) -> None:
-        self.board = board
+    def __init__(self, screen: PageContext) -> None:
+        self.screen = screen
         self.top = 0
         self._rows = 0
         self._height = 0
@@ -113,7 +113,7 @@ class Page:
     @property
     def paint(self) -> Palette:
         """The styles."""
-        return self.board.paint
+        return self.screen.paint
 
     # --- what a page says of itself --------------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from scenarios import catalogue
 from scenarios.language.script import Scenario, releases_of
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
-from tui import dialogs
 from tui.actions.context import Option, Question
+from tui.dialogs.question import QuestionDialog
 from tui.pages.filtered import FilteredPage, has_words
 from tui.panels.events import coloured
 from tui.rendering.palette import Palette
@@ -182,7 +182,7 @@ class ScenariosPage(FilteredPage):
     @property
     def playing(self) -> str:
         """The name of what is played now."""
-        return self.board.loaded.title
+        return self.screen.loaded.title
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now."""
@@ -208,7 +208,7 @@ class ScenariosPage(FilteredPage):
 
         def chosen(option: Option | None) -> None:
             if option is not None:
-                self.board.start_over(targets[question.options.index(option)])
+                self.screen.start_over(targets[question.options.index(option)])
 
-        self.board.app.push_screen(dialogs.Ask(question, self.paint), chosen)
+        self.screen.app.push_screen(QuestionDialog(question, self.paint), chosen)
         return True

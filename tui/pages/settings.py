@@ -258,20 +258,20 @@ class SettingsPage(FilteredPage):
     @property
     def place(self) -> Place:
         """For whom values are shown: the selected partition's topic and the selected broker."""
-        board = self.board
-        return Place(None if board.chosen is None else board.chosen.topic, board.chosen_broker, board.loaded.release)
+        screen = self.screen
+        return Place(None if screen.chosen is None else screen.chosen.topic, screen.chosen_broker, screen.loaded.release)
 
     def _at(self) -> int:
         return next((n for n, each in enumerate(self._known) if each.setting.name == self._selected), 0)
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now."""
-        settings = self.board.session.settings()
+        settings = self.screen.session.settings()
         self._known = gather(settings, self.place, self.wanted)
         at = self._at()
         if self._known:
             self._selected = self._known[at].setting.name
-        return paint_settings(self._known, self.place, self.board.view, settings, self.paint, (width, height), at, self.wanted)
+        return paint_settings(self._known, self.place, self.screen.view, settings, self.paint, (width, height), at, self.wanted)
 
     def move(self, key: str) -> bool:
         """Another setting."""
@@ -287,15 +287,15 @@ class SettingsPage(FilteredPage):
         if known is None:
             return True
         setting = known.setting
-        if self.board.loaded.read_only:
-            self.board.say(READ_ONLY, refused=True)
+        if self.screen.loaded.read_only:
+            self.screen.say(READ_ONLY, refused=True)
             return True
         if not known.exists:
-            self.board.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
+            self.screen.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
             return True
-        now = self.place.value_of(setting, self.board.session.settings())
+        now = self.place.value_of(setting, self.screen.session.settings())
         if setting.type == "boolean":
-            self.board.put(edit_question(setting, "false" if now else "true", self.place))
+            self.screen.put(edit_question(setting, "false" if now else "true", self.place))
             return True
 
         def wrong(text: str) -> str | None:
@@ -306,7 +306,7 @@ class SettingsPage(FilteredPage):
             return None
 
         about = f"{setting.meaning} {sentence_of(takes_effect(setting))}"
-        self.board.write(
-            setting.name, about, render_value(now), wrong, lambda text: self.board.put(edit_question(setting, text, self.place))
+        self.screen.write(
+            setting.name, about, render_value(now), wrong, lambda text: self.screen.put(edit_question(setting, text, self.place))
         )
         return True

@@ -34,64 +34,64 @@ BEGIN = ["b", "T", "1"]
 """By hand, and a topic with one empty partition, which is selected then."""
 
 
-def shown(app: Playground, board: MainScreen) -> list[str]:
+def shown(app: Playground, main_screen: MainScreen) -> list[str]:
     """LEO/HW of the replicas of the selected partition, in order, as the screen has them."""
-    partition = board.selection.partition_in(board.view)
+    partition = main_screen.selection.partition_in(main_screen.view)
     assert partition is not None
     (row,) = (line for line in screen_text(app).splitlines() if line.startswith(f"► {partition.tp}"))
     ends = [f"{leo}/{hw}" for hw, leo in re.findall(r" (\d+)/(\d+) ", row)]
     return [ends[broker - 1] for broker in partition.replicas]
 
 
-async def press(board: MainScreen, pilot: Pilot[int], keys: list[str]) -> None:
+async def press(main_screen: MainScreen, pilot: Pilot[int], keys: list[str]) -> None:
     await pilot.press(*keys)
-    await settled(board, pilot)
+    await settled(main_screen, pilot)
     await pilot.pause()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_table_of_b2_is_typed_in_from_the_running_playground(size: tuple[int, int]) -> None:
-    async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
-        board.session.playback.play()
-        await press(board, pilot, BEGIN)
-        before = board.session.cluster.now
+    async with playing(size=size, until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.playback.play()
+        await press(main_screen, pilot, BEGIN)
+        before = main_screen.session.cluster.now
         for keys, (_, _, expected) in zip(TABLE, B2, strict=True):
-            await press(board, pilot, keys)
-            assert shown(app, board) == expected
-        assert board.session.cluster.now == before, "virtual time stands still"
-        assert board.chosen == TopicPartition("topic-1", 0)
+            await press(main_screen, pilot, keys)
+            assert shown(app, main_screen) == expected
+        assert main_screen.session.cluster.now == before, "virtual time stands still"
+        assert main_screen.chosen == TopicPartition("topic-1", 0)
     assert len(BEGIN) + sum(map(len, TABLE)) <= 25
 
 
 async def test_by_hand_nothing_goes_by_itself_until_the_key_is_pressed_again() -> None:
-    async with playing(until=2 * SECOND) as (app, board, pilot):
-        board.session.playback.play()
-        await press(board, pilot, ["b"])
+    async with playing(until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.playback.play()
+        await press(main_screen, pilot, ["b"])
         assert "by hand" in screen_text(app).splitlines()[0]
-        now, seq = board.session.cluster.now, board.view.seq
+        now, seq = main_screen.session.cluster.now, main_screen.view.seq
         await pilot.press("space")
-        assert "virtual time stands still; b lets it run" in said(app, board)
+        assert "virtual time stands still; b lets it run" in said(app, main_screen)
         await pilot.pause(0.2)
-        assert (board.session.cluster.now, board.view.seq) == (now, seq)
+        assert (main_screen.session.cluster.now, main_screen.view.seq) == (now, seq)
         await pilot.press("b")
-        assert board.session.playback.playing
+        assert main_screen.session.playback.playing
         await pilot.pause(0.3)
-        assert board.session.cluster.now > now
-        assert board.view.seq > seq
+        assert main_screen.session.cluster.now > now
+        assert main_screen.view.seq > seq
         assert "by hand" not in screen_text(app).splitlines()[0]
 
 
 async def test_single_steps_of_a_broker_take_a_count() -> None:
-    async with playing(until=2 * SECOND) as (_app, board, pilot):
-        await press(board, pilot, [*BEGIN, *TABLE[0]])
-        partition = board.selection.partition_in(board.view)
+    async with playing(until=2 * SECOND) as (_app, main_screen, pilot):
+        await press(main_screen, pilot, [*BEGIN, *TABLE[0]])
+        partition = main_screen.selection.partition_in(main_screen.view)
         assert partition is not None
         follower = partition.replicas[1]
-        while board.chosen_broker != follower:
+        while main_screen.chosen_broker != follower:
             await pilot.press("right")
-        await press(board, pilot, ["E", "r", "E", "a", "3", "enter"])
-        await press(board, pilot, ["E", "f", "2", "enter"])
-        view = board.selection.partition_in(board.view)
+        await press(main_screen, pilot, ["E", "r", "E", "a", "3", "enter"])
+        await press(main_screen, pilot, ["E", "f", "2", "enter"])
+        view = main_screen.selection.partition_in(main_screen.view)
         assert view is not None
         assert view.copy_on(follower).leo == 5
 
@@ -106,8 +106,8 @@ async def test_single_steps_of_a_broker_take_a_count() -> None:
     ],
 )
 async def test_wrong_counts_are_told_where_they_are_written(text: str, wrong: str) -> None:
-    async with playing(until=2 * SECOND) as (app, board, pilot):
-        await press(board, pilot, [*BEGIN, *TABLE[0]])
+    async with playing(until=2 * SECOND) as (app, main_screen, pilot):
+        await press(main_screen, pilot, [*BEGIN, *TABLE[0]])
         await pilot.press("p" if text in ("0", "x") else "v")
         await pilot.press(*("space" if char == " " else "minus" if char == "-" else char for char in text), "enter")
         await pilot.pause()
@@ -116,25 +116,25 @@ async def test_wrong_counts_are_told_where_they_are_written(text: str, wrong: st
 
 async def test_going_back_begins_a_branch_and_the_session_is_a_script_that_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with playing(until=2 * SECOND) as (app, board, pilot):
-        board.session.playback.play()
-        await press(board, pilot, BEGIN)
+    async with playing(until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.playback.play()
+        await press(main_screen, pilot, BEGIN)
         for keys in TABLE[:4]:
-            await press(board, pilot, keys)
-        assert shown(app, board) == B2[3][2]
-        await press(board, pilot, ["left_curly_bracket"])
-        assert shown(app, board) == B2[2][2], "a round is undone at once"
-        assert "undone" in said(app, board)
-        await press(board, pilot, ["left_curly_bracket", "left_curly_bracket"])
-        assert shown(app, board) == B2[0][2]
-        await press(board, pilot, ["right_curly_bracket"])
-        assert shown(app, board) == B2[1][2]
-        await press(board, pilot, ["p", "7", "enter"])
-        assert shown(app, board) == ["17/0", "4/0", "5/0"]
-        assert board.session.branch.name == "branch 2"
-        board.loaded.save(Path("x.yaml"))
-        acts = list(board.session.branch.deeds)
-        end = board.session.end.time
+            await press(main_screen, pilot, keys)
+        assert shown(app, main_screen) == B2[3][2]
+        await press(main_screen, pilot, ["left_curly_bracket"])
+        assert shown(app, main_screen) == B2[2][2], "a round is undone at once"
+        assert "undone" in said(app, main_screen)
+        await press(main_screen, pilot, ["left_curly_bracket", "left_curly_bracket"])
+        assert shown(app, main_screen) == B2[0][2]
+        await press(main_screen, pilot, ["right_curly_bracket"])
+        assert shown(app, main_screen) == B2[1][2]
+        await press(main_screen, pilot, ["p", "7", "enter"])
+        assert shown(app, main_screen) == ["17/0", "4/0", "5/0"]
+        assert main_screen.session.branch.name == "branch 2"
+        main_screen.loaded.save(Path("x.yaml"))
+        acts = list(main_screen.session.branch.deeds)
+        end = main_screen.session.end.time
     script = catalogue.load("x.yaml")
     events: list[tuple[object, ...]] = []
     result = run_scenario(script, release_named(script.releases[-1]), sink=events.append)
@@ -147,9 +147,9 @@ async def test_going_back_begins_a_branch_and_the_session_is_a_script_that_repla
 async def test_where_it_cannot_be_it_says_why() -> None:
     from scenarios.play_target import PlayTarget
 
-    async with playing(PlayTarget(None, None, release_named("2.8"))) as (app, board, pilot):
+    async with playing(PlayTarget(None, None, release_named("2.8"))) as (app, main_screen, pilot):
         await pilot.press("b")
-        assert "ZooKeeper cannot be turned to by hand" in said(app, board)
-        assert "its sessions live by pings" in str(by_hand.cannot_toggle(board.context()))
+        assert "ZooKeeper cannot be turned to by hand" in said(app, main_screen)
+        assert "its sessions live by pings" in str(by_hand.cannot_toggle(main_screen.context()))
         await pilot.press("v")
-        assert "the cluster runs by itself; b turns it to by hand" in said(app, board)
+        assert "the cluster runs by itself; b turns it to by hand" in said(app, main_screen)

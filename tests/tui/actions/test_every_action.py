@@ -54,63 +54,63 @@ def loaded(action: str) -> AbstractAsyncContextManager[tuple[Playground, MainScr
     return playing(until=2 * SECOND, size=(100, 30))
 
 
-def outcome(app: Playground, board: MainScreen) -> dict[str, Any]:
+def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
     """What can be seen of what was done."""
-    session = board.session
+    session = main_screen.session
     ring = session.rings.of(NOTABLE)
     return {
         "events": session.tape.outlet.seq,
-        "done": [board.session.tell(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
+        "done": [main_screen.session.tell(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
         "now": session.cluster.now,
         "speed": session.playback.speed,
         "playing": session.playback.playing,
         "bookmarks": len(session.bookmarks),
         "dialog": type(app.screen).__name__,
-        "page": None if board.page is None else board.page.name,
-        "level": board.panels.events.level,
-        "cursor": board.panels.events.cursor,
+        "page": None if main_screen.page is None else main_screen.page.name,
+        "level": main_screen.panels.events.level,
+        "cursor": main_screen.panels.events.cursor,
         "clipboard": app.clipboard,
         "running": app.is_running and app.return_code is None,
         "screen": screen_text(app).split("\n")[1:-1],
-        "said": board.panels.footer.lines[0].text if board.panels.footer.lines else "",
+        "said": main_screen.panels.footer.lines[0].text if main_screen.panels.footer.lines else "",
         "kept": session.rings.of(DETAIL).total,
     }
 
 
-async def settle(app: Playground, board: MainScreen, pilot: Pilot[int]) -> None:
+async def settle(app: Playground, main_screen: MainScreen, pilot: Pilot[int]) -> None:
     """Until nothing moves any more, save a session that plays."""
     await pilot.pause()
-    while board.session.seeking is not None:
-        board.session.playback.frame(0.05)
-        board.refresh_view()
+    while main_screen.session.seeking is not None:
+        main_screen.session.playback.frame(0.05)
+        main_screen.refresh_view()
     await pilot.pause()
 
 
-async def prepared(action: str, app: Playground, board: MainScreen, pilot: Pilot[int]) -> dict[str, Any]:
+async def prepared(action: str, app: Playground, main_screen: MainScreen, pilot: Pilot[int]) -> dict[str, Any]:
     if action == "elect-preferred":
         await pilot.press("k")
-        board.session.tape.advance_to(20 * SECOND)
+        main_screen.session.tape.advance_to(20 * SECOND)
         await pilot.press("s")
-        board.session.tape.advance_to(40 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(40 * SECOND)
+        main_screen.refresh_view()
     elif action == "elect-unclean":
         await pilot.press("u")
-        board.session.tape.advance_to(3 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(3 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("u")
         for broker in range(3):
             await pilot.press("k", "right")
-            board.session.tape.advance_to((20 + 20 * broker) * SECOND)
-            board.refresh_view()
+            main_screen.session.tape.advance_to((20 + 20 * broker) * SECOND)
+            main_screen.refresh_view()
         await pilot.press("s")
-        board.session.tape.advance_to(90 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(90 * SECOND)
+        main_screen.refresh_view()
     else:
         for key in BEFORE.get(action, ()):
             await pilot.press(key)
-            await settle(app, board, pilot)
-    await settle(app, board, pilot)
-    return outcome(app, board)
+            await settle(app, main_screen, pilot)
+    await settle(app, main_screen, pilot)
+    return outcome(app, main_screen)
 
 
 async def by_palette(app: Playground, pilot: Pilot[int], label: str) -> None:
@@ -136,17 +136,17 @@ async def test_key_and_palette_do_the_same(action: Any, tmp_path: Any, monkeypat
     after = []
     refused = None
     for palette in (False, True):
-        async with loaded(action.id) as (app, board, pilot):
-            before = await prepared(action.id, app, board, pilot)
-            refused = action.refuse(board.context())
+        async with loaded(action.id) as (app, main_screen, pilot):
+            before = await prepared(action.id, app, main_screen, pilot)
+            refused = action.refuse(main_screen.context())
             if palette:
                 await by_palette(app, pilot, action.label)
             else:
                 await pilot.press(action.keys[0])
-            await settle(app, board, pilot)
-            after.append(outcome(app, board))
+            await settle(app, main_screen, pilot)
+            after.append(outcome(app, main_screen))
             if action.id == "play":
-                board.session.pause()
+                main_screen.session.pause()
     assert refused is None, f"{action.id} is not possible here: {refused}"
     if action.id == "play":
         assert [one["playing"] for one in after] == [True, True]

@@ -94,23 +94,23 @@ def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
 
 
 async def test_a_hold_names_its_one_way() -> None:
-    async with playing() as (_app, board, pilot):
+    async with playing() as (_app, main_screen, pilot):
         await pilot.press("H", "1")
-        assert board.view.held_links == (("b1", "b2"),)
-        assert done(board) == ["hold b1 → b2"]
+        assert main_screen.view.held_links == (("b1", "b2"),)
+        assert done(main_screen) == ["hold b1 → b2"]
         await pilot.press("H", "1")
-        assert done(board)[1:] == ["release b1 → b2"]
+        assert done(main_screen)[1:] == ["release b1 → b2"]
 
 
 async def test_a_disk_that_is_not_slow_is_not_made_as_before() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("Z", "1")
-        assert done(board) == []
-        assert "the disk of b1 is not slow" in said(app, board)
-        assert board.saving.unsaved == 0
+        assert done(main_screen) == []
+        assert "the disk of b1 is not slow" in said(app, main_screen)
+        assert main_screen.saving.unsaved == 0
         await pilot.press("Z", "3", "Z", "1")
-        assert len(done(board)) == 2
-        assert board.view.brokers[0].disk_delay_us == 0
+        assert len(done(main_screen)) == 2
+        assert main_screen.view.brokers[0].disk_delay_us == 0
 
 
 def test_held_messages_can_be_released_and_a_move_given_up() -> None:
@@ -133,16 +133,16 @@ def test_held_messages_can_be_released_and_a_move_given_up() -> None:
 async def test_controllers_by_key() -> None:
     scenario = catalogue.load("d9-dedicated-controllers")
     target = PlayTarget(None, scenario.spec, CURRENT, title="quorum")
-    async with playing(target) as (app, board, pilot):
+    async with playing(target) as (app, main_screen, pilot):
         await pilot.press("M")
         assert "kill c" in screen_text(app)
         await pilot.press("1")
         await pilot.pause()
-        act = next(played.act for played in reversed(board.session.tape.acts))
+        act = next(played.act for played in reversed(main_screen.session.tape.acts))
         assert isinstance(act, acts.KillController)
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("M")
-        assert "no dedicated controllers" in said(app, board)
+        assert "no dedicated controllers" in said(app, main_screen)
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ async def test_controllers_by_key() -> None:
     ],
 )
 async def test_a_key_does_its_act(keys: list[str], act: acts.Act) -> None:
-    async with playing() as (_app, board, pilot):
+    async with playing() as (_app, main_screen, pilot):
         await pilot.press(*keys)
         await pilot.pause()
-        assert [played.act for played in board.session.tape.acts][3:] == [act]
-        assert len(done(board)) == 1
+        assert [played.act for played in main_screen.session.tape.acts][3:] == [act]
+        assert len(done(main_screen)) == 1
 
 
 @pytest.mark.parametrize("act", [action for action in ACTIONS if action.effect is not None], ids=lambda action: action.id)
@@ -289,20 +289,20 @@ def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_
 
 
 async def test_the_filter_by_its_key() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("k")
-        board.session.tape.advance_to(20 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("t", "t", "t")
-        assert "at-min-isr, 9" in said(app, board)
+        assert "at-min-isr, 9" in said(app, main_screen)
         assert "at-min-isr only, of 9" in screen_text(app)
         await pilot.press("t", "t")
-        assert "all, 9" in said(app, board)
+        assert "all, 9" in said(app, main_screen)
 
 
 async def test_the_palette_tells_what_would_happen() -> None:
-    async with playing() as (_app, board, _pilot):
-        words = BY_ID["kill"].words(board.context())
+    async with playing() as (_app, main_screen, _pilot):
+        words = BY_ID["kill"].words(main_screen.context())
         assert "b1 leads 3 partitions" in words
 
 
@@ -327,11 +327,11 @@ def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
 
 
 async def test_as_new_writes_no_act_where_nothing_is_to_be_made_new() -> None:
-    async with playing() as (app, board, pilot):
-        before = len(done(board))
+    async with playing() as (app, main_screen, pilot):
+        before = len(done(main_screen))
         await pilot.press("L")
         await pilot.pause()
         assert "as new" in screen_text(app)
         await pilot.press("3")
         await pilot.pause()
-        assert len(done(board)) == before
+        assert len(done(main_screen)) == before

@@ -77,11 +77,11 @@ def test_a_node_has_its_own_faults_only_the_worst_first() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_header_says_so_with_the_release_beside_it(size: tuple[int, int]) -> None:
-    async with playing(size=size) as (app, board, pilot):
+    async with playing(size=size) as (app, main_screen, pilot):
         assert "fault" not in screen_text(app).splitlines()[0]
         for act in (acts.Pause(2), acts.Cut(("b1", "b3")), acts.SlowDisk(1, 50_000)):
-            board.session.do(act)
-        board.refresh_view()
+            main_screen.session.do(act)
+        main_screen.refresh_view()
         await pilot.pause()
         header = screen_text(app).splitlines()[0]
         assert "! 3 faults: b2 paused" in header

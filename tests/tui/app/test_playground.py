@@ -23,7 +23,10 @@ from scenarios import catalogue
 from scenarios.play_target import PlayTarget
 from tui.actions.registry import ACTIONS, BY_ID
 from tui.app.playground import Playground
-from tui.dialogs import Ask, Closer, Help, Write
+from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.help import HelpDialog
+from tui.dialogs.question import QuestionDialog
+from tui.dialogs.text_line import TextLineDialog
 from tui.main_screen.display_options import Display
 from tui.main_screen.screen import MainScreen
 from tui.session.loading import load_session
@@ -48,17 +51,17 @@ async def playing(
     app = Playground(loaded, Display(**{"ascii_only": False, "palette": "dark", **wanted}))  # type: ignore[arg-type]
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
-        yield app, app.board, pilot
+        yield app, app.main_screen, pilot
 
 
-def done(board: MainScreen) -> list[str]:
+def done(main_screen: MainScreen) -> list[str]:
     """The acts so far, in words."""
-    ring = board.session.rings.of(NOTABLE)
-    return [board.session.tell(ring.at(i)[0]) for i in range(ring.first, ring.total) if ring.at(i)[3] == "act"][3:]
+    ring = main_screen.session.rings.of(NOTABLE)
+    return [main_screen.session.tell(ring.at(i)[0]) for i in range(ring.first, ring.total) if ring.at(i)[3] == "act"][3:]
 
 
-def said(app: Playground, board: MainScreen) -> str:
-    return board.panels.footer.lines[0].text
+def said(app: Playground, main_screen: MainScreen) -> str:
+    return main_screen.panels.footer.lines[0].text
 
 
 @pytest.mark.parametrize(
@@ -82,11 +85,11 @@ def said(app: Playground, board: MainScreen) -> str:
     ],
 )
 async def test_a_key_does_its_act(keys: list[str], act: str) -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press(*keys)
         await pilot.pause()
-        assert done(board) == [act]
-        assert act in said(app, board)
+        assert done(main_screen) == [act]
+        assert act in said(app, main_screen)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +105,10 @@ async def test_a_key_does_its_act(keys: list[str], act: str) -> None:
     ],
 )
 async def test_and_its_opposite(keys: list[str], act: str) -> None:
-    async with playing() as (_, board, pilot):
+    async with playing() as (_, main_screen, pilot):
         await pilot.press(*keys)
         await pilot.pause()
-        assert done(board)[-1] == act
+        assert done(main_screen)[-1] == act
 
 
 @pytest.mark.parametrize(
@@ -122,18 +125,18 @@ async def test_and_its_opposite(keys: list[str], act: str) -> None:
     ],
 )
 async def test_what_is_impossible_says_why_and_does_nothing(keys: list[str], reason: str) -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press(*keys[:-1])
-        before = board.session.cluster.journal.seq  # type: ignore[attr-defined]
+        before = main_screen.session.cluster.journal.seq  # type: ignore[attr-defined]
         await pilot.press(keys[-1])
-        assert reason in said(app, board)
-        assert board.session.cluster.journal.seq == before  # type: ignore[attr-defined]
+        assert reason in said(app, main_screen)
+        assert main_screen.session.cluster.journal.seq == before  # type: ignore[attr-defined]
 
 
 async def test_a_kill_plays_out_on_the_screen() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("right", "k", "N")
-        while board.session.playback.moving:
+        while main_screen.session.playback.moving:
             await pilot.pause(0.05)
         text = screen_text(app)
         assert "b2 ✕ stopped" in text
@@ -141,205 +144,205 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
         assert "★ b3 leads orders-2 in epoch 1 after b2" in text or "★ b1 leads orders-2 in epoch 1 after b2" in text
         assert "⊘ unserved" in text, "b3 is elected, and has not heard of it yet"
         assert "‖ stalled" in text, "elsewhere the leader waits for the dead follower until it hears of the smaller ISR"
-        board.session.tape.advance_to(board.session.cluster.now + SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(main_screen.session.cluster.now + SECOND)
+        main_screen.refresh_view()
         await pilot.pause()
         assert "▽ at min" in screen_text(app)
         await pilot.press("s")
         await pilot.press(*["N"] * 1)
-        while board.session.playback.moving:
+        while main_screen.session.playback.moving:
             await pilot.pause(0.05)
         for _ in range(40):
-            if all(len(p.isr) == 3 for p in board.view.partitions):
+            if all(len(p.isr) == 3 for p in main_screen.view.partitions):
                 break
             await pilot.press("N")
-            while board.session.playback.moving:
+            while main_screen.session.playback.moving:
                 await pilot.pause(0.02)
         assert "✓ healthy" in screen_text(app)
 
 
 async def test_preferred_and_unclean_election() -> None:
-    async with playing() as (_, board, pilot):
+    async with playing() as (_, main_screen, pilot):
         await pilot.press("right", "k")
-        board.session.tape.advance_to(15 * SECOND)
+        main_screen.session.tape.advance_to(15 * SECOND)
         await pilot.press("s")
-        board.session.tape.advance_to(40 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(40 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("e")
-        assert done(board)[-1] == "elect preferred"
+        assert done(main_screen)[-1] == "elect preferred"
 
 
 async def test_unclean_election_of_a_partition_that_nobody_leads() -> None:
-    async with playing() as (_, board, pilot):
+    async with playing() as (_, main_screen, pilot):
         for second in (15, 30, 45):
             await pilot.press("k", "right")
-            board.session.tape.advance_to(second * SECOND)
-        board.refresh_view()
-        assert all(p.offline for p in board.view.partitions)
+            main_screen.session.tape.advance_to(second * SECOND)
+        main_screen.refresh_view()
+        assert all(p.offline for p in main_screen.view.partitions)
         await pilot.press("U")
-        assert "no replica of orders-0 is up" in board.panels.footer.lines[0].text
+        assert "no replica of orders-0 is up" in main_screen.panels.footer.lines[0].text
         await pilot.press("s")
-        board.session.tape.advance_to(55 * SECOND)
-        board.refresh_view()
-        assert board.view.partitions[0].offline, "b1 left the ISR first; it may not lead by itself"
+        main_screen.session.tape.advance_to(55 * SECOND)
+        main_screen.refresh_view()
+        assert main_screen.view.partitions[0].offline, "b1 left the ISR first; it may not lead by itself"
         await pilot.press("U")
-        assert done(board)[-1] == "elect unclean partition orders-0"
-        board.session.tape.advance_to(60 * SECOND)
-        board.refresh_view()
-        assert board.view.partitions[0].leader == 1
-        assert board.view.unclean_elections == 1
+        assert done(main_screen)[-1] == "elect unclean partition orders-0"
+        main_screen.session.tape.advance_to(60 * SECOND)
+        main_screen.refresh_view()
+        assert main_screen.view.partitions[0].leader == 1
+        assert main_screen.view.unclean_elections == 1
 
 
 async def test_space_steps_and_speed() -> None:
-    async with playing() as (_, board, pilot):
-        assert board.view.now == SECOND
+    async with playing() as (_, main_screen, pilot):
+        assert main_screen.view.now == SECOND
         await pilot.press("n")
-        assert board.view.now > SECOND
-        assert not board.session.playback.playing
+        assert main_screen.view.now > SECOND
+        assert not main_screen.session.playback.playing
         await pilot.press("plus", "plus")
-        assert board.session.playback.speed == 5
+        assert main_screen.session.playback.speed == 5
         await pilot.press("minus")
-        assert board.session.playback.speed == 2
+        assert main_screen.session.playback.speed == 2
         await pilot.press("x")
-        assert board.session.playback.speed == AS_FAST_AS_IT_CAN
+        assert main_screen.session.playback.speed == AS_FAST_AS_IT_CAN
         await pilot.press("x")
-        assert board.session.playback.speed == 2
-        before = board.view.now
+        assert main_screen.session.playback.speed == 2
+        before = main_screen.view.now
         await pilot.press("space")
-        assert board.session.playback.playing
+        assert main_screen.session.playback.playing
         await pilot.pause(0.4)
         await pilot.press("space")
-        assert board.view.now > before
-        at = board.view.now
+        assert main_screen.view.now > before
+        at = main_screen.view.now
         await pilot.pause(0.2)
-        assert board.view.now == at
-        assert "paused" in board.panels.header.lines[0].text
+        assert main_screen.view.now == at
+        assert "paused" in main_screen.panels.header.lines[0].text
 
 
 async def test_paused_the_timer_rests() -> None:
-    async with playing() as (_, board, pilot):
-        frames = board._frames
+    async with playing() as (_, main_screen, pilot):
+        frames = main_screen._frames
         await pilot.pause(0.3)
-        assert board._frames == frames
+        assert main_screen._frames == frames
         await pilot.press("space")
         await pilot.pause(0.3)
-        assert board._frames > frames
+        assert main_screen._frames > frames
 
 
 async def test_events_filter_select_cause_and_follow() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("d", "f")
-        assert board.panels.events.level == NORMAL
+        assert main_screen.panels.events.level == NORMAL
         await pilot.press("f")
-        assert board.panels.events.level == DETAIL
+        assert main_screen.panels.events.level == DETAIL
         await pilot.press("f")
-        board.session.tape.advance_to(3 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(3 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("tab", "up")
-        assert board.panels.events.has_focus
-        chosen = board.panels.events.selected
+        assert main_screen.panels.events.has_focus
+        chosen = main_screen.panels.events.selected
         assert chosen is not None
-        while board.panels.events.selected is not None and board.panels.events.selected[3] != "leader-elected":
+        while main_screen.panels.events.selected is not None and main_screen.panels.events.selected[3] != "leader-elected":
             await pilot.press("up")
-        elected = board.panels.events.selected
+        elected = main_screen.panels.events.selected
         assert elected is not None
         assert "Why" in screen_text(app)
         assert "PartitionChangeBuilder#electLeader" in screen_text(app)
         await pilot.press("backspace")
-        assert board.panels.events.selected is not None
-        assert board.panels.events.selected[0] == elected[2]
+        assert main_screen.panels.events.selected is not None
+        assert main_screen.panels.events.selected[0] == elected[2]
         await pilot.press("G")
-        assert board.panels.events.selected is None
+        assert main_screen.panels.events.selected is None
 
 
 async def test_order_zoom_help_and_palette() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("o")
         assert "worst first" in screen_text(app)
         await pilot.press("enter")
-        assert isinstance(app.screen, Closer)
+        assert isinstance(app.screen, CloserLook)
         assert "epochs@start" in screen_text(app)
         await pilot.press("escape", "question_mark")
-        assert isinstance(app.screen, Help)
+        assert isinstance(app.screen, HelpDialog)
         assert "kill -9" in screen_text(app)
         await pilot.press("down", "down", "down", "down")
         await pilot.pause(0.1)
         assert "now: b1 already runs" in screen_text(app)
         await pilot.press("escape", "colon")
         await pilot.pause(0.3)
-        assert app.screen is not board
+        assert app.screen is not main_screen
         await pilot.press(*"isolate")
         await pilot.pause(0.5)
         await pilot.press("enter")
         await pilot.pause(0.3)
         await pilot.press("enter")
         await pilot.pause(0.3)
-        assert done(board) == ["isolate b1"]
+        assert done(main_screen) == ["isolate b1"]
 
 
 async def test_the_mouse_selects_and_acts() -> None:
-    async with playing() as (_, board, pilot):
+    async with playing() as (_, main_screen, pilot):
         await pilot.click("#brokers", offset=(40, 2))
-        assert board.context().broker is not None
-        assert board.chosen_broker == 2
+        assert main_screen.context().broker is not None
+        assert main_screen.chosen_broker == 2
         await pilot.click("#grid", offset=(5, 4))
-        assert str(board.chosen) == "orders-2"
-        footer = board.panels.footer.lines[0].text
+        assert str(main_screen.chosen) == "orders-2"
+        footer = main_screen.panels.footer.lines[0].text
         await pilot.click("#footer", offset=(re.search(r"\bk kill", footer).start(), 0))  # type: ignore[union-attr]
-        assert done(board) == ["kill b2"]
+        assert done(main_screen) == ["kill b2"]
         await pilot.click("#events", offset=(10, 2))
-        assert board.panels.events.selected is not None
+        assert main_screen.panels.events.selected is not None
 
 
 async def test_a_question_can_be_left_without_an_answer() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("c")
-        assert isinstance(app.screen, Ask)
+        assert isinstance(app.screen, QuestionDialog)
         assert app.screen.query_one(OptionList).option_count >= 6
         await pilot.press("escape")
-        assert app.screen is board
-        assert done(board) == []
+        assert app.screen is main_screen
+        assert done(main_screen) == []
         await pilot.press("m", "2")
-        assert "is so now" in said(app, board)
-        assert done(board) == []
+        assert "is so now" in said(app, main_screen)
+        assert done(main_screen) == []
 
 
 async def test_a_refusal_of_the_cluster_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     from core.sim.errors import ActRefused
 
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
 
         def refuse(act: acts.Act, **_: object) -> int:
             raise ActRefused("b1 is on fire; put it out first")
 
-        monkeypatch.setattr(board.session, "do", refuse)
+        monkeypatch.setattr(main_screen.session, "do", refuse)
         await pilot.press("k")
-        assert "b1 is on fire" in said(app, board)
+        assert "b1 is on fire" in said(app, main_screen)
 
 
 async def test_a_scenario_shows_its_expectations_being_met() -> None:
     scenario = catalogue.load("e1-data-loss")
     target = PlayTarget(scenario, scenario.spec, Release.named("0.10.2"), title=scenario.name)
-    async with playing(target, until=0) as (app, board, pilot):
-        assert "0 of" in board.panels.expected.lines[0].text
+    async with playing(target, until=0) as (app, main_screen, pilot):
+        assert "0 of" in main_screen.panels.expected.lines[0].text
         for _ in range(20):
             await pilot.press("n")
-        assert "ended" in board.panels.expected.lines[0].text
+        assert "ended" in main_screen.panels.expected.lines[0].text
         text = screen_text(app)
         assert "LOST 1" in text
         assert "end of the script" in text
         assert "FAILED" not in text
         await pilot.press("E", "w")
-        assert done(board)[-1].startswith("checkpoint b")
+        assert done(main_screen)[-1].startswith("checkpoint b")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40), (200, 60)])
 async def test_all_panels_stand_at_every_size(size: tuple[int, int]) -> None:
-    async with playing(size=size) as (app, board, pilot):
+    async with playing(size=size) as (app, main_screen, pilot):
         await pilot.press("right", "k")
-        board.session.tape.advance_to(20 * SECOND)
-        board.refresh_view()
-        board._unsay(board._note_number)
+        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.refresh_view()
+        main_screen._unsay(main_screen._note_number)
         await pilot.pause()
         lines = screen_text(app).splitlines()
         assert len(lines) == size[1]
@@ -358,14 +361,14 @@ async def test_all_panels_stand_at_every_size(size: tuple[int, int]) -> None:
             "after b2: the first live ISR",
         ):
             assert word in text, word
-        assert board.view.broker(2).state is BrokerState.STOPPED
+        assert main_screen.view.broker(2).state is BrokerState.STOPPED
 
 
 async def test_a_small_terminal_gets_the_calm_view_and_growing_brings_all_back() -> None:
-    async with playing(size=(60, 12)) as (app, board, pilot):
+    async with playing(size=(60, 12)) as (app, main_screen, pilot):
         assert "80×20 and more" in screen_text(app)
         await pilot.press("k")
-        assert done(board) == ["kill b1"]
+        assert done(main_screen) == ["kill b1"]
         await pilot.resize_terminal(120, 40)
         await pilot.pause()
         assert "Partitions 9" in screen_text(app)
@@ -382,9 +385,9 @@ async def test_ascii_reaches_every_corner() -> None:
 
 
 async def test_without_colour_the_selection_is_reversed() -> None:
-    async with playing(palette="plain") as (app, board, _):
-        assert board.panels.grid.lines[2].text.startswith("► orders-0")
-        assert any(segment.style is not None and segment.style.reverse for segment in board.panels.grid.lines[2])
+    async with playing(palette="plain") as (app, main_screen, _):
+        assert main_screen.panels.grid.lines[2].text.startswith("► orders-0")
+        assert any(segment.style is not None and segment.style.reverse for segment in main_screen.panels.grid.lines[2])
         assert not re.search(r"fill: #(?:6cb6ff|4f9be8|f0b429)", app.export_screenshot())
 
 
@@ -400,8 +403,8 @@ def test_the_registry_is_sound() -> None:
 
 
 async def test_what_actions_call_is_there_and_nothing_else() -> None:
-    async with playing() as (_, board, _):
-        assert set(board.actions.calls) == {action.call for action in ACTIONS if action.call}
+    async with playing() as (_, main_screen, _):
+        assert set(main_screen.actions.calls) == {action.call for action in ACTIONS if action.call}
 
 
 def test_the_same_picture_for_the_same_arguments(tmp_path: Path) -> None:
@@ -417,19 +420,19 @@ def test_the_same_picture_for_the_same_arguments(tmp_path: Path) -> None:
 
 async def test_a_click_selects_the_broker_that_stands_there_when_the_first_have_scrolled_away() -> None:
     spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(1, 31)), topics=(TopicSpec("t"),))
-    async with playing(PlayTarget(None, spec, CURRENT, title="thirty"), size=(80, 24)) as (app, board, pilot):
+    async with playing(PlayTarget(None, spec, CURRENT, title="thirty"), size=(80, 24)) as (app, main_screen, pilot):
         await pilot.press("left")
-        assert board.chosen_broker == 30
+        assert main_screen.chosen_broker == 30
         first = screen_text(app).splitlines()[3].split()
         await pilot.click("#brokers", offset=(4, 1))
-        assert first[1] == f"b{board.chosen_broker}" != "b1"
+        assert first[1] == f"b{main_screen.chosen_broker}" != "b1"
 
 
 async def test_the_right_button_asks_what_to_do_with_what_is_under_it() -> None:
-    async with playing(size=(200, 60)) as (app, board, pilot):
+    async with playing(size=(200, 60)) as (app, main_screen, pilot):
         await pilot.click("#brokers", offset=(40, 2), button=3)
         await pilot.pause()
-        assert isinstance(app.screen, Ask)
+        assert isinstance(app.screen, QuestionDialog)
         said = {option.label: option for option in app.screen.question.options}
         assert app.screen.question.title == "b2"
         assert "leads" in said["kill"].note
@@ -439,14 +442,14 @@ async def test_the_right_button_asks_what_to_do_with_what_is_under_it() -> None:
         assert "b2 already runs" in screen_text(app)
         await pilot.press("k")
         await pilot.pause()
-        assert done(board) == ["kill b2"]
+        assert done(main_screen) == ["kill b2"]
         await pilot.click("#grid", offset=(5, 4), button=3)
         await pilot.pause()
-        assert isinstance(app.screen, Ask)
+        assert isinstance(app.screen, QuestionDialog)
         assert app.screen.question.title == "orders-2"
         await pilot.press("p")
         await pilot.pause()
-        assert isinstance(app.screen, Write)
+        assert isinstance(app.screen, TextLineDialog)
         assert "Produce to orders-2" in screen_text(app)
 
 
@@ -454,7 +457,7 @@ async def test_what_is_said_of_an_answer_is_never_cut() -> None:
     async with playing(size=(80, 24)) as (app, _board, pilot):
         await pilot.click("#brokers", offset=(30, 1), button=3)
         await pilot.pause()
-        assert isinstance(app.screen, Ask)
+        assert isinstance(app.screen, QuestionDialog)
         note = next(option.note for option in app.screen.question.options if option.label == "kill")
         assert len(note) > 60
         beside = [line.split("│")[1][19:] if line.count("│") >= 2 else "" for line in screen_text(app).splitlines()]
@@ -462,19 +465,19 @@ async def test_what_is_said_of_an_answer_is_never_cut() -> None:
 
 
 async def test_row_and_inspector_and_account_show_one_moment() -> None:
-    async with playing(until=5 * SECOND) as (_, board, pilot):
+    async with playing(until=5 * SECOND) as (_, main_screen, pilot):
         await pilot.press("right", "right")
-        board.session.playback.play()
+        main_screen.session.playback.play()
         moved = set()
         for _ in range(20):
-            board._last_frame = time.perf_counter() - 0.05
-            board._next_frame()
-            p = next(p for p in board.view.partitions if p.tp == board.chosen)
-            row = next(line.text for line in board.panels.grid.lines if line.text.startswith("►"))
-            inspector = "\n".join(line.text for line in board.panels.inspector.lines)
+            main_screen._last_frame = time.perf_counter() - 0.05
+            main_screen._next_frame()
+            p = next(p for p in main_screen.view.partitions if p.tp == main_screen.chosen)
+            row = next(line.text for line in main_screen.panels.grid.lines if line.text.startswith("►"))
+            inspector = "\n".join(line.text for line in main_screen.panels.inspector.lines)
             for copy in p.copies:
                 assert f"{copy.hw}/{copy.leo}" in row
                 assert re.search(rf"b{copy.broker} +{copy.leo:,} +{copy.hw:,} ", inspector)
-            assert f"acked {board.view.acked:,} of" in board.panels.account.lines[1].text
+            assert f"acked {main_screen.view.acked:,} of" in main_screen.panels.account.lines[1].text
             moved.add(p.acked)
         assert len(moved) > 2, "otherwise there was nothing to see"

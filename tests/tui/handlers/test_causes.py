@@ -7,28 +7,28 @@ from core.lab.history.rings import Rings
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.session.test_history import arrive
-from tui.dialogs import Ask
+from tui.dialogs.question import QuestionDialog
 from tui.session.session import Session
 
 
 async def test_from_a_cell_to_its_event_and_on_to_causes_by_keys() -> None:
-    async with playing(until=3 * SECOND) as (app, board, pilot):
+    async with playing(until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("right", "k")
-        board.session.tape.advance_to(20 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("backspace")
-        assert isinstance(app.screen, Ask)
+        assert isinstance(app.screen, QuestionDialog)
         assert "ISR of orders-0" in screen_text(app)
         await pilot.press("i")
         await pilot.pause()
-        event = board.panels.events.selected
+        event = main_screen.panels.events.selected
         assert event is not None
-        assert board.panels.events.has_focus
+        assert main_screen.panels.events.has_focus
         seen = [event[3]]
-        while board.panels.events.selected is not None and board.panels.events.selected[2]:
+        while main_screen.panels.events.selected is not None and main_screen.panels.events.selected[2]:
             await pilot.press("less_than_sign")
             await pilot.pause()
-            event = board.panels.events.selected
+            event = main_screen.panels.events.selected
             assert event is not None
             seen.append(event[3])
         assert seen[-1] in ("act", "session-expired", "broker-fenced")
@@ -36,11 +36,11 @@ async def test_from_a_cell_to_its_event_and_on_to_causes_by_keys() -> None:
 
 
 async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
-    async with playing(until=3 * SECOND) as (app, board, pilot):
+    async with playing(until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("less_than_sign")
         assert "has not changed since the start" in screen_text(app)
         await pilot.press("escape")
-        session: Session = board.session
+        session: Session = main_screen.session
         await pilot.press("k")
         session.tape.advance_to(30 * SECOND)
         forgotten = Rings({0: 40, 1: 40, 2: 2})
@@ -48,10 +48,10 @@ async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
             forgotten.take(session.rings.of(DETAIL).at(index))
         end = session.tape.outlet.seq
         session.rings = forgotten
-        board.refresh_view()
+        main_screen.refresh_view()
         await pilot.press("down", "less_than_sign", "l")
         arrive(session)
-        board.refresh_view()
+        main_screen.refresh_view()
         assert session.tape.outlet.seq < end
         found = session.rings.find(session.tape.outlet.seq)
         assert found is not None

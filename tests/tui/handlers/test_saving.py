@@ -13,7 +13,8 @@ from scenarios.releases import release_named
 from scenarios.replay import replay
 from tests.tui.app.test_playground import playing, said, screen_text
 from tests.tui.handlers.test_time_travel import settled, write
-from tui.dialogs import Ask, Write
+from tui.dialogs.question import QuestionDialog
+from tui.dialogs.text_line import TextLineDialog
 from tui.session.loading import load_session
 
 OWN = "own.jsonl"
@@ -22,26 +23,26 @@ OWN = "own.jsonl"
 async def test_a_log_saved_from_a_branch_is_the_one_that_was_written_as_it_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     target = PlayTarget(None, None, release_named("4.1"), log=Path(OWN))
-    async with playing(target) as (app, board, pilot):
+    async with playing(target) as (app, main_screen, pilot):
         await pilot.press("k")
-        board.session.tape.advance_to(12 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(12 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("comma")
-        await settled(board, pilot)
+        await settled(main_screen, pilot)
         await pilot.press("right", "z")
-        board.session.tape.advance_to(14 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(14 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("comma", "comma")
-        await settled(board, pilot)
+        await settled(main_screen, pilot)
         for name in ("saved.jsonl", "saved.jsonl.zst"):
             await pilot.press("S")
             await write(app, pilot, name)
-            await settled(board, pilot)
-            assert f"saved as {name}: {board.session.end.seq:,} events" in said(app, board)
+            await settled(main_screen, pilot)
+            assert f"saved as {name}: {main_screen.session.end.seq:,} events" in said(app, main_screen)
             assert replay(name).same
-        assert len(board.session.branches) == 2
-        assert board.session.in_the_past, "saving moved nothing"
-        board.session.close()
+        assert len(main_screen.session.branches) == 2
+        assert main_screen.session.in_the_past, "saving moved nothing"
+        main_screen.session.close()
     assert (tmp_path / "saved.jsonl").read_bytes() == (tmp_path / OWN).read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == [OWN, "saved.jsonl", "saved.jsonl.zst"]
 
@@ -49,26 +50,26 @@ async def test_a_log_saved_from_a_branch_is_the_one_that_was_written_as_it_went(
 async def test_a_scenario_played_by_hand_is_saved_as_a_log_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     scenario = catalogue.load("e1-data-loss")
-    async with playing(PlayTarget(scenario, scenario.spec, release_named("0.10.2")), until=0) as (app, board, pilot):
+    async with playing(PlayTarget(scenario, scenario.spec, release_named("0.10.2")), until=0) as (app, main_screen, pilot):
         for _ in range(8):
             await pilot.press("n")
         await pilot.press("S")
         await write(app, pilot, "steps.jsonl")
-        await settled(board, pilot)
+        await settled(main_screen, pilot)
         replayed = replay("steps.jsonl")
         assert replayed.same
-        assert "saved as steps.jsonl" in said(app, board)
+        assert "saved as steps.jsonl" in said(app, main_screen)
 
 
 async def test_nothing_is_overwritten_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("mine.yaml", "mine.jsonl"):
         Path(name).write_text("precious")
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         for name in ("mine.yaml", "mine.jsonl"):
             await pilot.press("S")
             await write(app, pilot, name)
-            assert isinstance(app.screen, Ask)
+            assert isinstance(app.screen, QuestionDialog)
             assert f"{name} exists" in screen_text(app)
             await pilot.press("escape")
             assert Path(name).read_text() == "precious"
@@ -76,23 +77,23 @@ async def test_nothing_is_overwritten_unasked(tmp_path: Path, monkeypatch: pytes
         await write(app, pilot, "mine.jsonl")
         await pilot.press("n")
         await pilot.pause()
-        assert isinstance(app.screen, Write)
+        assert isinstance(app.screen, TextLineDialog)
         await write(app, pilot, "mine.jsonl")
         await pilot.press("o")
-        await settled(board, pilot)
+        await settled(main_screen, pilot)
         assert replay("mine.jsonl").same
 
 
 async def test_a_log_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with playing(until=20 * SECOND) as (app, board, pilot):
-        board.session.playback._budget = 0.0005
+    async with playing(until=20 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.playback._budget = 0.0005
         await pilot.press("S")
         await write(app, pilot, "long.jsonl")
         assert "writing long.jsonl" in screen_text(app)
         await pilot.press("space")
         await pilot.pause()
-        assert "given up" in said(app, board)
+        assert "given up" in said(app, main_screen)
         assert list(tmp_path.iterdir()) == []
 
 

@@ -18,22 +18,24 @@ from core.sim.units import SECOND
 from scenarios.language.script import load_script
 from tests.tui.app.test_playground import playing, said, screen_text
 from tui.app.playground import Playground
-from tui.dialogs import Ask, Closer, Write
+from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.question import QuestionDialog
+from tui.dialogs.text_line import TextLineDialog
 from tui.main_screen.screen import MainScreen
 
 
-async def settled(board: MainScreen, pilot: Pilot[int]) -> None:
+async def settled(main_screen: MainScreen, pilot: Pilot[int]) -> None:
     """Let it arrive."""
     await pilot.pause()
-    while board.session.playback.moving:
+    while main_screen.session.playback.moving:
         await pilot.pause(0.02)
-    board.refresh_view()
+    main_screen.refresh_view()
     await pilot.pause()
 
 
 async def write(app: Playground, pilot: Pilot[int], text: str) -> None:
     await pilot.pause()
-    assert isinstance(app.screen, Write)
+    assert isinstance(app.screen, TextLineDialog)
     app.screen.query_one(Input).value = text
     await pilot.press("enter")
     await pilot.pause()
@@ -42,16 +44,16 @@ async def write(app: Playground, pilot: Pilot[int], text: str) -> None:
 @asynccontextmanager
 async def killed(**wanted: object) -> AsyncIterator[tuple[Playground, MainScreen, Pilot[int]]]:
     """Two seconds in, b2 dies; twenty seconds later."""
-    async with playing(**wanted) as (app, board, pilot):  # type: ignore[arg-type]
-        board.session.tape.advance_to(2 * SECOND)
-        board.refresh_view()
+    async with playing(**wanted) as (app, main_screen, pilot):  # type: ignore[arg-type]
+        main_screen.session.tape.advance_to(2 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("right", "k")
-        board.session.tape.advance_to(22 * SECOND)
-        board.refresh_view()
-        yield app, board, pilot
+        main_screen.session.tape.advance_to(22 * SECOND)
+        main_screen.refresh_view()
+        yield app, main_screen, pilot
 
 
-async def by_palette(app: Playground, board: MainScreen, pilot: Pilot[int], label: str) -> None:
+async def by_palette(app: Playground, main_screen: MainScreen, pilot: Pilot[int], label: str) -> None:
     """Choose an action in the command palette, as one does who does not know its key."""
     await pilot.press("colon")
     await pilot.pause(0.2)
@@ -65,21 +67,21 @@ async def by_palette(app: Playground, board: MainScreen, pilot: Pilot[int], labe
 
 @pytest.mark.parametrize("palette", [False, True])
 async def test_stepping_back_undoes_an_act_and_forward_does_it_again(palette: bool) -> None:
-    async with playing() as (app, board, pilot):
-        before = board.session.view()
+    async with playing() as (app, main_screen, pilot):
+        before = main_screen.session.view()
         await pilot.press("right", "k")
-        after = board.session.view()
+        after = main_screen.session.view()
         if palette:
-            await by_palette(app, board, pilot, "step back")
+            await by_palette(app, main_screen, pilot, "step back")
         else:
             await pilot.press("comma")
-        await settled(board, pilot)
-        assert board.view == before
-        assert "before the end" in screen_text(app) or board.session.in_the_past
+        await settled(main_screen, pilot)
+        assert main_screen.view == before
+        assert "before the end" in screen_text(app) or main_screen.session.in_the_past
         await pilot.press("right_square_bracket")
-        await settled(board, pilot)
-        assert board.view == after
-        assert len(board.session.branches) == 1
+        await settled(main_screen, pilot)
+        assert main_screen.view == after
+        assert len(main_screen.session.branches) == 1
 
 
 @pytest.mark.parametrize(
@@ -93,167 +95,167 @@ async def test_stepping_back_undoes_an_act_and_forward_does_it_again(palette: bo
     ],
 )
 async def test_what_asks_for_a_line_does_so_from_the_palette_too(label: str, title: str) -> None:
-    async with playing() as (app, board, pilot):
-        await by_palette(app, board, pilot, label)
-        assert isinstance(app.screen, Write)
+    async with playing() as (app, main_screen, pilot):
+        await by_palette(app, main_screen, pilot, label)
+        assert isinstance(app.screen, TextLineDialog)
         assert app.screen._heading == title
         await pilot.press("escape")
-        assert app.screen is board
+        assert app.screen is main_screen
 
 
 async def test_back_to_the_notable_event_before() -> None:
-    async with killed() as (_, board, pilot):
-        marks = [mark for mark in board.session.branch.marks if mark.seq < board.session.tape.outlet.seq]
+    async with killed() as (_, main_screen, pilot):
+        marks = [mark for mark in main_screen.session.branch.marks if mark.seq < main_screen.session.tape.outlet.seq]
         await pilot.press("left_square_bracket")
-        await settled(board, pilot)
-        assert board.view.seq >= marks[-1].seq
-        assert board.view.now == marks[-1].time
+        await settled(main_screen, pilot)
+        assert main_screen.view.seq >= marks[-1].seq
+        assert main_screen.view.now == marks[-1].time
         for _ in range(3):
             await pilot.press("left_square_bracket")
-            await settled(board, pilot)
-        ring = board.session.rings.of(DETAIL)
-        assert ring.at(ring.total - 1)[0] == board.view.seq
-        assert board.view.now < marks[-1].time
+            await settled(main_screen, pilot)
+        ring = main_screen.session.rings.of(DETAIL)
+        assert ring.at(ring.total - 1)[0] == main_screen.view.seq
+        assert main_screen.view.now < marks[-1].time
 
 
 async def test_go_to_a_time_and_to_an_event_and_be_told_what_is_none() -> None:
-    async with killed() as (app, board, pilot):
+    async with killed() as (app, main_screen, pilot):
         await pilot.press("g")
         await write(app, pilot, "2500ms")
-        await settled(board, pilot)
-        assert board.view.now == 2_500_000
-        assert board.view.broker(2).state is BrokerState.STOPPED
+        await settled(main_screen, pilot)
+        assert main_screen.view.now == 2_500_000
+        assert main_screen.view.broker(2).state is BrokerState.STOPPED
         await pilot.press("g")
         await write(app, pilot, "#9999999")
-        assert isinstance(app.screen, Write)
+        assert isinstance(app.screen, TextLineDialog)
         assert "there is no event" in screen_text(app)
         await write(app, pilot, "#40")
-        await settled(board, pilot)
-        assert board.view.seq == 40
+        await settled(main_screen, pilot)
+        assert main_screen.view.seq == 40
         await pilot.press("g")
         await write(app, pilot, "12s")
-        await settled(board, pilot)
-        assert board.view.now == 12 * SECOND
-        assert board.view.broker(2).fenced
+        await settled(main_screen, pilot)
+        assert main_screen.view.now == 12 * SECOND
+        assert main_screen.view.broker(2).fenced
 
 
 async def test_acting_in_the_past_says_so_and_jump_goes_to_the_old_future() -> None:
-    async with killed() as (app, board, pilot):
-        end = board.session.view()
+    async with killed() as (app, main_screen, pilot):
+        end = main_screen.session.view()
         await pilot.press("g")
         await write(app, pilot, "1500ms")
-        await settled(board, pilot)
+        await settled(main_screen, pilot)
         assert "before the end" in screen_text(app)
         await pilot.press("z")
-        assert "branch 2" in said(app, board)
-        assert board.view.broker(2).state is BrokerState.PAUSED
+        assert "branch 2" in said(app, main_screen)
+        assert main_screen.view.broker(2).state is BrokerState.PAUSED
         await pilot.press("j")
         await pilot.pause()
-        assert isinstance(app.screen, Ask)
+        assert isinstance(app.screen, QuestionDialog)
         assert "end of main" in screen_text(app)
         await pilot.press("2")
-        await settled(board, pilot)
-        assert board.view == end
-        assert board.session.branch.name == "main"
+        await settled(main_screen, pilot)
+        assert main_screen.view == end
+        assert main_screen.session.branch.name == "main"
 
 
 async def test_bookmark_jump_and_difference() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("D")
         await pilot.pause()
-        assert isinstance(app.screen, Write), "nothing was left or marked yet, so any moment is asked for"
+        assert isinstance(app.screen, TextLineDialog), "nothing was left or marked yet, so any moment is asked for"
         await pilot.press("escape", "B")
         await write(app, pilot, "all is well")
-        marked = board.session.view()
+        marked = main_screen.session.view()
         await pilot.press("right", "k")
-        board.session.tape.advance_to(20 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("D")
         await pilot.pause()
         assert "1 bookmark all is well, at 00:01.000" in screen_text(app)
         await pilot.press("1")
         await pilot.pause()
-        assert isinstance(app.screen, Closer)
+        assert isinstance(app.screen, CloserLook)
         text = screen_text(app)
         assert "all is well" in text
         assert "running → stopped, fenced" in text
         assert "leader b2 → b3" in text
         assert "ISR [1,2,3] → [1,3]" in text
         await pilot.press("escape", "j", "2")
-        await settled(board, pilot)
-        assert board.view == marked
+        await settled(main_screen, pilot)
+        assert main_screen.view == marked
 
 
 async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("right", "k", "w")
         await write(app, pilot, "isr(orders-0) <")
-        assert isinstance(app.screen, Write), "a wrong condition is not taken"
+        assert isinstance(app.screen, TextLineDialog), "a wrong condition is not taken"
         await write(app, pilot, "urp > 0")
-        await settled(board, pilot)
-        first = board.view
+        await settled(main_screen, pilot)
+        first = main_screen.view
         assert any(len(p.isr) < 3 for p in first.partitions)
-        assert not board.session.playback.playing
-        board.session.tape.advance_to(40 * SECOND)
-        board.refresh_view()
+        assert not main_screen.session.playback.playing
+        main_screen.session.tape.advance_to(40 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("W")
         await write(app, pilot, "urp > 0")
-        await settled(board, pilot)
-        assert board.view == first
+        await settled(main_screen, pilot)
+        assert main_screen.view == first
         await pilot.press("W")
         await write(app, pilot, "lost > 0")
-        await settled(board, pilot)
-        assert "there was no such moment: lost > 0" in said(app, board)
-        assert board.view == first
+        await settled(main_screen, pilot)
+        assert "there was no such moment: lost > 0" in said(app, main_screen)
+        assert main_screen.view == first
 
 
 async def test_save_and_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with killed() as (app, board, pilot):
+    async with killed() as (app, main_screen, pilot):
         await pilot.press("S")
         await write(app, pilot, "no-such-directory/a.yaml")
         assert "there is no directory" in screen_text(app)
         await write(app, pilot, "a.yaml")
-        assert "isrlab run a.yaml" in said(app, board)
+        assert "isrlab run a.yaml" in said(app, main_screen)
         assert acts.Kill(2) in [act for step in load_script("a.yaml").steps for act in step.acts]
         await pilot.press("y")
         assert app.clipboard.startswith("Topic: orders\tPartition: 0\tLeader: ")
         await pilot.press("tab", "up", "y")
-        assert board.context().event is not None
-        assert f"#{board.context().event[0]} " in app.clipboard  # type: ignore[index]
+        assert main_screen.context().event is not None
+        assert f"#{main_screen.context().event[0]} " in app.clipboard  # type: ignore[index]
 
 
 async def test_a_way_back_shows_how_far_it_is_and_space_gives_it_up() -> None:
-    async with playing(until=30 * SECOND) as (app, board, pilot):
-        before = board.session.view()
-        board.session.playback._budget = 0.0005
+    async with playing(until=30 * SECOND) as (app, main_screen, pilot):
+        before = main_screen.session.view()
+        main_screen.session.playback._budget = 0.0005
         await pilot.press("g")
         await write(app, pilot, "20s")
-        assert board.session.progress is not None
+        assert main_screen.session.progress is not None
         assert "going to 00:20.000" in screen_text(app)
         assert "Space gives up" in screen_text(app)
         await pilot.press("space")
         await pilot.pause()
-        assert board.session.progress is None
-        assert board.session.view() == before
+        assert main_screen.session.progress is None
+        assert main_screen.session.view() == before
 
 
 @pytest.mark.parametrize(("moment", "then"), [("1s", "at 00:01.000"), ("#30", "after event"), ("21s", "at 00:21.000")])
 async def test_any_moment_can_be_compared_with(moment: str, then: str) -> None:
-    async with killed() as (app, board, pilot):
+    async with killed() as (app, main_screen, pilot):
         await pilot.press("g")
         await write(app, pilot, "5s")
-        await settled(board, pilot)
-        here = board.session.view()
+        await settled(main_screen, pilot)
+        here = main_screen.session.view()
         await pilot.press("D", "a")
         await write(app, pilot, moment)
         for _ in range(500):
-            if isinstance(app.screen, Closer) and "then: " in screen_text(app):
+            if isinstance(app.screen, CloserLook) and "then: " in screen_text(app):
                 break
             await pilot.pause(0.02)
         assert then in screen_text(app)
         assert "running → stopped" in screen_text(app) or "stopped, fenced → stopped" in screen_text(app)
-        assert board.session.view() == here, "looking elsewhere moved nothing"
+        assert main_screen.session.view() == here, "looking elsewhere moved nothing"
         await pilot.press("escape", "D", "a")
         await write(app, pilot, "9h")
         assert "this branch was lived up to 00:22.000" in screen_text(app)

@@ -281,15 +281,15 @@ def test_the_file_at_the_usual_place_is_read(tmp_path: Path, monkeypatch: pytest
 
 async def test_keys_of_ones_own_act_and_are_shown() -> None:
     keymap = keymap_of({"keys": {"kill": "s", "start": ["k", "f8"], "quit": "Q", "load": "alt+l"}}, "a file")
-    async with playing(keymap=keymap, size=(120, 100)) as (app, board, pilot):
+    async with playing(keymap=keymap, size=(120, 100)) as (app, main_screen, pilot):
         assert "s kill" in screen_text(app)
         assert "q quit" not in screen_text(app)
         await pilot.press("s")
-        assert done(board) == ["kill b1"]
+        assert done(main_screen) == ["kill b1"]
         await pilot.press("s")
-        assert "b1 is stopped; start it with k" in said(app, board)
+        assert "b1 is stopped; start it with k" in said(app, main_screen)
         await pilot.press("f8")
-        assert done(board) == ["kill b1", "start b1"]
+        assert done(main_screen) == ["kill b1", "start b1"]
         await pilot.press("q")
         assert app.is_running
         await pilot.press("?")
@@ -310,14 +310,16 @@ def test_keys_are_written_as_people_read_them() -> None:
 
 
 async def test_the_palette_and_the_glyphs_change_at_once() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         assert "★" in screen_text(app)
         await pilot.press("C", "4")
         await pilot.pause()
         assert app.palette == "contrast"
-        grounds = {segment.style.bgcolor.name for segment in board.panels.grid.render_line(3) if segment.style and segment.style.bgcolor}
+        grounds = {
+            segment.style.bgcolor.name for segment in main_screen.panels.grid.render_line(3) if segment.style and segment.style.bgcolor
+        }
         assert "#000000" in grounds
-        assert all("#10151c" not in str(segment.style) for line in range(4) for segment in board.panels.grid.render_line(line))
+        assert all("#10151c" not in str(segment.style) for line in range(4) for segment in main_screen.panels.grid.render_line(line))
         await pilot.press("C", "6")
         await pilot.pause()
         styles = {str(s.style) for strip in app.screen._compositor.render_strips() for s in app_filtered(app, strip)}

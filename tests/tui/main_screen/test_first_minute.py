@@ -53,21 +53,21 @@ def of_many(count: int, **states: BrokerState) -> ClusterView:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_all_screens_and_their_keys_stand_on_the_overview_too(size: tuple[int, int]) -> None:
-    async with playing(size=size) as (app, board, pilot):
+    async with playing(size=size) as (app, main_screen, pilot):
         line = screen_text(app).splitlines()[1]
         for key, word in zip("12345678", ("Overview", "Partition", "", "Metrics", "", "Settings", "", "Compare"), strict=True):
             assert f"{key} {word}" in line
         await pilot.press("4")
-        assert board.page is not None
+        assert main_screen.page is not None
         assert screen_text(app).splitlines()[1].split() == line.split()
 
 
 async def test_a_click_on_the_line_opens_a_screen_from_the_overview() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         x = screen_text(app).splitlines()[1].index("4 Metrics")
         await pilot.click("#tabs", offset=(x, 0))
-        assert board.page is not None
-        assert board.page.name == "metrics"
+        assert main_screen.page is not None
+        assert main_screen.page.name == "metrics"
 
 
 # --- what the columns say ------------------------------------------------------------------------------------------
@@ -149,13 +149,13 @@ def test_the_title_names_the_first_brokers_that_are_down(width: int, fenced: boo
 
 
 async def test_the_arrows_go_through_the_brokers_as_they_stand() -> None:
-    async with playing(hundred(), size=(80, 24), until=SECOND) as (app, board, pilot):
-        board.session.do(acts.Kill(55))
-        board.refresh_view()
+    async with playing(hundred(), size=(80, 24), until=SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(acts.Kill(55))
+        main_screen.refresh_view()
         await pilot.pause()
         assert screen_text(app).splitlines()[3].split()[1] == "b55"
         await pilot.press("left")
-        assert board.chosen_broker == 55
+        assert main_screen.chosen_broker == 55
 
 
 # --- what a step did -----------------------------------------------------------------------------------------------
@@ -164,17 +164,17 @@ async def test_the_arrows_go_through_the_brokers_as_they_stand() -> None:
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_single_step_names_what_it_did(size: tuple[int, int]) -> None:
     """The events that most steps are, fetches and appends, stand in no panel as long as it lists notable ones."""
-    async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
+    async with playing(size=size, until=3 * SECOND) as (app, main_screen, pilot):
         for _ in range(12):
-            before = board.session.tape.outlet.seq
+            before = main_screen.session.tape.outlet.seq
             await pilot.press("n")
-            while board.session.seeking is not None:
+            while main_screen.session.seeking is not None:
                 await pilot.pause(0.02)
             await pilot.pause()
-            seq = board.session.tape.outlet.seq
+            seq = main_screen.session.tape.outlet.seq
             told = screen_text(app).splitlines()[-1]
             assert f"#{seq} " in told
-            sentences = [board.session.tell(each) for each in range(before + 1, seq + 1)]
+            sentences = [main_screen.session.tell(each) for each in range(before + 1, seq + 1)]
             assert any(sentence[:30] in told for sentence in sentences)
             more = seq - before - 1
             assert (f"(and {more} more)" in told) == (more > 0) or told.rstrip().endswith("…")

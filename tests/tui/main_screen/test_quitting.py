@@ -13,22 +13,24 @@ from core.sim.units import SECOND
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import done, playing, said, screen_text
+from tests.tui.dialogs.test_dialogs import at_once
 from tests.tui.handlers.test_time_travel import settled
-from tests.tui.test_dialogs import at_once
-from tui.dialogs import Ask, Finder, Write
+from tui.dialogs.command_palette import CommandFinder
+from tui.dialogs.question import QuestionDialog
+from tui.dialogs.text_line import TextLineDialog
 
 
 async def test_leaving_asks_if_acts_are_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("k", "q")
         await pilot.pause()
-        assert isinstance(app.screen, Ask)
+        assert isinstance(app.screen, QuestionDialog)
         assert "1 act is not saved" in screen_text(app)
         await pilot.press("n")
-        assert app.screen is board
+        assert app.screen is main_screen
         await pilot.press("q", "s")
-        assert isinstance(app.screen, Write)
+        assert isinstance(app.screen, TextLineDialog)
         await pilot.press("enter")
         await pilot.pause()
         assert app.return_code == 0
@@ -51,16 +53,16 @@ async def test_ctrl_c_asks_in_every_dialog_as_on_the_main_screen(
     key: str, acts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press(*["k"] * acts, key)
         await pilot.pause()
         dialog = app.screen
-        assert dialog is not board
+        assert dialog is not main_screen
         await pilot.press("ctrl+c")
         await pilot.pause()
         if acts:
             assert app.return_code is None
-            assert isinstance(app.screen, Ask)
+            assert isinstance(app.screen, QuestionDialog)
             assert "1 act is not saved" in screen_text(app)
             await pilot.press("n")
             assert app.screen is dialog
@@ -74,19 +76,19 @@ async def test_another_scenario_is_not_started_over_acts_that_are_not_saved(
     answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("k", "7", "down", "enter", "enter")
         await pilot.pause()
-        assert app.board is board
-        assert isinstance(app.screen, Ask)
+        assert app.main_screen is main_screen
+        assert isinstance(app.screen, QuestionDialog)
         assert "1 act is not saved" in screen_text(app)
         await pilot.press(answer)
         if answer == "s":
-            assert isinstance(app.screen, Write)
+            assert isinstance(app.screen, TextLineDialog)
             await pilot.press("enter")
         await pilot.pause()
-        assert (app.board is board) == (answer == "n")
-        assert done(board) == ["kill b1"] or answer != "n"
+        assert (app.main_screen is main_screen) == (answer == "n")
+        assert done(main_screen) == ["kill b1"] or answer != "n"
         assert Path("session.yaml").exists() == (answer == "s")
         await pilot.press("q")
         assert (app.return_code == 0) == (answer != "n"), "a session that has just begun has nothing to save"
@@ -115,11 +117,11 @@ async def test_it_leaves_at_once_where_nothing_would_be_lost(saved: str, tmp_pat
 
 
 async def test_a_pasted_text_is_taken_by_a_line_only() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         app.post_message(events.Paste("kkq\nk"))
         await pilot.pause(0.05)
-        assert done(board) == []
-        assert "only a line to write in takes a pasted text" in said(app, board)
+        assert done(main_screen) == []
+        assert "only a line to write in takes a pasted text" in said(app, main_screen)
         await pilot.press("w")
         app.post_message(events.Paste("lost > 0\nk"))
         await pilot.pause(0.05)
@@ -127,11 +129,11 @@ async def test_a_pasted_text_is_taken_by_a_line_only() -> None:
         await pilot.press("escape", "c")
         app.post_message(events.Paste("2"))
         await pilot.pause(0.05)
-        assert isinstance(app.screen, Ask)
-        assert not board.view.cut_links
+        assert isinstance(app.screen, QuestionDialog)
+        assert not main_screen.view.cut_links
 
 
-@pytest.mark.parametrize(("key", "screen"), [("w", Write), ("colon", Finder)])
+@pytest.mark.parametrize(("key", "screen"), [("w", TextLineDialog), ("colon", CommandFinder)])
 async def test_a_text_pasted_while_a_line_comes_up_is_in_it(key: str, screen: type) -> None:
     async with playing() as (app, _board, pilot):
         app.post_message(events.Key(key, ":" if key == "colon" else key))
@@ -143,76 +145,76 @@ async def test_a_text_pasted_while_a_line_comes_up_is_in_it(key: str, screen: ty
 
 
 async def test_worst_first_goes_to_the_top() -> None:
-    async with playing(size=(80, 24)) as (app, board, pilot):
+    async with playing(size=(80, 24)) as (app, main_screen, pilot):
         for _ in range(8):
             await pilot.press("down")
         await pilot.press("right", "k")
-        board.session.tape.advance_to(2 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(2 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("o")
-        order = [partition.tp for partition in board.panels.grid.order]
-        assert board.chosen == order[0]
+        order = [partition.tp for partition in main_screen.panels.grid.order]
+        assert main_screen.chosen == order[0]
         assert f"► {order[0]}" in screen_text(app)
         await pilot.press("pagedown", "o")
-        assert board.chosen == TopicPartition("orders", 0)
+        assert main_screen.chosen == TopicPartition("orders", 0)
 
 
 async def test_an_empty_filter_says_so() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("t")
-        assert "no partition is unavailable" in said(app, board)
+        assert "no partition is unavailable" in said(app, main_screen)
         assert "No partition is like that" in screen_text(app)
 
 
 async def test_undo_goes_to_before_the_last_act_however_much_happened_since() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("k")
-        board.session.tape.advance_to(5 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(5 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("right", "z")
-        board.session.tape.advance_to(20 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("left_curly_bracket")
-        await settled(board, pilot)
-        assert board.view.now == 5 * SECOND
-        assert done(board) == ["kill b1"]
+        await settled(main_screen, pilot)
+        assert main_screen.view.now == 5 * SECOND
+        assert done(main_screen) == ["kill b1"]
         await pilot.press("left_curly_bracket")
-        await settled(board, pilot)
-        assert (board.view.now, done(board)) == (SECOND, [])
+        await settled(main_screen, pilot)
+        assert (main_screen.view.now, done(main_screen)) == (SECOND, [])
         await pilot.press("left_curly_bracket")
-        assert "nothing that could be undone" in said(app, board)
+        assert "nothing that could be undone" in said(app, main_screen)
         await pilot.press("right_curly_bracket")
-        await settled(board, pilot)
-        assert done(board) == ["kill b1"]
+        await settled(main_screen, pilot)
+        assert done(main_screen) == ["kill b1"]
         await pilot.press("right_curly_bracket")
-        await settled(board, pilot)
-        assert done(board) == ["kill b1", "pause b2"]
+        await settled(main_screen, pilot)
+        assert done(main_screen) == ["kill b1", "pause b2"]
         await pilot.press("left_curly_bracket")
-        await settled(board, pilot)
+        await settled(main_screen, pilot)
         await pilot.press("d")
-        assert done(board) == ["kill b1", "shutdown b2"]
-        assert [branch.name for branch in board.session.branches] == ["main", "branch 2"]
+        assert done(main_screen) == ["kill b1", "shutdown b2"]
+        assert [branch.name for branch in main_screen.session.branches] == ["main", "branch 2"]
 
 
 async def test_going_through_time_leaves_no_message_about_another_moment() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("k")
-        assert "kill b1" in said(app, board)
+        assert "kill b1" in said(app, main_screen)
         await pilot.press("comma")
-        await settled(board, pilot)
-        assert said(app, board).startswith(" ► undone: kill b1; } does it again")
+        await settled(main_screen, pilot)
+        assert said(app, main_screen).startswith(" ► undone: kill b1; } does it again")
         await pilot.press("right_curly_bracket")
-        await settled(board, pilot)
-        assert said(app, board).strip() == "► done again: kill b1"
-        board.session.tape.advance_to(5 * SECOND)
+        await settled(main_screen, pilot)
+        assert said(app, main_screen).strip() == "► done again: kill b1"
+        main_screen.session.tape.advance_to(5 * SECOND)
         await pilot.press("right", "z")
         await pilot.press("left_curly_bracket")
-        await settled(board, pilot)
-        assert "undone: pause b2" in said(app, board)
+        await settled(main_screen, pilot)
+        assert "undone: pause b2" in said(app, main_screen)
         await pilot.press("comma")
-        await settled(board, pilot)
-        assert "undone" not in said(app, board)
-        assert "pause b2" not in said(app, board)
+        await settled(main_screen, pilot)
+        assert "undone" not in said(app, main_screen)
+        assert "pause b2" not in said(app, main_screen)
 
 
 async def test_keys_behind_a_question_about_leaving_go_to_it() -> None:

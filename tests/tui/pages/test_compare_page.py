@@ -95,23 +95,23 @@ def test_what_only_one_run_has_had_is_where_they_part() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
-    async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
+    async with playing(size=size, until=2 * SECOND) as (app, main_screen, pilot):
         await pilot.press("k")
-        board.session.tape.advance_to(20 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("g", *"1s", "enter")
-        while board.session.playback.moving:
+        while main_screen.session.playback.moving:
             await pilot.pause(0.02)
         await pilot.press("right", "k")
-        assert board.session.branch.name == "branch 2"
-        board.session.tape.advance_to(18 * SECOND)
-        board.refresh_view()
+        assert main_screen.session.branch.name == "branch 2"
+        main_screen.session.tape.advance_to(18 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("8")
         assert "another branch of this session" in " ".join(screen_text(app).split())
         await pilot.press("enter", "1")
         for _ in range(200):
             await pilot.pause(0.01)
-            if board.page._arrived:  # type: ignore[union-attr]
+            if main_screen.page._arrived:  # type: ignore[union-attr]
                 break
         text = screen_text(app)
         assert "branch 2" in text

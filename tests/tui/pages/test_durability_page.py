@@ -129,20 +129,20 @@ def test_nothing_lost_says_how_to_see_harm() -> None:
 async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -> None:
     scenario = catalogue.load("e1-data-loss")
     target = PlayTarget(scenario, scenario.spec, Release.named("0.10.2"), title=scenario.name)
-    async with playing(target, size=size, until=0) as (app, board, pilot):
-        while board.session.tape.step():
+    async with playing(target, size=size, until=0) as (app, main_screen, pilot):
+        while main_screen.session.tape.step():
             pass
-        board.refresh_view()
+        main_screen.refresh_view()
         await pilot.press("5")
         assert "LOST, acknowledged" in screen_text(app)
-        assert board.context().event[3] == "truncated"  # type: ignore[index]
+        assert main_screen.context().event[3] == "truncated"  # type: ignore[index]
         await pilot.press("enter")
         await pilot.pause()
-        assert board.page is None
-        assert board.panels.events.selected is not None
-        assert board.panels.events.selected[3] == "truncated"
+        assert main_screen.page is None
+        assert main_screen.panels.events.selected is not None
+        assert main_screen.panels.events.selected[3] == "truncated"
         await pilot.press("less_than_sign")
-        assert board.panels.events.selected[3] == "broker-started"
+        assert main_screen.panels.events.selected[3] == "broker-started"
 
 
 def test_totals_that_have_no_room_are_those_of_harm_that_there_is_not() -> None:

@@ -117,24 +117,24 @@ def test_pauses_are_told_and_dead_brokers_have_no_line() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int]) -> None:
-    async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
+    async with playing(size=size, until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("3")
         assert "Messages of orders-0" in screen_text(app)
         assert "following" in screen_text(app)
-        board.page.select(next(s.event[0] for s in reversed(board.page._lane.steps) if s.event[3] == "produce-acked"))  # type: ignore[union-attr, attr-defined]
+        main_screen.page.select(next(s.event[0] for s in reversed(main_screen.page._lane.steps) if s.event[3] == "produce-acked"))  # type: ignore[union-attr, attr-defined]
         kinds = []
         for _ in range(4):
-            kinds.append(board.context().event[3])  # type: ignore[index]
+            kinds.append(main_screen.context().event[3])  # type: ignore[index]
             await pilot.press("less_than_sign")
         assert kinds == ["produce-acked", "high-watermark", "follower-fetched", "follower-append"]
-        assert board.context().event[3] == "append"  # type: ignore[index]
+        assert main_screen.context().event[3] == "append"  # type: ignore[index]
         assert "appended" in screen_text(app)
         await pilot.press("f", "f")
         assert "notable only" in screen_text(app)
         await pilot.press("G", "f", "up")
-        assert board.context().event is not None
-        seq = board.context().event[0]  # type: ignore[index]
+        assert main_screen.context().event is not None
+        seq = main_screen.context().event[0]  # type: ignore[index]
         await pilot.press("enter")
-        while board.session.playback.moving:
+        while main_screen.session.playback.moving:
             await pilot.pause(0.02)
-        assert board.session.tape.position.seq >= seq
+        assert main_screen.session.tape.position.seq >= seq

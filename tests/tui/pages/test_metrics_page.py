@@ -152,28 +152,28 @@ def test_in_helpings_it_comes_to_the_same_while_more_happens() -> None:
 
 async def test_a_paused_page_reads_on_until_all_events_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.pages.metrics.MOST_EVENTS", 100)
-    async with playing(until=5 * SECOND) as (app, board, pilot):
-        board.session.pause()
-        board.refresh_view()
+    async with playing(until=5 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.pause()
+        main_screen.refresh_view()
         await pilot.press("4")
         await pilot.pause()
         assert "reading events" in screen_text(app)
         assert "BytesInPerSec" not in screen_text(app), "what is not known yet is not told as nothing"
         for _ in range(400):
-            if not board._timer._active.is_set():
+            if not main_screen._timer._active.is_set():
                 break
             await pilot.pause(0.02)
         assert "reading events" not in screen_text(app)
         assert "BytesInPerSec" in screen_text(app)
-        assert not board._timer._active.is_set(), "and rests"
+        assert not main_screen._timer._active.is_set(), "and rests"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_page_by_its_keys(size: tuple[int, int]) -> None:
-    async with playing(size=size, until=SECOND) as (app, board, pilot):
+    async with playing(size=size, until=SECOND) as (app, main_screen, pilot):
         await pilot.press("k", "4")
-        board.session.tape.advance_to(20 * SECOND)
-        board.refresh_view()
+        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.refresh_view()
         await pilot.pause()
         text = screen_text(app)
         assert "UnderReplicatedPartitions" in text

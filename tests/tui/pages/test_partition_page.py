@@ -202,26 +202,26 @@ def test_tabs_become_keys_where_there_is_little_room() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_page_opens_moves_and_closes(size: tuple[int, int]) -> None:
-    async with playing(size=size, until=3 * SECOND) as (app, board, pilot):
+    async with playing(size=size, until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("2")
         assert "2 Partition" in screen_text(app)
         assert "orders-0" in screen_text(app)
         await pilot.press("down")
-        assert board.chosen == TopicPartition("orders", 1)
+        assert main_screen.chosen == TopicPartition("orders", 1)
         assert "orders-1" in screen_text(app)
         await pilot.press("right", "k")
-        assert board.session.cluster.view().broker(2).state == "stopped"
+        assert main_screen.session.cluster.view().broker(2).state == "stopped"
         await pilot.press("pagedown", "pageup")
         await pilot.press("escape")
         assert "Partitions" in screen_text(app)
-        assert board.panels.grid.has_focus
+        assert main_screen.panels.grid.has_focus
 
 
 async def test_a_tab_is_clicked() -> None:
-    async with playing() as (_app, board, pilot):
+    async with playing() as (_app, main_screen, pilot):
         await pilot.press("2")
         await pilot.click("#tabs", offset=(3, 0))
-        assert board.page is None
+        assert main_screen.page is None
 
 
 async def test_no_heading_of_the_replicas_is_cut_with_four_digits() -> None:

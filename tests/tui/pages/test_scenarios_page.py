@@ -65,7 +65,7 @@ def test_it_fits(size: tuple[int, int]) -> None:
 async def test_another_scenario_is_started_in_the_same_application(size: tuple[int, int], tmp_path: Path) -> None:
     log = tmp_path / "first.jsonl"
     target = PlayTarget(None, None, RELEASES["4.1"], log=log)
-    async with playing(target, size=size) as (app, board, pilot):
+    async with playing(target, size=size) as (app, main_screen, pilot):
         await pilot.press("7")
         assert "Three brokers, nine" in screen_text(app)
         await pilot.press("slash")
@@ -75,8 +75,8 @@ async def test_another_scenario_is_started_in_the_same_application(size: tuple[i
         assert "1 of " in screen_text(app)
         await pilot.press("down", "enter", "2")
         await pilot.pause()
-        assert app.board is not board
-        assert app.screen is app.board
+        assert app.main_screen is not main_screen
+        assert app.screen is app.main_screen
         assert app.loaded.title == "e1-data-loss"
         assert "Kafka 0.10.2" in screen_text(app)
         await pilot.press("space")
@@ -88,14 +88,14 @@ async def test_another_scenario_is_started_in_the_same_application(size: tuple[i
 
 
 async def test_a_session_that_is_over_is_let_go() -> None:
-    async with playing() as (app, board, pilot):
-        ended = [weakref.ref(board.session.cluster), weakref.ref(board.session.keeper)]
+    async with playing() as (app, main_screen, pilot):
+        ended = [weakref.ref(main_screen.session.cluster), weakref.ref(main_screen.session.keeper)]
         scenario = catalogue.load("e1-data-loss")
-        board.start_over(PlayTarget(scenario, scenario.spec, Release.named("4.1"), title=scenario.name))
+        main_screen.start_over(PlayTarget(scenario, scenario.spec, Release.named("4.1"), title=scenario.name))
         await pilot.pause()
-        assert app.screen is app.board is not board
+        assert app.screen is app.main_screen is not main_screen
         await pilot.press("n")
-        assert app.board.session.cluster.journal.seq
+        assert app.main_screen.session.cluster.journal.seq
         await pilot.pause()
         gc.collect()
         assert [each() for each in ended] == [None, None], "its cluster and keyframes take no memory any more"
@@ -105,10 +105,10 @@ async def test_a_session_that_is_over_is_let_go() -> None:
 async def test_what_is_selected_and_what_is_expected_stand_beside_each_other(size: tuple[int, int]) -> None:
     script = catalogue.load("e1-data-loss")
     target = PlayTarget(script, script.spec, release_named("0.10.2"), script.seed, title=script.name)
-    async with playing(target, size=size, until=0) as (app, board, pilot):
+    async with playing(target, size=size, until=0) as (app, main_screen, pilot):
         for _ in range(9):
-            board.session.tape.step()
-        board.refresh_view()
+            main_screen.session.tape.step()
+        main_screen.refresh_view()
         await pilot.pause()
         text = screen_text(app)
         assert "leader epoch" in text
@@ -116,5 +116,5 @@ async def test_what_is_selected_and_what_is_expected_stand_beside_each_other(siz
         assert "held" in text
         await pilot.press("tab", "up")
         await pilot.pause()
-        assert re.search(r"event \d+", board.panels.inspector.lines[0].text + board.panels.inspector.lines[1].text)
-        assert board.panels.inspector.box.height >= 4
+        assert re.search(r"event \d+", main_screen.panels.inspector.lines[0].text + main_screen.panels.inspector.lines[1].text)
+        assert main_screen.panels.inspector.box.height >= 4

@@ -157,26 +157,26 @@ def test_it_fits(size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_an_edit_is_an_act(size: tuple[int, int]) -> None:
-    async with playing(size=size) as (app, board, pilot):
+    async with playing(size=size) as (app, main_screen, pilot):
         await pilot.press("6")
         assert "Settings as on b1 for orders" in screen_text(app)
         await pilot.press("enter")
         app.screen.query_one(Input).value = "0"
         await pilot.press("enter")
-        assert app.screen is not board, "min.insync.replicas is at least 1"
+        assert app.screen is not main_screen, "min.insync.replicas is at least 1"
         app.screen.query_one(Input).value = "3"
         await pilot.press("enter", "t")
         await pilot.pause()
-        assert done(board) == ["set min.insync.replicas = 3 for orders"]
-        assert "min.insync.replicas = 3" in said(app, board)
-        board.session.tape.advance_to(2 * SECOND)
-        board.refresh_view()
+        assert done(main_screen) == ["set min.insync.replicas = 3 for orders"]
+        assert "min.insync.replicas = 3" in said(app, main_screen)
+        main_screen.session.tape.advance_to(2 * SECOND)
+        main_screen.refresh_view()
         await pilot.pause()
-        assert board.session.cluster.settings.origin("min.insync.replicas", topic="orders") == "topic"
+        assert main_screen.session.cluster.settings.origin("min.insync.replicas", topic="orders") == "topic"
 
 
 async def test_the_filter_by_its_key() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("6", "slash")
         app.screen.query_one(Input).value = "unclean"
         await pilot.press("enter")
@@ -184,11 +184,11 @@ async def test_the_filter_by_its_key() -> None:
         assert "2 of 44" in screen_text(app).replace(str(len(SETTINGS)), "44")
         await pilot.press("enter", "c")
         await pilot.pause()
-        assert done(board) == ["set unclean.leader.election.enable = true"]
+        assert done(main_screen) == ["set unclean.leader.election.enable = true"]
         await pilot.press("escape")
-        assert board.page is not None, "the filter goes first"
+        assert main_screen.page is not None, "the filter goes first"
         await pilot.press("escape")
-        assert board.page is None
+        assert main_screen.page is None
 
 
 def test_milliseconds_and_bytes_are_told_as_people_say_them() -> None:

@@ -213,42 +213,42 @@ def test_matching_events_that_the_ring_has_forgotten_are_gone() -> None:
 
 
 async def test_words_filter_partitions_brokers_and_events_on_the_overview() -> None:
-    async with playing(hundred(), size=(120, 40), until=SECOND) as (app, board, pilot):
-        board.session.do(acts.Kill(55))
-        board.session.tape.advance_to(13 * SECOND)
-        board.refresh_view()
+    async with playing(hundred(), size=(120, 40), until=SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(acts.Kill(55))
+        main_screen.session.tape.advance_to(13 * SECOND)
+        main_screen.refresh_view()
         await pilot.press("slash", *"b55", "enter")
         await pilot.pause()
         text = screen_text(app)
         assert "Brokers 1 of 100, 0 up · ✕ b55 stopped" in text
         assert "'b55' only, of 600" in text
-        assert 0 < len(board.panels.grid.order) < 60
-        assert all(55 in p.replicas for p in board.panels.grid.order)
-        assert board.chosen_broker == 55
-        assert board.chosen in {p.tp for p in board.panels.grid.order}
+        assert 0 < len(main_screen.panels.grid.order) < 60
+        assert all(55 in p.replicas for p in main_screen.panels.grid.order)
+        assert main_screen.chosen_broker == 55
+        assert main_screen.chosen in {p.tp for p in main_screen.panels.grid.order}
         assert "with 'b55'" in text
         await pilot.press("escape")
-        assert len(board.panels.grid.order) == 600
+        assert len(main_screen.panels.grid.order) == 600
         assert "Brokers 99 of 100 up" in screen_text(app)
-        assert board.panels.events.ring is board.session.rings.of(NOTABLE)
+        assert main_screen.panels.events.ring is main_screen.session.rings.of(NOTABLE)
 
 
 async def test_words_that_name_a_topic_leave_all_brokers_there() -> None:
-    async with playing(size=(80, 24), until=3 * SECOND) as (app, board, pilot):
+    async with playing(size=(80, 24), until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("slash", *"payments-", "enter")
         await pilot.pause()
         assert "Brokers 3 of 3 up" in screen_text(app)
-        assert [p.tp.topic for p in board.panels.grid.order] == ["payments"] * 3
+        assert [p.tp.topic for p in main_screen.panels.grid.order] == ["payments"] * 3
         await pilot.press("slash", *"under-min", "enter")
         await pilot.pause()
         assert "No partition is like that." in screen_text(app)
 
 
 async def test_a_death_on_a_large_cluster_is_one_line_on_the_screen_and_enter_opens_it() -> None:
-    async with playing(hundred(), size=(80, 24), until=SECOND) as (app, board, pilot):
-        board.session.do(acts.Kill(55))
-        board.session.tape.advance_to(13 * SECOND)
-        board.refresh_view()
+    async with playing(hundred(), size=(80, 24), until=SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(acts.Kill(55))
+        main_screen.session.tape.advance_to(13 * SECOND)
+        main_screen.refresh_view()
         await pilot.pause()
         text = screen_text(app)
         assert "b55 fenced: " in text
@@ -258,5 +258,5 @@ async def test_a_death_on_a_large_cluster_is_one_line_on_the_screen_and_enter_op
         await pilot.pause()
         assert "▾" in screen_text(app)
         await pilot.press("down")
-        assert board.panels.events.selected is not None
-        assert board.panels.events.selected[3] == "leader-elected"
+        assert main_screen.panels.events.selected is not None
+        assert main_screen.panels.events.selected[3] == "leader-elected"

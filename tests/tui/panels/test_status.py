@@ -35,9 +35,9 @@ def target(release: str = "4.1", spec: ClusterSpec = SPEC) -> PlayTarget:
     return PlayTarget(None, spec, Release.named(release), title="status")
 
 
-def go(board: MainScreen, seconds: float) -> None:
-    board.session.tape.advance_to(board.session.cluster.now + int(seconds * SECOND))
-    board.refresh_view()
+def go(main_screen: MainScreen, seconds: float) -> None:
+    main_screen.session.tape.advance_to(main_screen.session.cluster.now + int(seconds * SECOND))
+    main_screen.refresh_view()
 
 
 def words(app: object) -> str:
@@ -50,20 +50,20 @@ def words(app: object) -> str:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_a_dead_leader_is_not_healthy_and_a_dead_follower_stalls(size: tuple[int, int]) -> None:
-    async with playing(target(), size=size, until=2 * SECOND) as (app, board, pilot):
-        board.session.do(acts.Load("orders", 100, acks="all", producer="load"))
-        go(board, 1)
-        board.session.do(acts.Kill(1))
-        go(board, 1)
+    async with playing(target(), size=size, until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(acts.Load("orders", 100, acks="all", producer="load"))
+        go(main_screen, 1)
+        main_screen.session.do(acts.Kill(1))
+        go(main_screen, 1)
         await pilot.pause()
         text = words(app)
         assert "✓" not in text
         assert "⊘ unserved" in text or "⊘ b1" in text
         assert "b1 leads on paper only: its process is gone; no new leader yet." in text
         assert "unserved 1" in text
-        go(board, 12)
-        board.session.do(acts.Kill(3))
-        go(board, 2)
+        go(main_screen, 12)
+        main_screen.session.do(acts.Kill(3))
+        go(main_screen, 2)
         await pilot.pause()
         text = words(app)
         assert "‖ stalled" in text
@@ -72,9 +72,9 @@ async def test_a_dead_leader_is_not_healthy_and_a_dead_follower_stalls(size: tup
 
 
 async def test_a_stuck_follower_is_named_before_anybody_writes() -> None:
-    async with playing(target(), until=2 * SECOND) as (app, board, pilot):
-        board.session.do(acts.Pause(3))
-        go(board, 0.5)
+    async with playing(target(), until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(acts.Pause(3))
+        go(main_screen, 0.5)
         await pilot.pause()
         assert "b3, in the ISR, cannot fetch: the next write with acks=all waits." in words(app)
 
@@ -82,10 +82,10 @@ async def test_a_stuck_follower_is_named_before_anybody_writes() -> None:
 async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
     script = catalogue.load("e1-data-loss")
     lost = PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name)
-    async with playing(lost, size=(200, 60), until=0) as (app, board, pilot):
+    async with playing(lost, size=(200, 60), until=0) as (app, main_screen, pilot):
         for _ in range(30):
-            board.session.tape.step()
-        board.refresh_view()
+            main_screen.session.tape.step()
+        main_screen.refresh_view()
         await pilot.pause()
         assert "LOST 1" in words(app)
         assert "Everything is committed" not in words(app)
@@ -96,12 +96,12 @@ async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
 
 
 async def test_under_min_isr_says_that_writes_are_refused() -> None:
-    async with playing(target("3.6"), until=2 * SECOND) as (app, board, pilot):
-        board.session.do(acts.Kill(2))
-        board.session.do(acts.Kill(3))
-        go(board, 30)
+    async with playing(target("3.6"), until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(acts.Kill(2))
+        main_screen.session.do(acts.Kill(3))
+        go(main_screen, 30)
         await pilot.pause()
-        assert board.view.partitions[0].status is PartitionStatus.UNDER_MIN_ISR
+        assert main_screen.view.partitions[0].status is PartitionStatus.UNDER_MIN_ISR
         assert "Writes with acks=all are refused: ISR [1] is smaller than min.insync.replicas 2." in words(app)
 
 
@@ -123,33 +123,33 @@ LEFT = [
 async def test_who_is_out_of_the_isr_is_so_by_a_rule_with_numbers_and_a_setting(
     release: str, act: acts.Act, rule: str, setting: str
 ) -> None:
-    async with playing(target(release), size=(120, 40), until=2 * SECOND) as (app, board, pilot):
-        board.session.do(acts.Load("orders", 100, acks="all", producer="load"))
-        go(board, 1)
-        board.session.do(act)
-        go(board, 50)
+    async with playing(target(release), size=(120, 40), until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(acts.Load("orders", 100, acks="all", producer="load"))
+        go(main_screen, 1)
+        main_screen.session.do(act)
+        go(main_screen, 50)
         await pilot.pause()
-        assert 2 not in board.view.partitions[0].isr
-        said = board.isr_reasons.of(board.view.partitions[0], board.session.rings)[2]
+        assert 2 not in main_screen.view.partitions[0].isr
+        said = main_screen.isr_reasons.of(main_screen.view.partitions[0], main_screen.session.rings)[2]
         assert said.startswith("left 00:")
         assert rule in said
         assert setting in said
         assert f"out: b2 {said}" in words(app)
-        detail = board.session.cluster.partition_detail(TP)
-        assert any(said in sentence for sentence in why_here(detail, board.view, {2: said}))
+        detail = main_screen.session.cluster.partition_detail(TP)
+        assert any(said in sentence for sentence in why_here(detail, main_screen.view, {2: said}))
 
 
 async def test_the_reason_stands_at_80_columns_and_goes_when_the_replica_is_back() -> None:
-    async with playing(target(), size=(80, 24), until=2 * SECOND) as (app, board, pilot):
-        board.session.do(acts.Kill(2))
-        go(board, 12)
+    async with playing(target(), size=(80, 24), until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(acts.Kill(2))
+        go(main_screen, 12)
         await pilot.pause()
         assert "b2 left 00:" in words(app)
         assert "no heartbeat for 9" in words(app)
-        board.session.do(acts.Start(2))
-        go(board, 20)
+        main_screen.session.do(acts.Start(2))
+        go(main_screen, 20)
         await pilot.pause()
-        assert sorted(board.view.partitions[0].isr) == [1, 2, 3]
+        assert sorted(main_screen.view.partitions[0].isr) == [1, 2, 3]
         assert "b2 left" not in words(app)
 
 
@@ -162,84 +162,84 @@ TWO = ClusterSpec(
 )
 
 
-async def _leaderless(board: MainScreen) -> None:
+async def _leaderless(main_screen: MainScreen) -> None:
     """Broker 1 was alone in the ISR, and is dead; broker 2 is back."""
-    board.session.do(acts.Produce("orders", 10))
-    go(board, 1)
-    board.session.do(acts.Kill(2))
-    go(board, 25)
-    board.session.do(acts.Produce("orders", 10))
-    go(board, 1)
-    board.session.do(acts.Kill(1))
-    go(board, 25)
-    board.session.do(acts.Start(2))
-    go(board, 20)
-    assert board.view.partitions[0].offline
+    main_screen.session.do(acts.Produce("orders", 10))
+    go(main_screen, 1)
+    main_screen.session.do(acts.Kill(2))
+    go(main_screen, 25)
+    main_screen.session.do(acts.Produce("orders", 10))
+    go(main_screen, 1)
+    main_screen.session.do(acts.Kill(1))
+    go(main_screen, 25)
+    main_screen.session.do(acts.Start(2))
+    go(main_screen, 20)
+    assert main_screen.view.partitions[0].offline
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_the_controller_looks_again_after_a_time_that_is_counted_down(size: tuple[int, int]) -> None:
-    async with playing(target("4.1", TWO), size=size, until=SECOND) as (app, board, pilot):
-        await _leaderless(board)
+    async with playing(target("4.1", TWO), size=size, until=SECOND) as (app, main_screen, pilot):
+        await _leaderless(main_screen)
         await pilot.press("u")
-        board.refresh_view()
+        main_screen.refresh_view()
         await pilot.pause()
-        board._unsay(board._note_number)
-        wait = board.view.unclean_check_us
+        main_screen._unsay(main_screen._note_number)
+        wait = main_screen.view.unclean_check_us
         assert 0 < wait < 300 * SECOND
         minutes, seconds = divmod(wait // SECOND, 60)
         at = f"{minutes}m{seconds}s" if seconds else f"{minutes}m"
         by_key = "U elects for the selected partition only" if size[0] == 200 else "U does it now"
         assert f"unclean ON: the controller looks again in {at}; {by_key}" in words(app)
-        go(board, 10)
-        assert board.view.unclean_check_us == wait - 10 * SECOND
-        go(board, wait / SECOND - 9)
+        go(main_screen, 10)
+        assert main_screen.view.unclean_check_us == wait - 10 * SECOND
+        go(main_screen, wait / SECOND - 9)
         await pilot.pause()
-        assert board.view.partitions[0].leader == 2, "and then it does"
+        assert main_screen.view.partitions[0].leader == 2, "and then it does"
         assert "looks again" not in words(app)
 
 
 async def test_before_3_9_nothing_is_promised_that_the_controller_does_not_do() -> None:
-    async with playing(target("3.7", TWO), until=SECOND) as (app, board, pilot):
-        await _leaderless(board)
+    async with playing(target("3.7", TWO), until=SECOND) as (app, main_screen, pilot):
+        await _leaderless(main_screen)
         await pilot.press("u")
-        go(board, 1)
+        go(main_screen, 1)
         await pilot.pause()
-        assert board.view.partitions[0].offline
+        assert main_screen.view.partitions[0].offline
         assert "looks again in" not in words(app)
         assert "unclean ON: the controller acts when a broker comes or goes; U does it now" in words(app)
 
 
 async def test_the_zookeeper_controller_acts_at_once() -> None:
-    async with playing(target("2.8", TWO), until=SECOND) as (app, board, pilot):
-        await _leaderless(board)
+    async with playing(target("2.8", TWO), until=SECOND) as (app, main_screen, pilot):
+        await _leaderless(main_screen)
         await pilot.press("u")
-        go(board, 1)
+        go(main_screen, 1)
         await pilot.pause()
-        assert board.view.partitions[0].leader == 2
+        assert main_screen.view.partitions[0].leader == 2
         assert "looks again in" not in words(app)
         assert "unclean election ON" in words(app)
 
 
 async def test_nobody_is_promised_where_no_replica_is_up() -> None:
-    async with playing(target("4.1", TWO), until=SECOND) as (app, board, pilot):
-        await _leaderless(board)
-        board.session.do(acts.Kill(2))
-        go(board, 15)
+    async with playing(target("4.1", TWO), until=SECOND) as (app, main_screen, pilot):
+        await _leaderless(main_screen)
+        main_screen.session.do(acts.Kill(2))
+        go(main_screen, 15)
         await pilot.press("u")
         await pilot.pause()
         assert "none of its replicas is up" in words(app)
-        assert held_back(board.view.partitions[0], board.view).startswith("Nobody leads")
+        assert held_back(main_screen.view.partitions[0], main_screen.view).startswith("Nobody leads")
 
 
 async def test_what_a_client_sent_counts_though_no_leader_has_it() -> None:
-    async with playing(size=(120, 40), until=2 * SECOND) as (app, board, pilot):
-        assert f"acked {board.view.acked:,} of " in words(app)
+    async with playing(size=(120, 40), until=2 * SECOND) as (app, main_screen, pilot):
+        assert f"acked {main_screen.view.acked:,} of " in words(app)
         for broker in (1, 2, 3):
-            board.session.do(acts.Pause(broker))
-        go(board, 5)
+            main_screen.session.do(acts.Pause(broker))
+        go(main_screen, 5)
         await pilot.pause()
-        view = board.view
+        view = main_screen.view
         clients = sum(producer.sent for producer in view.producers)
         assert clients > view.accepted
         assert clients - view.acked >= sum(producer.in_flight for producer in view.producers) > 0
@@ -263,15 +263,15 @@ def test_a_sentence_without_room_ends_in_dots(rows: int, room: int) -> None:
 
 async def test_the_headline_about_unclean_election_is_the_clusters() -> None:
     spec = attrs.evolve(TWO, topics=(*TWO.topics, TopicSpec("payments", assignment=(PartitionSpec((2, 1)),))))
-    async with playing(target("4.1", spec), size=(200, 60), until=SECOND) as (_app, board, pilot):
-        await _leaderless(board)
+    async with playing(target("4.1", spec), size=(200, 60), until=SECOND) as (_app, main_screen, pilot):
+        await _leaderless(main_screen)
         await pilot.press("u")
-        board.refresh_view()
+        main_screen.refresh_view()
         notes = []
         for tp in (TP, TopicPartition("payments", 0)):
-            board.choose(partition=tp)
+            main_screen.choose(partition=tp)
             await pilot.pause()
-            notes.append(board.presenter.settings_note(board.frame(), board.panels.brokers.box.width))
+            notes.append(main_screen.presenter.settings_note(main_screen.frame(), main_screen.panels.brokers.box.width))
         assert notes[0] == notes[1]
         assert "looks again in" in notes[0]
         assert "U elects for the selected partition only" in notes[0]

@@ -87,33 +87,33 @@ def test_the_chosen_mark_is_where_the_cursor_is() -> None:
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) -> None:
-    async with playing(size=size, until=2 * SECOND) as (app, board, pilot):
+    async with playing(size=size, until=2 * SECOND) as (app, main_screen, pilot):
         await pilot.press("k", "N")
-        while board.session.playback.moving:
+        while main_screen.session.playback.moving:
             await pilot.pause(0.05)
-        kill = next(mark for mark in reversed(board.session.branch.marks) if mark.kind == "act")
-        board.panels.timeline.focus()
+        kill = next(mark for mark in reversed(main_screen.session.branch.marks) if mark.kind == "act")
+        main_screen.panels.timeline.focus()
         await pilot.pause()
         for _ in range(30):
             await pilot.press("left")
-            if board.panels.timeline.mark == kill:
+            if main_screen.panels.timeline.mark == kill:
                 break
         assert "kill b1  ⏎ goes there" in screen_text(app)
         await pilot.press("enter")
-        while board.session.playback.moving:
+        while main_screen.session.playback.moving:
             await pilot.pause(0.05)
-        assert board.session.tape.position.seq >= kill.seq
-        assert board.view.now == kill.time
-        assert board.session.in_the_past
+        assert main_screen.session.tape.position.seq >= kill.seq
+        assert main_screen.view.now == kill.time
+        assert main_screen.session.in_the_past
 
 
 async def test_a_click_goes_to_its_time() -> None:
-    async with playing(until=8 * SECOND) as (_app, board, pilot):
+    async with playing(until=8 * SECOND) as (_app, main_screen, pilot):
         left, cells = axis_of((120, 3))
         await pilot.click("#timeline", offset=(left + cells // 2, 1))
-        while board.session.playback.moving:
+        while main_screen.session.playback.moving:
             await pilot.pause(0.05)
-        assert abs(board.view.now - 5 * SECOND) < SECOND // 5
+        assert abs(main_screen.view.now - 5 * SECOND) < SECOND // 5
 
 
 def test_where_steps_take_no_time_the_axis_counts_events() -> None:

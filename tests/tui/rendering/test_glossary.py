@@ -10,7 +10,7 @@ from core.kafka.release import RELEASES, Release
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.main_screen.test_first_minute import hundred
 from tui.app.name_search import named
-from tui.dialogs import Closer
+from tui.dialogs.closer_look import CloserLook
 from tui.panels.grid import LEGENDS
 from tui.rendering import states
 from tui.rendering.glossary import STATES, SYMBOLS, paint_glossary, words
@@ -72,10 +72,10 @@ def test_the_word_that_was_asked_for_comes_first_and_once() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_a_key_shows_it_and_help_leads_to_it(size: tuple[int, int]) -> None:
-    async with playing(size=size) as (app, board, pilot):
+    async with playing(size=size) as (app, main_screen, pilot):
         await pilot.press("K")
         await pilot.pause()
-        assert isinstance(app.screen, Closer)
+        assert isinstance(app.screen, CloserLook)
         assert "High watermark. The offset below which" in screen_text(app)
         await pilot.press("escape", "question_mark")
         await pilot.pause()
@@ -85,16 +85,16 @@ async def test_a_key_shows_it_and_help_leads_to_it(size: tuple[int, int]) -> Non
         assert "Marks on the timeline" in screen_text(app)
         await pilot.press("K")
         await pilot.pause(0.2)
-        assert isinstance(app.screen, Closer)
+        assert isinstance(app.screen, CloserLook)
         await pilot.press("escape")
-        assert app.screen is board
+        assert app.screen is main_screen
 
 
 # --- names in the palette ------------------------------------------------------------------------------------------
 
 
 async def test_the_palette_goes_to_a_partition_a_broker_and_a_word_by_name() -> None:
-    async with playing(hundred(), size=(80, 24)) as (app, board, pilot):
+    async with playing(hundred(), size=(80, 24)) as (app, main_screen, pilot):
         for query, seen in (("orders-217", None), ("b55", None), ("ELR", "Eligible leader replicas.")):
             await pilot.press("colon")
             await pilot.pause(0.3)
@@ -102,29 +102,29 @@ async def test_the_palette_goes_to_a_partition_a_broker_and_a_word_by_name() -> 
             await pilot.pause(0.8)
             await pilot.press("enter")
             await pilot.pause(0.3)
-            await pilot.press(*(["enter"] if app.screen is not board and not isinstance(app.screen, Closer) else []))
+            await pilot.press(*(["enter"] if app.screen is not main_screen and not isinstance(app.screen, CloserLook) else []))
             await pilot.pause(0.3)
             assert seen is None or seen in screen_text(app)
         await pilot.press("escape")
-        assert board.chosen == TopicPartition("orders", 217)
-        assert board.chosen_broker == 55
+        assert main_screen.chosen == TopicPartition("orders", 217)
+        assert main_screen.chosen_broker == 55
         assert "►" in next(line for line in screen_text(app).splitlines() if "orders-217" in line)
 
 
 async def test_names_that_are_whole_come_first_and_few_are_offered() -> None:
-    async with playing(hundred()) as (_, board, _pilot):
-        assert named(board, "b5")[0][1] == "b5"
-        assert len(named(board, "orders-")) == 20
-        assert named(board, "orders-299")[0][1] == "orders-299"
-        assert [each[1] for each in named(board, "watermark")] == ["HW: high watermark"]
-        assert named(board, " ") == []
+    async with playing(hundred()) as (_, main_screen, _pilot):
+        assert named(main_screen, "b5")[0][1] == "b5"
+        assert len(named(main_screen, "orders-")) == 20
+        assert named(main_screen, "orders-299")[0][1] == "orders-299"
+        assert [each[1] for each in named(main_screen, "watermark")] == ["HW: high watermark"]
+        assert named(main_screen, " ") == []
 
 
 async def test_going_to_a_partition_that_a_filter_hides_drops_the_filter() -> None:
-    async with playing(until=1) as (_, board, pilot):
+    async with playing(until=1) as (_, main_screen, pilot):
         await pilot.press("slash", *"orders-", "enter")
         await pilot.pause()
-        assert len(board.panels.grid.order) == 6
-        board.go_to_name(partition=TopicPartition("payments", 1))
-        assert board.chosen == TopicPartition("payments", 1)
-        assert len(board.panels.grid.order) == 9
+        assert len(main_screen.panels.grid.order) == 6
+        main_screen.go_to_name(partition=TopicPartition("payments", 1))
+        assert main_screen.chosen == TopicPartition("payments", 1)
+        assert len(main_screen.panels.grid.order) == 9

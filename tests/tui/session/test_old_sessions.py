@@ -154,33 +154,33 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
     a_session(log)
     old = read_session(log)
     target = PlayTarget(None, old.spec, old.release, old.seed, title="a.jsonl", old=old, read_only=True)
-    async with playing(target, until=0) as (app, board, pilot):
-        board.session.open_old(old, read_only=True)
-        while board.session.seeking:
-            board.session.playback.frame(0.05)
-        board.refresh_view()
-        end = board.session.end
+    async with playing(target, until=0) as (app, main_screen, pilot):
+        main_screen.session.open_old(old, read_only=True)
+        while main_screen.session.seeking:
+            main_screen.session.playback.frame(0.05)
+        main_screen.refresh_view()
+        end = main_screen.session.end
         for key in ("k", "c", "u", "p"):
             await pilot.press(key)
-            assert "opened read-only" in said(app, board)
-        board.say("")
+            assert "opened read-only" in said(app, main_screen)
+        main_screen.say("")
         await pilot.press("6", "enter")
-        assert app.screen is board, "no value is asked for that nobody may set"
-        assert "opened read-only" in said(app, board)
+        assert app.screen is main_screen, "no value is asked for that nobody may set"
+        assert "opened read-only" in said(app, main_screen)
         await pilot.press("escape", "space")
         for _ in range(5):
-            board.session.playback.frame(0.25)
+            main_screen.session.playback.frame(0.25)
         await pilot.press("n", "N")
-        while board.session.seeking:
-            board.session.playback.frame(0.05)
-        assert board.session.end == end
+        while main_screen.session.seeking:
+            main_screen.session.playback.frame(0.05)
+        assert main_screen.session.end == end
         await pilot.press("comma")
-        while board.session.seeking:
-            board.session.playback.frame(0.05)
-        board.refresh_view()
-        assert board.session.in_the_past
+        while main_screen.session.seeking:
+            main_screen.session.playback.frame(0.05)
+        main_screen.refresh_view()
+        assert main_screen.session.in_the_past
         assert "before the end" in screen_text(app)
-        assert done(board)
+        assert done(main_screen)
 
 
 def test_a_log_that_is_not_true_is_shown_up_to_there(tmp_path: Path) -> None:

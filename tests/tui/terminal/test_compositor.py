@@ -62,10 +62,10 @@ class Seen:
             self.pieces += 1
 
 
-def play_on(board: MainScreen, frames: int) -> None:
+def play_on(main_screen: MainScreen, frames: int) -> None:
     for _ in range(frames):
-        board._last_frame -= 1 / 20
-        board._next_frame()
+        main_screen._last_frame -= 1 / 20
+        main_screen._next_frame()
 
 
 @pytest.mark.parametrize(
@@ -74,41 +74,41 @@ def play_on(board: MainScreen, frames: int) -> None:
 async def test_what_is_written_is_what_a_full_paint_shows(
     size: tuple[int, int], palette: str, ascii_only: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with playing(size=size, palette=palette, ascii_only=ascii_only, until=SECOND) as (app, board, pilot):
+    async with playing(size=size, palette=palette, ascii_only=ascii_only, until=SECOND) as (app, main_screen, pilot):
         seen = Seen(app, monkeypatch)
-        board.session.playback.play()
+        main_screen.session.playback.play()
         for turn in range(6):
             if turn == 2:
-                board.session.do(Kill(2))
-            play_on(board, 12)
+                main_screen.session.do(Kill(2))
+            play_on(main_screen, 12)
             assert seen.rows == seen.now()
         assert seen.pieces > 20
-        board.session.pause()
+        main_screen.session.pause()
         await pilot.press("right", "down", "tab")
         await pilot.pause()
-        board.refresh_view()
+        main_screen.refresh_view()
         assert seen.rows == seen.now()
 
 
 async def test_over_and_under_a_dialog_nothing_is_written_beside_textual(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with playing() as (app, board, pilot):
-        board.session.playback.play()
+    async with playing() as (app, main_screen, pilot):
+        main_screen.session.playback.play()
         await pilot.press("question_mark")
         await pilot.pause()
         seen = Seen(app, monkeypatch)
-        play_on(board, 10)
+        play_on(main_screen, 10)
         await pilot.pause()
         assert seen.pieces == 0
-        assert app.screen is not board
+        assert app.screen is not main_screen
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (60, 12)])
 async def test_panels_are_repainted_as_they_are_and_gaps_by_textual(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    async with playing(size=size) as (app, board, pilot):
+    async with playing(size=size) as (app, main_screen, pilot):
         await pilot.pause()
         seen = Seen(app, monkeypatch)
         seen.forget()
-        for widget in board.walk_children():
+        for widget in main_screen.walk_children():
             widget.refresh()
         await pilot.pause(0.05)
         assert seen.composed == 0
@@ -118,37 +118,37 @@ async def test_panels_are_repainted_as_they_are_and_gaps_by_textual(size: tuple[
             assert len(missing) <= gap
             assert [cell for x, cell in enumerate(row) if x not in missing] == [cell for x, cell in enumerate(wanted) if x not in missing]
         seen.forget()
-        board.refresh()
+        main_screen.refresh()
         await pilot.pause(0.05)
         assert seen.composed == gap
         assert seen.rows == seen.now()
         seen.forget()
-        board.panels.grid.refresh(Region(3, 1, 20, 1))
+        main_screen.panels.grid.refresh(Region(3, 1, 20, 1))
         await pilot.pause(0.05)
-        shown = board.panels.grid.region
+        shown = main_screen.panels.grid.region
         at = [(x, y) for y, row in enumerate(seen.rows) for x, (char, _) in enumerate(row) if char]
         assert at == [(shown.x + x, shown.y + 1) for x in range(3, 23)] if shown else not at
 
 
 async def test_what_lies_over_panels_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with playing() as (app, board, pilot):
-        board.session.playback.play()
+    async with playing() as (app, main_screen, pilot):
+        main_screen.session.playback.play()
         over = Label("over the panels")
         over.styles.position, over.styles.offset = "absolute", (5, 3)
-        await board.mount(over)
+        await main_screen.mount(over)
         await pilot.pause(0.05)
-        compositor = board._compositor
+        compositor = main_screen._compositor
         assert isinstance(compositor, PanelCompositor)
         assert compositor.places is None
         seen = Seen(app, monkeypatch)
-        play_on(board, 10)
+        play_on(main_screen, 10)
         await pilot.pause(0.05)
         assert seen.pieces == 0 < seen.composed
         assert any("over the panels" in "".join(char for char, _ in row) for row in seen.rows)
         await over.remove()
         await pilot.pause(0.05)
         assert seen.rows == seen.now()
-        play_on(board, 10)
+        play_on(main_screen, 10)
         assert seen.pieces > 0
         assert seen.rows == seen.now()
 

@@ -17,10 +17,12 @@ from scenarios.play_target import PlayTarget
 from scenarios.visible import visible
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.test_snapshots import SCREENS
-from tui import dialogs
 from tui.actions.context import Option, Question
 from tui.actions.registry import ACTIONS
 from tui.app.playground import Playground
+from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.question import QuestionDialog
+from tui.dialogs.text_line import TextLineDialog
 from tui.rendering.palette import palette_of
 from tui.rendering.rows import Row, clip, fit, wrap
 
@@ -60,10 +62,10 @@ def script() -> PlayTarget:
 @pytest.mark.parametrize("what", [target, script])
 async def test_every_screen_paints_it_as_it_is_written(what: object, size: str) -> None:
     seen = ""
-    async with playing(what(), size=SIZES[size], until=3 * SECOND) as (app, board, pilot):  # type: ignore[operator]
-        board.session.do(Kill(3))
-        board.session.tape.advance_to(15 * SECOND)
-        board.refresh_view()
+    async with playing(what(), size=SIZES[size], until=3 * SECOND) as (app, main_screen, pilot):  # type: ignore[operator]
+        main_screen.session.do(Kill(3))
+        main_screen.session.tape.advance_to(15 * SECOND)
+        main_screen.refresh_view()
         for keys in SCREENS.values():
             await pilot.press(*keys)
             await pilot.pause()
@@ -81,10 +83,10 @@ async def test_every_screen_paints_it_as_it_is_written(what: object, size: str) 
 @pytest.mark.parametrize("action", [action.id for action in ACTIONS if action.id not in ("quit", "picture", "suspend")])
 async def test_every_action_says_it_as_it_is_written(action: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with playing(target(), size=(120, 40), until=2 * SECOND) as (app, board, pilot):
-        board.session.do(CreateTopic("b-topic", 1, 1))
-        board.refresh_view()
-        board.action_do(action)
+    async with playing(target(), size=(120, 40), until=2 * SECOND) as (app, main_screen, pilot):
+        main_screen.session.do(CreateTopic("b-topic", 1, 1))
+        main_screen.refresh_view()
+        main_screen.action_do(action)
         await pilot.pause()
         await pilot.pause()
         assert_harmless(app)
@@ -94,14 +96,14 @@ async def test_dialogs_and_messages_take_nothing_for_markup() -> None:
     paint = palette_of("dark")
     question = Question(f"title {HOSTILE}", f"about {HOSTILE}", (Option("a", HOSTILE, (), HOSTILE), Option("b", "b", (), refused=HOSTILE)))
     shown = visible(HOSTILE)
-    async with playing(size=(120, 40)) as (app, board, pilot):
-        board.say(HOSTILE)
+    async with playing(size=(120, 40)) as (app, main_screen, pilot):
+        main_screen.say(HOSTILE)
         await pilot.pause()
         assert shown in screen_text(app)
         for dialog in (
-            dialogs.Ask(question, paint),
-            dialogs.Write(f"title {HOSTILE}", f"about {HOSTILE}", HOSTILE, lambda text: HOSTILE, paint),
-            dialogs.Closer(f"title {HOSTILE}", [Row().add(HOSTILE, paint.text).strip(80)]),
+            QuestionDialog(question, paint),
+            TextLineDialog(f"title {HOSTILE}", f"about {HOSTILE}", HOSTILE, lambda text: HOSTILE, paint),
+            CloserLook(f"title {HOSTILE}", [Row().add(HOSTILE, paint.text).strip(80)]),
         ):
             app.push_screen(dialog)
             await pilot.pause()
@@ -109,8 +111,8 @@ async def test_dialogs_and_messages_take_nothing_for_markup() -> None:
             assert_harmless(app)
             text = screen_text(app)
             assert f"title {shown}" in text
-            assert isinstance(dialog, dialogs.Closer) or f"about {shown}" in text
-            if isinstance(dialog, dialogs.Write):
+            assert isinstance(dialog, CloserLook) or f"about {shown}" in text
+            if isinstance(dialog, TextLineDialog):
                 dialog.query_one(Input).value = HOSTILE + "z"
                 await pilot.pause()
                 assert_harmless(app)

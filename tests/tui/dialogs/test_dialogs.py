@@ -14,7 +14,9 @@ from tests.tui.app.test_playground import playing, said, screen_text
 from tests.tui.handlers.test_time_travel import settled, write
 from tui.actions.context import Option, Question
 from tui.app.playground import Playground
-from tui.dialogs import Ask, Finder, Write
+from tui.dialogs.command_palette import CommandFinder
+from tui.dialogs.question import QuestionDialog
+from tui.dialogs.text_line import TextLineDialog
 from tui.handlers.saving import no_file
 
 
@@ -32,21 +34,21 @@ async def at_once(app: Playground, pilot: Pilot[int], text: str) -> None:
 
 
 async def test_what_is_typed_while_a_dialog_comes_up_is_written_into_it() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await at_once(app, pilot, "wlost > 0")
-        assert isinstance(app.screen, Write)
+        assert isinstance(app.screen, TextLineDialog)
         assert app.screen.query_one(Input).value == "lost > 0"
         await pilot.press("space", "o", "r")
         assert app.screen.query_one(Input).value == "lost > 0 or"
         await pilot.press("escape")
-        assert not board.session.branch.acts[3:], "none of the letters did what it does on the overview"
+        assert not main_screen.session.branch.acts[3:], "none of the letters did what it does on the overview"
 
 
 async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
-    async with playing() as (app, board, pilot):
-        acts, before = len(board.session.branch.acts), board.session.playback.playing
+    async with playing() as (app, main_screen, pilot):
+        acts, before = len(main_screen.session.branch.acts), main_screen.session.playback.playing
         await at_once(app, pilot, ":bookmark")
-        assert isinstance(app.screen, Finder)
+        assert isinstance(app.screen, CommandFinder)
         assert app.screen.query_one(Input).value == "bookmark"
         await pilot.press("s")
         assert app.screen.query_one(Input).value == "bookmarks"
@@ -57,26 +59,26 @@ async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
             await pilot.pause(0.02)
         await pilot.press("down", "enter")
         await pilot.pause(0.1)
-        assert isinstance(app.screen, Write), "the bookmark's note"
-        assert (len(board.session.branch.acts), before) == (acts, board.session.playback.playing)
+        assert isinstance(app.screen, TextLineDialog), "the bookmark's note"
+        assert (len(main_screen.session.branch.acts), before) == (acts, main_screen.session.playback.playing)
 
 
 async def test_enter_and_answers_that_come_early_count_too() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await at_once(app, pilot, "g2s\r")
-        await settled(board, pilot)
-        assert not isinstance(app.screen, Write)
-        assert board.view.now == 2 * SECOND
+        await settled(main_screen, pilot)
+        assert not isinstance(app.screen, TextLineDialog)
+        assert main_screen.view.now == 2 * SECOND
         await at_once(app, pilot, "c2")
-        assert not isinstance(app.screen, Ask)
-        assert len(board.view.cut_links) == 2, "both ways"
+        assert not isinstance(app.screen, QuestionDialog)
+        assert len(main_screen.view.cut_links) == 2, "both ways"
 
 
 @pytest.mark.parametrize("label", ["any other moment …", "where you were, at 00:05.127 after event 1154"])
 async def test_what_is_said_of_an_answer_is_never_cut(label: str) -> None:
     note = "a time, or an event by its number, of this branch or of another, however long it takes to say so"
-    async with playing(size=(80, 24)) as (app, board, pilot):
-        board.put(Question("Compare with", "What differs.", (Option("1", label, (), note), Option("2", label, (), refused=note))))
+    async with playing(size=(80, 24)) as (app, main_screen, pilot):
+        main_screen.put(Question("Compare with", "What differs.", (Option("1", label, (), note), Option("2", label, (), refused=note))))
         await pilot.pause(0.05)
         shown = [row.split("│")[1].strip() if row.count("│") == 2 else "" for row in screen_text(app).splitlines()]
         said = " ".join(" ".join(shown).replace(label, "").split())
@@ -91,29 +93,29 @@ async def test_typing_replaces_what_stands_there_at_first() -> None:
 
 @pytest.mark.parametrize("cancelled", [True, False])
 async def test_time_stands_still_while_somebody_writes(cancelled: bool) -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("space")
         await pilot.press("B")
-        assert not board.session.playback.playing
-        here = board.session.cluster.now
+        assert not main_screen.session.playback.playing
+        here = main_screen.session.cluster.now
         await pilot.pause(0.1)
-        assert board.session.cluster.now == here
+        assert main_screen.session.cluster.now == here
         if cancelled:
             await pilot.press("escape")
         else:
             await write(app, pilot, "here")
-            assert board.session.bookmarks[0].position.time <= board.session.cluster.now
+            assert main_screen.session.bookmarks[0].position.time <= main_screen.session.cluster.now
         await pilot.pause()
-        assert board.session.playback.playing
+        assert main_screen.session.playback.playing
 
 
 async def test_a_condition_that_never_comes_is_told() -> None:
-    async with playing() as (app, board, pilot):
-        board.session.limit = 4 * SECOND
+    async with playing() as (app, main_screen, pilot):
+        main_screen.session.limit = 4 * SECOND
         await pilot.press("w")
         await write(app, pilot, "lost > 0")
-        await settled(board, pilot)
-        assert "lost > 0: nothing of the kind up to 00:0" in said(app, board)
+        await settled(main_screen, pilot)
+        assert "lost > 0: nothing of the kind up to 00:0" in said(app, main_screen)
 
 
 DIALOGS = ["c", "S", "w", "B", "?", "enter", "D", "j", ":", "O", "g", "C"]
@@ -124,28 +126,28 @@ DIALOGS = ["c", "S", "w", "B", "?", "enter", "D", "j", ":", "O", "g", "C"]
 @pytest.mark.parametrize("answer", ["\r", "\x1b", "q", "2", "1", "y"])
 async def test_two_keys_of_one_read_answer_a_dialog_once(opened: str, answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         await pilot.press("comma")
-        await settled(board, pilot)
+        await settled(main_screen, pilot)
         named = {"?": "question_mark", ":": "colon"}
         await pilot.press(named.get(opened, opened))
-        assert app.screen is not board
+        assert app.screen is not main_screen
         for _ in range(3):
             app.post_message(events.Key("escape", "\x1b") if answer == "\x1b" else key(answer))
         for _ in range(6):
             await pilot.pause(0.02)
         assert app._exception is None
-        assert board in app.screen_stack or answer == "q", "the second q is the overview's"
+        assert main_screen in app.screen_stack or answer == "q", "the second q is the overview's"
 
 
 async def test_a_dialog_under_another_is_not_answered() -> None:
-    async with playing() as (app, board, pilot):
+    async with playing() as (app, main_screen, pilot):
         given: list[str | None] = []
-        lower = Write("One", "", "", lambda _: None, board.paint)
+        lower = TextLineDialog("One", "", "", lambda _: None, main_screen.paint)
         app.push_screen(lower, given.append)
         await pilot.pause()
         await pilot.press("a")
-        app.push_screen(Write("Two", "", "", lambda _: None, board.paint))
+        app.push_screen(TextLineDialog("Two", "", "", lambda _: None, main_screen.paint))
         await pilot.pause()
         lower.dismiss("early")
         await pilot.pause()

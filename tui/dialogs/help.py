@@ -1,0 +1,102 @@
+"""The help: every key with what it does now, words and symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.strip import Strip
+from textual.widgets import Static
+
+from tui.actions.keymap import Keymap, written
+from tui.actions.registry import ACTIONS, MOVES
+from tui.dialogs.dialog import CLOSE, Dialog
+from tui.panels.timeline import LOOKS, WORDS
+from tui.rendering.palette import Palette
+from tui.rendering.rows import wrap
+
+
+class HelpDialog(Dialog[None]):
+    """Every key with what it does, from the registry; those impossible now with the reason."""
+
+    BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
+        *CLOSE,
+        Binding("question_mark,f1", "dismiss", show=False),
+        Binding("K", "glossary", show=False, id="glossary"),
+    ]
+
+    def __init__(
+        self,
+        paint: Palette,
+        keymap: Keymap,
+        reasons: dict[str, str | None],
+        words: dict[str, str],
+        width: int,
+        extra: str,
+        words_and_symbols: Sequence[Strip],
+        glossary: Callable[[], object],
+    ) -> None:
+        """Tell the keys.
+
+        Args:
+            paint, keymap: the styles and the keys.
+            reasons, words: by action, why it is impossible now or None, and what it does.
+            width: cells of a line.
+            extra: the last line.
+            words_and_symbols: the glossary, below the keys.
+            glossary: opens it by itself.
+        """
+        super().__init__()
+        self.words_and_symbols = words_and_symbols
+        self.glossary = glossary
+        self.paint = paint
+        self.keymap = keymap
+        self.reasons = reasons
+        self.words = words
+        self.width = width
+        self.extra = extra
+
+    def compose(self) -> ComposeResult:
+        """A box with a line per action."""
+        with VerticalScroll(id="box") as box:
+            box.border_title = "Keys"
+            box.border_subtitle = f"{self.keymap.key('glossary')}: words and symbols   ↑ ↓: scroll   Esc: back"
+            yield Static(self._text())
+
+    def action_glossary(self) -> None:
+        """The words and symbols instead."""
+        self.dismiss(None)
+        self.app.call_later(self.glossary)
+
+    def _text(self) -> Text:
+        paint = self.paint
+        text = Text()
+        group = ""
+        for action in ACTIONS:
+            if action.group != group:
+                group = action.group
+                text.append(f"{'' if not text else chr(10)}{group}\n", paint.title_focused)
+            reason = self.reasons.get(action.id)
+            keys = " ".join(dict.fromkeys(written(key) for key in self.keymap.keys(action.id)))
+            text.append(f"  {keys:<11}", paint.key if reason is None else paint.key_off)
+            text.append(f"{action.label:<17}", paint.strong if reason is None else paint.key_off)
+            said = [(line, paint.text if reason is None else paint.key_off) for line in wrap(self.words[action.id], self.width - 30)]
+            if reason is not None:
+                said += [(line, paint.muted) for line in wrap(f"now: {reason}", self.width - 30)]
+            for number, (line, style) in enumerate(said):
+                text.append(("" if number == 0 else " " * 30) + line + "\n", style)
+        text.append("\nMoving about\n", paint.title_focused)
+        for keys, what in MOVES:
+            text.append(f"  {keys:<16}", paint.key).append(f"{what}\n", paint.text)
+        text.append("\nWords and symbols", paint.title_focused).append(f"  also with {self.keymap.key('glossary')}\n", paint.muted)
+        for strip in self.words_and_symbols:
+            text.append_text(Text.assemble(*((s.text, s.style or "") for s in strip))).append("\n")
+        text.append("\nMarks on the timeline\n", paint.title_focused)
+        for sort, (glyph, role) in LOOKS.items():
+            text.append(f"  {glyph} ", getattr(paint, role)).append(f"{WORDS[sort]}\n", paint.text)
+        text.append(f"\n{self.extra}", paint.muted)
+        return text

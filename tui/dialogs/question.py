@@ -1,0 +1,100 @@
+"""A question with its answers."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import ClassVar, Final
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option as ListOption
+
+from scenarios.visible import visible
+from tui.actions.context import Option, Question
+from tui.dialogs.dialog import LEAVE, PICTURE, Answered
+from tui.rendering.palette import Palette
+from tui.rendering.rows import wrap
+from tui.terminal.foreign_text import words
+
+FRAME: Final = 10
+"""Cells of a question's width that its border, its margins and a scroll bar take."""
+
+LEAST_ROOM: Final = 20
+"""Cells that the words beside an answer need, to be written on several lines."""
+
+
+class Answers(OptionList):
+    """The answers to a question; there may be none."""
+
+    def _move_page(self, direction: int) -> None:
+        with contextlib.suppress(LookupError):  # Textual's list fails at a page of what is not laid out yet, or of nothing
+            super()._move_page(direction)  # type: ignore[arg-type]
+
+
+class QuestionDialog(Answered[Option | None]):
+    """A question: an answer by its key, or with the arrows and Enter, or by mouse. Escape asks nothing."""
+
+    BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
+        Binding("escape", "dismiss(None)", "never mind", show=False),
+        LEAVE,
+        PICTURE,
+    ]
+
+    def __init__(self, question: Question, paint: Palette, *, asks_to_leave: bool = False) -> None:
+        """Ask; `asks_to_leave` says that it is whether to leave the playground."""
+        super().__init__()
+        self.question = question
+        self.asks_to_leave = asks_to_leave
+        self.paint = paint
+
+    def compose(self) -> ComposeResult:
+        """A box with the question and its answers."""
+        paint = self.paint
+        options = self.question.options
+        widest = max((len(visible(option.label)) for option in options), default=0)
+        room = self.app.size.width * 92 // 100 - FRAME - 3 - widest - 2
+        rows = []
+        for number, option in enumerate(options):
+            possible = option.refused is None
+            text = Text(no_wrap=True, overflow="ellipsis")
+            text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
+            note, label = visible(option.refused or option.note), visible(option.label)
+            # Where it does not fit it goes on below itself, or below the answer; what is said of an answer is never cut.
+            beside = len(note) <= room or room >= LEAST_ROOM
+            text.append(label.ljust(widest + 2 if beside else 0), paint.text if possible else paint.key_off)
+            indent = widest + 5 if beside else 5
+            lines = wrap(note, room if beside else room + widest) if len(note) > room else [note]
+            text.append(
+                ("" if beside else "\n" + " " * indent) + ("\n" + " " * indent).join(lines), paint.muted if possible else paint.key_off
+            )
+            rows.append(ListOption(text, id=str(number), disabled=not possible))
+        with Vertical(id="box") as box:
+            box.border_title = words(self.question.title)
+            box.border_subtitle = "Esc: never mind"
+            yield Static(words(self.question.about), id="about")
+            yield Answers(*rows, id="options")
+
+    def on_mount(self) -> None:
+        """The first possible answer is chosen at the start."""
+        if self.is_abandoned:
+            return
+        options = self.query_one(OptionList)
+        options.highlighted = next((n for n, option in enumerate(self.question.options) if option.refused is None), None)
+        options.focus()
+
+    def take_key(self, event: events.Key) -> bool:
+        """An answer's own key chooses it."""
+        for option in self.question.options:
+            if option.key and event.character == option.key:
+                self.dismiss(option)
+                return True
+        return False
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter or a click."""
+        event.stop()
+        self.dismiss(self.question.options[int(event.option.id or 0)])
