@@ -44,7 +44,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def build(brokers: int, topics: int, partitions: int) -> Any:
-    """A loaded with a cluster under load: every partition has three replicas."""
+    """A session with a cluster under load: every partition has three replicas."""
     from core.kafka.release import CURRENT
     from core.kafka.topic_spec import TopicSpec
     from core.lab.acts import Load

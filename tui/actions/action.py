@@ -13,7 +13,7 @@ import attrs
 
 from core.lab.acts import Act
 from core.sim.spelled_out import SpelledOut
-from tui.actions.context import ActionContext, Line, Question
+from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.refusals import READ_ONLY, always
 
 Refusal = Callable[[ActionContext], str | None]
@@ -49,7 +49,7 @@ class Action(SpelledOut):
     group: str
     check: Refusal = always
     build: Callable[[ActionContext], tuple[Act, ...]] | None = None
-    ask: Callable[[ActionContext], Question | Line] | None = None
+    ask: Callable[[ActionContext], Question | TextPrompt] | None = None
     call: str | None = None
     page: str = ""
     effect: Callable[[ActionContext], str] | None = None

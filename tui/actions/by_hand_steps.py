@@ -9,7 +9,7 @@ from core.lab import acts
 from core.lab.acts import Act
 from core.lab.spec import Pace
 from core.lab.views.view import PartitionView
-from tui.actions.context import ActionContext, Line, Option, Question
+from tui.actions.context import ActionContext, Option, Question, TextPrompt
 from tui.actions.refusals import needs_broker, needs_partition
 from tui.rendering.numbers import count_of
 from tui.rendering.rows import in_a_sentence
@@ -67,7 +67,7 @@ def followers(partition: PartitionView) -> list[int]:
     return [broker for broker in partition.replicas if broker != partition.leader and partition.copy_on(broker).alive]
 
 
-def fetch_round(context: ActionContext) -> Line:
+def fetch_round(context: ActionContext) -> TextPrompt:
     """Every follower's fetch arrives at the leader, then each is answered with so many records."""
     partition = context.partition
     assert partition is not None
@@ -89,7 +89,7 @@ def fetch_round(context: ActionContext) -> Line:
         arrive = [acts.Arrive(broker, leader) for broker in counts]
         return (*arrive, *(acts.Answer(broker, leader, count) for broker, count in counts.items()))
 
-    return Line(
+    return TextPrompt(
         "round",
         f"{who} fetch from b{leader}",
         f"Their requests arrive, then they are answered with {each}, for example {example}. "
@@ -106,11 +106,11 @@ def step(context: ActionContext) -> Question:
     dead = "its process does not run" if broker.state is BrokerState.STOPPED else None
     one = broker.id
 
-    def counted(name: str, title: str, act: type[acts.Fetch] | type[acts.Answer]) -> Line:
+    def counted(name: str, title: str, act: type[acts.Fetch] | type[acts.Answer]) -> TextPrompt:
         def wanted(text: str) -> tuple[Act, ...]:
             return (act(one, records=count_of(text) if text else None),)
 
-        return Line(name, title, "At most so many records of a partition; nothing: all there is.", "", wanted)
+        return TextPrompt(name, title, "At most so many records of a partition; nothing: all there is.", "", wanted)
 
     options = (
         Option("f", f"b{one} fetches …", (), "asked and answered at once, with as many records as you say", dead, counted("fetch", f"b{one} fetches", acts.Fetch)),

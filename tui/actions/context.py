@@ -84,7 +84,7 @@ class ActionContext(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class Line(SpelledOut):
+class TextPrompt(SpelledOut):
     """Something that is written before acting, such as a number.
 
     Attributes:
@@ -110,7 +110,7 @@ class Option(SpelledOut):
     acts: tuple[Act, ...]
     note: str = ""
     refused: str | None = None
-    line: Line | None = None
+    line: TextPrompt | None = None
 
 
 @attrs.frozen(repr=False)

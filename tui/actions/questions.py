@@ -9,7 +9,7 @@ from core.kafka.ids import CONTROLLER, broker_address
 from core.lab import acts
 from core.lab.acts import Act
 from scenarios.releases import release_named
-from tui.actions.context import ActionContext, Line, Option, Question
+from tui.actions.context import ActionContext, Option, Question, TextPrompt
 from tui.rendering.numbers import count_of
 
 UNCLEAN: Final = "unclean.leader.election.enable"
@@ -95,7 +95,7 @@ def acks(context: ActionContext) -> Question:
     return Question("acks", "What the producer waits for from now on.", tuple(options))
 
 
-def produce(context: ActionContext) -> Line:
+def produce(context: ActionContext) -> TextPrompt:
     """How many records to produce at once to the selected partition."""
     partition = context.the_partition.tp
     acks_of = next(("all" if p.acks < 0 else str(p.acks) for p in context.view.producers if p.name == "producer"), "all")
@@ -103,7 +103,7 @@ def produce(context: ActionContext) -> Line:
     def wanted(text: str) -> tuple[Act, ...]:
         return (acts.Produce(partition.topic, count_of(text), partition=partition.partition, acks=acks_of),)
 
-    return Line(
+    return TextPrompt(
         "produce", f"Produce to {partition}", f"How many records in one burst, for example 10 or 5k; acks={acks_of}.", "100", wanted
     )
 

@@ -17,7 +17,7 @@ _RECENT: Final = 8
 """Samples that are kept by broker, too."""
 
 
-class Folded:
+class EventMetrics:
     """The metrics that only events tell, folded from those in memory; kept up to date while somebody looks.
 
     Attributes:

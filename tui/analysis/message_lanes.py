@@ -52,7 +52,7 @@ _BY_CLIENT: Final = frozenset(
 
 
 @attrs.frozen
-class Step:
+class LaneStep:
     """One event in a lane: at `node`, drawn with an arrow from `source` where that is another node ("" for none)."""
 
     event: EventTuple
@@ -94,7 +94,7 @@ _FROM: Final = {
 """The column that names the broker from which an event's message came, by kind; elsewhere it is where the cause happened."""
 
 
-def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading: str = "") -> Step:
+def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading: str = "") -> LaneStep:
     """An event with where its message came from: the broker it names, the client whose request it was, or the node of its cause.
 
     `leading` is the broker that leads at that time.
@@ -111,7 +111,7 @@ def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading
     elif event[2]:
         cause = find(event[2])
         source = "" if cause is None else node_of(cause)
-    return Step(event, node, source if source != node else "", short(event))
+    return LaneStep(event, node, source if source != node else "", short(event))
 
 
 def _run(start: int, end: int) -> str:
@@ -187,7 +187,7 @@ class Lane:
         self.tp = tp
         self.brokers = brokers
         self.level = level
-        self.steps: deque[Step] = deque(maxlen=MOST)
+        self.steps: deque[LaneStep] = deque(maxlen=MOST)
         self._ring: Ring | None = None
         self._next = 0
         self._leading = ""

@@ -261,7 +261,7 @@ class Series(SpelledOut):
             self.values = {name: kept[::2] for name, kept in self.values.items()}
 
 
-class History:
+class MetricsHistory:
     """Samples of the metrics that a view tells, for each branch of a session."""
 
     def __init__(self) -> None:

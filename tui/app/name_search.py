@@ -11,7 +11,7 @@ from textual.markup import escape
 
 from scenarios.visible import visible
 from tui.actions.registry import ACTIONS
-from tui.rendering.glossary import states_of_partitions, words
+from tui.rendering.glossary import all_terms, states_of_partitions
 from tui.rendering.states import STATUS_LOOKS, short_state
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _partitions(main_screen: MainScreen, query: str) -> Iterator[Named]:
 
 
 def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
-    terms = words(main_screen.loaded.release, zookeeper=main_screen.context().on_zookeeper)
+    terms = all_terms(main_screen.loaded.release, zookeeper=main_screen.context().on_zookeeper)
     for term in terms:
         fits = [fit for fit in (_fit(query, term.term), _fit(query, term.name)) if fit >= 0]
         if fits:

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from tui.dialogs.dialog import CLOSE, Dialog
-from tui.terminal.foreign_text import words
+from tui.terminal.foreign_text import plain_text
 
 
 class CloserLook(Dialog[None]):
@@ -31,7 +31,7 @@ class CloserLook(Dialog[None]):
         text = Text("\n").join(Text.assemble(*((s.text, s.style or "") for s in line)) for line in self._lines)
         text.no_wrap = True
         with VerticalScroll(id="box") as box:
-            box.border_title = words(self._heading)
+            box.border_title = plain_text(self._heading)
             box.border_subtitle = "Esc: back"
             yield Static(text)
 

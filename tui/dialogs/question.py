@@ -18,7 +18,7 @@ from tui.actions.context import Option, Question
 from tui.dialogs.dialog import LEAVE, PICTURE, Answered
 from tui.rendering.palette import Palette
 from tui.rendering.rows import wrap
-from tui.terminal.foreign_text import words
+from tui.terminal.foreign_text import plain_text
 
 FRAME: Final = 10
 """Cells of a question's width that its border, its margins and a scroll bar take."""
@@ -73,9 +73,9 @@ class QuestionDialog(Answered[Option | None]):
             )
             rows.append(ListOption(text, id=str(number), disabled=not possible))
         with Vertical(id="box") as box:
-            box.border_title = words(self.question.title)
+            box.border_title = plain_text(self.question.title)
             box.border_subtitle = "Esc: never mind"
-            yield Static(words(self.question.about), id="about")
+            yield Static(plain_text(self.question.about), id="about")
             yield Answers(*rows, id="options")
 
     def on_mount(self) -> None:

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from tui.dialogs.dialog import LEAVE, Answered
 from tui.rendering.palette import Palette
-from tui.terminal.foreign_text import words
+from tui.terminal.foreign_text import plain_text
 
 
 class TextLineDialog(Answered[str | None]):
@@ -55,9 +55,9 @@ class TextLineDialog(Answered[str | None]):
     def compose(self) -> ComposeResult:
         """A box with a line to write in."""
         with Vertical(id="box") as box:
-            box.border_title = words(self._heading)
+            box.border_title = plain_text(self._heading)
             box.border_subtitle = "Enter: do it   Esc: never mind"
-            yield Static(words(self._about), id="about")
+            yield Static(plain_text(self._about), id="about")
             yield Input(self._text, id="text", select_on_focus=True)
             yield Static("", id="wrong")
 
@@ -69,7 +69,7 @@ class TextLineDialog(Answered[str | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say what is wrong so far, once something is written."""
         text = event.value.strip()
-        self.query_one("#wrong", Static).update(words((self._wrong(text) or "") if text else "", self.paint.warn))
+        self.query_one("#wrong", Static).update(plain_text((self._wrong(text) or "") if text else "", self.paint.warn))
 
     def _submit(self) -> None:
         """Take it, if it is right."""
@@ -78,4 +78,4 @@ class TextLineDialog(Answered[str | None]):
         if wrong is None:
             self.dismiss(text)
         else:
-            self.query_one("#wrong", Static).update(words(wrong, self.paint.warn))
+            self.query_one("#wrong", Static).update(plain_text(wrong, self.paint.warn))

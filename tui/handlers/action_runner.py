@@ -9,7 +9,7 @@ from core.kafka.ids import TopicPartition
 from core.lab.acts import Act, CreateTopic, SetPace
 from core.lab.spec import Pace
 from core.sim.errors import ActRefused
-from tui.actions.context import Line, Option, Question
+from tui.actions.context import Option, Question, TextPrompt
 from tui.actions.refusals import READ_ONLY
 from tui.actions.registry import ACTIONS, BY_ID
 from tui.actions.selection import Selection
@@ -65,9 +65,9 @@ class ActionRunner:
         elif action.build is not None:
             self.execute(action.build(context))
 
-    def put(self, question: Question | Line) -> None:
+    def put(self, question: Question | TextPrompt) -> None:
         """Ask something, and do what the answer says."""
-        if isinstance(question, Line):
+        if isinstance(question, TextPrompt):
             self._put_line(question)
             return
 
@@ -83,7 +83,7 @@ class ActionRunner:
 
         self.surface.ask(question, answered)
 
-    def _put_line(self, line: Line) -> None:
+    def _put_line(self, line: TextPrompt) -> None:
         def wrong(text: str) -> str | None:
             try:
                 line.acts(text)

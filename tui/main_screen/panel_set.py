@@ -19,7 +19,7 @@ from tui.pages.page import OVERVIEW, Page, PagePanel
 from tui.panels.account import AccountPanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
-from tui.panels.footer import Footer, Note
+from tui.panels.footer import Footer, FooterMessage
 from tui.panels.grid import Grid
 from tui.panels.header import Header
 from tui.panels.inspector import Inspector
@@ -100,7 +100,7 @@ class PanelSet:
         )
         return [p.tp for p in shown]
 
-    def show(self, frame: Frame, page: Page | None, note: Note | None, beat: int) -> None:
+    def show(self, frame: Frame, page: Page | None, note: FooterMessage | None, beat: int) -> None:
         """Hand every panel that stands somewhere its part.
 
         Args:
@@ -117,7 +117,7 @@ class PanelSet:
             self._hints = presenter.hints(frame)
         mark = presenter.mark_in_words(frame, self.timeline.mark) if self.timeline.has_focus else ""
         headless = layout.timeline is not None and layout.timeline.height < HEADED
-        self.footer.update(self._hints, note or (Note(mark) if mark and headless else None))
+        self.footer.update(self._hints, note or (FooterMessage(mark) if mark and headless else None))
         if layout.size is SizeClass.MINIMAL:
             ring = frame.rings.of(NOTABLE)
             self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, chosen.broker)

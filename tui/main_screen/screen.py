@@ -22,7 +22,7 @@ from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView
 from scenarios.play_target import PlayTarget
-from tui.actions.context import ActionContext, Line, Option, Question
+from tui.actions.context import ActionContext, Option, Question, TextPrompt
 from tui.actions.registry import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.selection import Selection
 from tui.analysis.isr_reasons import IsrReasons
@@ -46,13 +46,13 @@ from tui.main_screen.view_source import ViewSource
 from tui.pages.page import OVERVIEW, Page, PagePanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
-from tui.panels.footer import Footer, Note
+from tui.panels.footer import Footer, FooterMessage
 from tui.panels.grid import Grid
 from tui.panels.lines import gathered
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import Timeline
 from tui.rendering.palette import Palette
-from tui.session.garbage_collection import REST_SECONDS, Garbage
+from tui.session.garbage_collection import REST_SECONDS, GarbageCollection
 from tui.session.loading import LoadedSession
 from tui.terminal.compositor import compose_panels, is_open, write
 
@@ -91,8 +91,8 @@ class MainScreen(Screen[None]):
         self.saving = Saving(loaded, self)
         self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
         self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.open_page)
-        self.garbage = Garbage(own_process=loaded.own_process)
-        self._note: Note | None = None
+        self.garbage = GarbageCollection(own_process=loaded.own_process)
+        self._note: FooterMessage | None = None
         self._note_number = 0
         self._last_frame = 0.0
         self._frames = 0
@@ -184,7 +184,7 @@ class MainScreen(Screen[None]):
         """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise."""
         return self.presenter.unclean_words(self.frame(), p)
 
-    def put(self, question: Question | Line) -> None:
+    def put(self, question: Question | TextPrompt) -> None:
         """Ask something, and do what the answer says."""
         self.actions.put(question)
 
@@ -455,7 +455,7 @@ class MainScreen(Screen[None]):
 
     def say(self, text: str, *, refused: bool = False) -> None:
         """Show a message in the footer for a moment."""
-        self._note = Note(text, refused)
+        self._note = FooterMessage(text, refused)
         self._note_number += 1
         number = self._note_number
         self.set_timer(NOTE_SECONDS, lambda: self._unsay(number))

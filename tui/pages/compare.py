@@ -20,7 +20,6 @@ from core.lab.views.view import ClusterView, PartitionView
 from core.sim.units import format_clock
 from tui.actions.context import Option, Question
 from tui.analysis.partition_list import in_order
-from tui.dialogs.question import QuestionDialog
 from tui.pages.page import Page
 from tui.panels.account import lost_words
 from tui.panels.events import coloured
@@ -250,7 +249,7 @@ class ComparePage(Page):
                 self.second = makers[options.index(option)][2]()
                 screen.show_now()
 
-        screen.app.push_screen(QuestionDialog(question, self.paint), chosen)
+        screen.ask(question, chosen)
         return True
 
 

@@ -26,16 +26,16 @@ MOST_LISTED: Final = 200
 
 
 @attrs.frozen
-class Entry:
+class HarmEntry:
     """A line of the account: something lost or exposed, and the event behind it (0: no longer known)."""
 
     harm: LostRecords | ExposedRecords
     event: int
 
 
-def entries_of(harm: Harm, exposed_by: Callable[[TopicPartition], int]) -> list[Entry]:
+def entries_of(harm: Harm, exposed_by: Callable[[TopicPartition], int]) -> list[HarmEntry]:
     """Every line, what is lost first; `exposed_by` finds the event with which a partition's exposure began."""
-    return [*(Entry(each, each.event) for each in harm.lost), *(Entry(each, exposed_by(each.tp)) for each in harm.exposed)]
+    return [*(HarmEntry(each, each.event) for each in harm.lost), *(HarmEntry(each, exposed_by(each.tp)) for each in harm.exposed)]
 
 
 def exposure_events(rings: Rings) -> dict[TopicPartition, int]:
@@ -90,7 +90,12 @@ def _totals(view: ClusterView, paint: Palette, width: int) -> Row:
 
 
 def paint_durability(
-    view: ClusterView, entries: list[Entry], find: Callable[[int], EventTuple | None], paint: Palette, size: tuple[int, int], selected: int
+    view: ClusterView,
+    entries: list[HarmEntry],
+    find: Callable[[int], EventTuple | None],
+    paint: Palette,
+    size: tuple[int, int],
+    selected: int,
 ) -> list[Strip]:
     """The account: totals, a line for each harm, and below why the selected one came about."""
     width, height = size
@@ -164,10 +169,10 @@ class DurabilityPage(Page):
     name: ClassVar[str] = "durability"
 
     _selected = 0
-    _entries: list[Entry] = []  # noqa: RUF012
+    _entries: list[HarmEntry] = []  # noqa: RUF012
     _known: tuple[object, ...] = ()
 
-    def _gather(self) -> list[Entry]:
+    def _gather(self) -> list[HarmEntry]:
         """The account; made anew only when something in it may have changed."""
         screen = self.screen
         view = screen.view

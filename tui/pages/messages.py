@@ -13,7 +13,7 @@ from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.kafka.ids import CONTROLLER, broker_address
 from core.lab.history.rings import LEVEL
 from core.sim.units import format_clock
-from tui.analysis.message_lanes import CLIENTS, Lane, Step
+from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep
 from tui.pages.page import Page
 from tui.panels.events import glyph_of
 from tui.panels.inspector import paint_event_detail
@@ -69,7 +69,7 @@ class _Canvas:
 
 
 def paint_lane(
-    steps: Sequence[Step], columns: Sequence[str], before: int, paint: Palette, width: int, *,
+    steps: Sequence[LaneStep], columns: Sequence[str], before: int, paint: Palette, width: int, *,
     cursor: int = -1, chain: frozenset[int] = frozenset(), dead: frozenset[str] = frozenset(),
 ) -> list[tuple[Strip, int]]:  # fmt: skip
     """A line for each step, and one for each long pause; with each line the index of its step (-1 for a pause).
@@ -108,7 +108,9 @@ def _lifelines(at: dict[str, int], gone: set[str], paint: Palette, width: int) -
     return canvas
 
 
-def _line(step: Step, at: dict[str, int], gone: set[str], new_time: bool, paint: Palette, width: int, chosen: bool, cause: bool) -> Strip:
+def _line(
+    step: LaneStep, at: dict[str, int], gone: set[str], new_time: bool, paint: Palette, width: int, chosen: bool, cause: bool
+) -> Strip:
     canvas = _lifelines(at, gone, paint, width)
     event = step.event
     glyph, role = glyph_of(event[3])
@@ -206,7 +208,7 @@ class MessagesPage(Page):
         p = view.partition(lane.tp)
         return {broker_address(c.broker): replica_marks(p, c, self.paint)[0].strip()[0] for c in p.copies}
 
-    def _place(self, steps: list[Step]) -> int:
+    def _place(self, steps: list[LaneStep]) -> int:
         """Index of the selected step; the last one while it follows."""
         if self._cursor is not None:
             seq = self._cursor[0]
@@ -216,7 +218,7 @@ class MessagesPage(Page):
             self._cursor = None
         return len(steps) - 1
 
-    def _body(self, steps: list[Step], columns: list[str], cursor: int, rows: int, width: int) -> list[Strip]:
+    def _body(self, steps: list[LaneStep], columns: list[str], cursor: int, rows: int, width: int) -> list[Strip]:
         if not steps or rows <= 0:
             return [Row().add(" Nothing has happened yet.", self.paint.muted).strip(width)] if rows > 0 else []
         if self._cursor is None:
@@ -300,7 +302,7 @@ class MessagesPage(Page):
             self.select(self._shown[y - 2])
 
 
-def _dead(steps: Sequence[Step]) -> frozenset[str]:
+def _dead(steps: Sequence[LaneStep]) -> frozenset[str]:
     """The brokers without a process after some steps."""
     gone = set()
     for step in steps:

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from core.lab.metrics import CONTROLLER
 from core.lab.metrics.observer import MetricsObserver
 from core.sim.units import format_clock
-from tui.analysis.event_metrics import Folded
+from tui.analysis.event_metrics import EventMetrics
 from tui.analysis.metrics_history import METRICS, Metric, Series, Values
 from tui.pages.page import Page
 from tui.rendering.palette import Palette
@@ -33,7 +33,7 @@ MOST_BROKERS: Final = 8
 
 
 @attrs.frozen
-class Line:
+class MetricLine:
     """One metric as it stands: now, by broker, its samples up to now, how bad that is (0 bad, 1 to look at, 2 fine), and rates a second."""
 
     metric: Metric
@@ -92,13 +92,13 @@ def number(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
-def worst_first(lines: Sequence[Line]) -> list[Line]:
+def worst_first(lines: Sequence[MetricLine]) -> list[MetricLine]:
     """What is bad, then what is to be looked at, each in the order of the table."""
     return sorted(lines, key=lambda line: line.grade)
 
 
 def paint_metrics(
-    lines: Sequence[Line],
+    lines: Sequence[MetricLine],
     brokers: Sequence[int],
     end: int,
     paint: Palette,
@@ -161,7 +161,7 @@ def paint_metrics(
     return [*out[: height - len(about)], *about]
 
 
-def _about(line: Line, paint: Palette, width: int, since: int) -> list[Strip]:
+def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Strip]:
     """The whole name of a metric, what it says, its worst so far."""
     metric = line.metric
     rows = [rule("What it says", "", width, paint.title, paint.faint, paint.muted)]
@@ -194,16 +194,16 @@ class MetricsPage(Page):
 
     _selected: str = ""
     _order: tuple[str, ...] = ()
-    _folded: Folded | None = None
+    _folded: EventMetrics | None = None
 
-    def gather(self) -> list[Line]:
+    def gather(self) -> list[MetricLine]:
         """Every metric as it stands, the worst first."""
         screen = self.screen
         view, branch = screen.view, screen.session.branch.name
         series = screen.loaded.history.of(branch).upto(view.now)
         folded = self._folded
         if folded is None:
-            folded = self._folded = Folded(lambda: MetricsObserver(screen.loaded.spec, screen.loaded.release))
+            folded = self._folded = EventMetrics(lambda: MetricsObserver(screen.loaded.spec, screen.loaded.release))
         folded.update(screen.session.rings, view.now, MOST_EVENTS)
         known = [metric for metric in METRICS if metric.of is not None or not self.unfinished]
         return worst_first(
@@ -249,9 +249,9 @@ def _rate(times: Sequence[int], samples: Sequence[float]) -> float:
     return (samples[-1] - samples[first]) * 1_000_000 / passed if passed > 0 else 0.0
 
 
-def _line(metric: Metric, at: int, brokers: Values, series: Series, by_broker: Values | None = None) -> Line:
+def _line(metric: Metric, at: int, brokers: Values, series: Series, by_broker: Values | None = None) -> MetricLine:
     now = metric.folded(brokers)
     samples = series.values.get(metric.name, [])
     times = series.times[-len(samples) :] if samples else []
     rate = _rate(times, samples) if metric.counts else 0.0
-    return Line(metric, now, brokers, times, samples, grade(metric, now, samples, times, at), rate, by_broker or {})
+    return MetricLine(metric, now, brokers, times, samples, grade(metric, now, samples, times, at), rate, by_broker or {})

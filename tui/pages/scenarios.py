@@ -14,7 +14,6 @@ from scenarios.language.script import Scenario, releases_of
 from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tui.actions.context import Option, Question
-from tui.dialogs.question import QuestionDialog
 from tui.pages.filtered import FilteredPage, has_words
 from tui.panels.events import coloured
 from tui.rendering.palette import Palette
@@ -40,7 +39,7 @@ FREE: Final = "three brokers under load"
 
 
 @attrs.frozen
-class Entry:
+class ScenarioEntry:
     """A scenario to choose; None is the playground without a script."""
 
     name: str
@@ -61,14 +60,14 @@ def topic_of(name: str) -> str:
     return TOPICS.get(first[:1], OTHER) if first[1:].isdecimal() else OTHER
 
 
-def library() -> list[Entry]:
+def library() -> list[ScenarioEntry]:
     """Everything there is to play, by topic."""
     headline = "Three brokers, nine partitions, two producers, a consumer: break something."
     about = "A cluster that is alive, and nothing planned. Kill, cut, change; every event says why."
-    found = [Entry(FREE, "Playground", headline, about)]
+    found = [ScenarioEntry(FREE, "Playground", headline, about)]
     for name in catalogue.names():
         scenario = catalogue.load(name)
-        found.append(Entry(name, topic_of(name), scenario.headline, scenario.about, scenario))
+        found.append(ScenarioEntry(name, topic_of(name), scenario.headline, scenario.about, scenario))
     order = ["Playground", *TOPICS.values(), OTHER]
     return sorted(found, key=lambda entry: (order.index(entry.topic), _number(entry.name), entry.name))
 
@@ -78,13 +77,13 @@ def _number(name: str) -> int:
     return int(digits) if digits.isdecimal() else 0
 
 
-def matching(entries: Sequence[Entry], wanted: str) -> list[Entry]:
+def matching(entries: Sequence[ScenarioEntry], wanted: str) -> list[ScenarioEntry]:
     """Those with every word in name, topic or description."""
     return [entry for entry in entries if has_words(f"{entry.name} {entry.topic} {entry.about}", wanted)]
 
 
 def paint_scenarios(
-    entries: Sequence[Entry], paint: Palette, size: tuple[int, int], selected: int, wanted: str, playing: str, total: int
+    entries: Sequence[ScenarioEntry], paint: Palette, size: tuple[int, int], selected: int, wanted: str, playing: str, total: int
 ) -> list[Strip]:
     """The list, and below it what the selected one is about."""
     width, height = size
@@ -115,7 +114,7 @@ def paint_scenarios(
     return [*out, *about][:height]
 
 
-def _about(entry: Entry, paint: Palette, width: int) -> list[Strip]:
+def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
     scenario = entry.scenario
     out = [rule(entry.name, entry.topic, width, paint.title, paint.faint, paint.muted)]
     for line in wrap(entry.about, width - 2):
@@ -132,7 +131,7 @@ def _about(entry: Entry, paint: Palette, width: int) -> list[Strip]:
     return out
 
 
-def release_question(entry: Entry) -> tuple[Question, list[PlayTarget]]:
+def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
     """Under which release to start it: first those it was written for, then all others, the newest first."""
     scenario = entry.scenario
     if scenario is None:
@@ -167,15 +166,15 @@ class ScenariosPage(FilteredPage):
     what: ClassVar[str] = "scenarios"
     words: ClassVar[str] = "Words of a name, a topic or a description, for example truncation or e1"
 
-    _entries: list[Entry] | None = None
+    _entries: list[ScenarioEntry] | None = None
     _selected = ""
 
-    def _shown(self) -> list[Entry]:
+    def _shown(self) -> list[ScenarioEntry]:
         if self._entries is None:
             self._entries = library()
         return matching(self._entries, self.wanted)
 
-    def _at(self, entries: Sequence[Entry]) -> int:
+    def _at(self, entries: Sequence[ScenarioEntry]) -> int:
         wanted = self._selected or self.playing
         return next((n for n, entry in enumerate(entries) if entry.name == wanted), 0)
 
@@ -210,5 +209,5 @@ class ScenariosPage(FilteredPage):
             if option is not None:
                 self.screen.start_over(targets[question.options.index(option)])
 
-        self.screen.app.push_screen(QuestionDialog(question, self.paint), chosen)
+        self.screen.ask(question, chosen)
         return True

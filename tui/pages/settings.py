@@ -25,7 +25,7 @@ NARROW: Final = 100
 
 
 @attrs.frozen
-class Place:
+class SettingsScope:
     """For whom values are shown: a topic, a broker, a release."""
 
     topic: str | None
@@ -43,7 +43,7 @@ class Place:
 
 
 @attrs.frozen
-class Known:
+class KnownSetting:
     """A setting as it stands."""
 
     setting: Setting
@@ -60,7 +60,7 @@ class Known:
         return self.origin != "default"
 
 
-def gather(settings: Settings, place: Place, wanted: str = "") -> list[Known]:
+def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[KnownSetting]:
     """The settings whose name or meaning has those words: those somebody set first, then the dynamic ones, by name."""
     found = []
     for setting in SETTINGS.values():
@@ -69,7 +69,7 @@ def gather(settings: Settings, place: Place, wanted: str = "") -> list[Known]:
         broker, topic = place.asked(setting)
         value = place.value_of(setting, settings)
         found.append(
-            Known(
+            KnownSetting(
                 setting,
                 said(value),
                 said(setting.default_in(place.release)),
@@ -107,7 +107,7 @@ def in_words(name: str, value: Value) -> str:
     return ""
 
 
-def changed_with(known: Known, place: Place, view: ClusterView, settings: Settings) -> list[PartitionView]:
+def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[PartitionView]:
     """The partitions for which another value would hold: those of a topic with a value of its own, else those of all topics without one."""
     name = known.setting.name
     if known.origin == "topic":
@@ -115,7 +115,7 @@ def changed_with(known: Known, place: Place, view: ClusterView, settings: Settin
     return [p for p in view.partitions if settings.origin(name, topic=p.tp.topic) != "topic"]
 
 
-def consequences(known: Known, place: Place, view: ClusterView, settings: Settings) -> list[str]:
+def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[str]:
     """What the setting means for this cluster now, in numbers, and what a change would do."""
     name = known.setting.name
     if name == "min.insync.replicas":
@@ -160,7 +160,7 @@ def sentence_of(words: str) -> str:
 
 
 def paint_settings(
-    known: list[Known], place: Place, view: ClusterView, settings: Settings, paint: Palette, size: tuple[int, int], selected: int, wanted: str
+    known: list[KnownSetting], place: SettingsScope, view: ClusterView, settings: Settings, paint: Palette, size: tuple[int, int], selected: int, wanted: str
 ) -> list[Strip]:  # fmt: skip
     """The table, and below it what the selected setting does."""
     width, height = size
@@ -201,7 +201,7 @@ def paint_settings(
     return [*out, *about][:height]
 
 
-def _about(known: Known, place: Place, view: ClusterView, settings: Settings, paint: Palette, width: int) -> list[Strip]:
+def _about(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings, paint: Palette, width: int) -> list[Strip]:
     setting = known.setting
     out = [rule(setting.name, "", width, paint.title, paint.faint, paint.muted)]
     lines = [(setting.meaning, paint.text)]
@@ -227,7 +227,7 @@ def _about(known: Known, place: Place, view: ClusterView, settings: Settings, pa
     return out
 
 
-def edit_question(setting: Setting, value: str, place: Place) -> Question:
+def edit_question(setting: Setting, value: str, place: SettingsScope) -> Question:
     """For whom a new value holds: every answer is the act that sets it there."""
     force = not setting.dynamic
     options = []
@@ -253,13 +253,13 @@ class SettingsPage(FilteredPage):
     words: ClassVar[str] = "A part of a name, or of what it means, for example isr or disk"
 
     _selected = "min.insync.replicas"
-    _known: list[Known] = []  # noqa: RUF012
+    _known: list[KnownSetting] = []  # noqa: RUF012
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SettingsScope:
         """For whom values are shown: the selected partition's topic and the selected broker."""
         screen = self.screen
-        return Place(None if screen.chosen is None else screen.chosen.topic, screen.chosen_broker, screen.loaded.release)
+        return SettingsScope(None if screen.chosen is None else screen.chosen.topic, screen.chosen_broker, screen.loaded.release)
 
     def _at(self) -> int:
         return next((n for n, each in enumerate(self._known) if each.setting.name == self._selected), 0)

@@ -122,7 +122,7 @@ class EventRows(Protocol):
         """Open or close the line at an index; False when nothing lies inside."""
 
 
-class EveryEvent:
+class AllRows:
     """A ring as it is."""
 
     def __init__(self, ring: Ring) -> None:
@@ -155,7 +155,7 @@ class EveryEvent:
         return False
 
 
-class Matching:
+class MatchingRows:
     """The events of a ring that have all of some words, in their number, their kind or their sentence."""
 
     def __init__(self, ring: Ring, words: str) -> None:
@@ -201,7 +201,7 @@ class Matching:
         return False
 
 
-class Folded:
+class FoldedRows:
     """The events of a ring, consequences folded into their cause where there are several."""
 
     def __init__(self, ring: Ring) -> None:

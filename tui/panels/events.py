@@ -15,7 +15,7 @@ from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.lab.history.rings import LEVEL, Ring
 from core.lab.sentences import sentence
 from core.sim.units import format_clock
-from tui.panels.event_rows import EventRows, EveryEvent, Folded, Matching
+from tui.panels.event_rows import AllRows, EventRows, FoldedRows, MatchingRows
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, clip, rule
@@ -208,8 +208,8 @@ class EventLog(Lines, can_focus=True):
     def _listing(self) -> EventRows:
         """The lines of the ring: those looked for, all of them, or, where only what is notable is listed, folded."""
         if self.words:
-            return Matching(self.ring, self.words)
-        return Folded(self.ring) if self.level == NOTABLE else EveryEvent(self.ring)
+            return MatchingRows(self.ring, self.words)
+        return FoldedRows(self.ring) if self.level == NOTABLE else AllRows(self.ring)
 
     @property
     def selected(self) -> EventTuple | None:

@@ -16,14 +16,14 @@ from tui.rendering.rows import Row
 
 
 @attrs.frozen(repr=False)
-class Note(SpelledOut):
+class FooterMessage(SpelledOut):
     """A message; `refused` when it says why something did not happen."""
 
     text: str
     refused: bool = False
 
 
-def paint_footer(hints: tuple[Hint, ...], note: Note | None, paint: Palette, width: int, last: int = 2) -> Strip:
+def paint_footer(hints: tuple[Hint, ...], note: FooterMessage | None, paint: Palette, width: int, last: int = 2) -> Strip:
     """The line. The last hints (help and quit) always have their place.
 
     Args:
@@ -71,7 +71,7 @@ class Footer(Lines):
             super().__init__()
             self.action = action
 
-    def update(self, hints: tuple[Hint, ...], note: Note | None) -> None:
+    def update(self, hints: tuple[Hint, ...], note: FooterMessage | None) -> None:
         """Show a new state."""
         before = self._now
         self._now = now = (hints, note, self.paint, self.box.width)

@@ -165,7 +165,7 @@ _GLYPH: Final = 2
 """Cells of a status that is a mark only."""
 
 
-class InOrder(Sequence[PartitionView]):
+class PartitionsInOrder(Sequence[PartitionView]):
     """The partitions of a view in an order that is known already."""
 
     __slots__ = ("_places", "_views")
@@ -443,7 +443,7 @@ class Grid(Lines, can_focus=True):
             ordered = in_order(view, worst_first, which, words)
             places = {p.tp: at for at, p in enumerate(view.partitions)}
             self._sorted = (key, [places[p.tp] for p in ordered], {p.tp: at for at, p in enumerate(ordered)})
-        return InOrder(view.partitions, self._sorted[1]), self._sorted[2]
+        return PartitionsInOrder(view.partitions, self._sorted[1]), self._sorted[2]
 
     def _plan(self, view: ClusterView, width: int, shown: Sequence[PartitionView]) -> Columns:
         """The columns; planned anew only when more than offsets has changed, or an offset that is shown needs another digit."""

@@ -59,7 +59,7 @@ STATES: Final = {
 """What clients experience in each state of a partition."""
 
 
-def words(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
+def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
     """The glossary.
 
     Args:
@@ -204,7 +204,7 @@ def states_of_partitions() -> tuple[Term, ...]:
 
 def paint_glossary(release: Release, paint: Palette, width: int, *, zookeeper: bool, first: str = "") -> list[Strip]:
     """The glossary as lines: words, states, symbols; `first` is the word that somebody asked for, it comes before all others."""
-    terms = words(release, zookeeper=zookeeper)
+    terms = all_terms(release, zookeeper=zookeeper)
     lines: list[Strip] = []
     asked = [term for term in terms if term.term == first]
     if asked:

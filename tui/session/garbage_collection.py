@@ -29,7 +29,7 @@ _CLUSTERS: Final = 8
 """Clusters that may be left behind without a rest."""
 
 
-class Garbage:
+class GarbageCollection:
     """The collector's turns in a process that is the playground's alone; anywhere else nothing is done.
 
     Attributes:

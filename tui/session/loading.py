@@ -18,7 +18,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.spelled_out import SpelledOut
 from scenarios.output_files import write_whole
 from scenarios.play_target import PlayTarget
-from tui.analysis.metrics_history import History
+from tui.analysis.metrics_history import MetricsHistory
 from tui.session.scenario_state import ScenarioState
 from tui.session.session import Session
 
@@ -75,7 +75,7 @@ class LoadedSession(SpelledOut):
     log: Path | None = None
     header: Callable[[], Header] = attrs.field(kw_only=True)
     under: Callable[[Release], Start] = attrs.field(kw_only=True)
-    history: History = attrs.field(factory=History)
+    history: MetricsHistory = attrs.field(factory=MetricsHistory)
 
     @property
     def pace(self) -> Pace:

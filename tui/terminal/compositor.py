@@ -27,7 +27,7 @@ Places = Sequence[tuple[Widget, Region]]
 """Widgets with the cells of the screen that are theirs."""
 
 
-class Written(CompositorUpdate):
+class PaintedUpdate(CompositorUpdate):
     """An update of the screen that is written as it is."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
@@ -76,7 +76,7 @@ class PanelCompositor(Compositor):
         if pieces is None:
             return super().render_update(full, screen_stack, simplify)
         self._dirty_regions.clear()
-        return Written(pieces) if pieces else None
+        return PaintedUpdate(pieces) if pieces else None
 
     def _painted(self) -> list[Piece] | None:
         """What widgets paint of the cells that have changed; None when these are not all theirs."""
@@ -112,4 +112,4 @@ def is_open(screen: Screen[None]) -> bool:
 
 def write(screen: Screen[None], pieces: Sequence[Piece]) -> None:
     """Write that to the terminal now."""
-    screen.app._display(screen, Written(pieces))
+    screen.app._display(screen, PaintedUpdate(pieces))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 
-class LastingFile:
+class HangupSafeFile:
     """A file that takes all that is written, also when it can be written to no more; `gone` is called once then."""
 
     def __init__(self, file: TextIO, gone: Callable[[], object]) -> None:
@@ -65,7 +65,7 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, app: App[Any], **how: Any) -> None:
         """See `LinuxDriver`."""
         super().__init__(app, **how)
-        self._file: Any = LastingFile(self._file, self._leave)
+        self._file: Any = HangupSafeFile(self._file, self._leave)
         self._watch: threading.Thread | None = None
 
     def _leave(self) -> None:

@@ -1,7 +1,7 @@
 """Foreign text in Textual's own widgets: never markup, and nothing in it that the terminal obeys.
 
 Lines of our own spell such characters out where they are built (`tui.rendering.rows`). Dialogs are Textual's widgets: what is written on them goes
-through `words`. What one types or pastes into a line stays as it is; a filter keeps it from the terminal.
+through `plain_text`. What one types or pastes into a line stays as it is; a filter keeps it from the terminal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REPLACEMENT = "·"
 """What stands for each cell that a character took which the terminal would obey."""
 
 
-def words(text: str, style: Style | str = "") -> Text:
+def plain_text(text: str, style: Style | str = "") -> Text:
     """A text for a widget, as it is written, with its line breaks."""
     return Text(visible_text(text), style)
 

@@ -13,7 +13,7 @@ from core.lab.history.rings import Rings
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
-from tui.analysis.message_lanes import CLIENTS, Lane, Step, concerns
+from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep, concerns
 from tui.pages.messages import TIME, centres, columns_of, paint_lane
 from tui.rendering.palette import COLOUR
 
@@ -94,19 +94,19 @@ def test_arrows_point_from_cause_to_effect() -> None:
     columns = columns_of((1, 2, 3))
     one, two = centres(5, 80)[1:3]
     event = (7, SECOND, 5, "follower-append", 2, "orders", 0, 1, 10, 20, 10)
-    ((line, _),) = paint_lane([Step(event, "b2", "b1", "10–19")], columns, -1, COLOUR, 80)
+    ((line, _),) = paint_lane([LaneStep(event, "b2", "b1", "10–19")], columns, -1, COLOUR, 80)
     assert line.text[one : two + 1] == "├─── 10–19 ──▶"[: two - one] + "▶" or line.text[two] == "▶"
     assert line.text[one] == "├"
     assert "10–19" in line.text[one:two]
-    ((back, _),) = paint_lane([Step(event, "b1", "b2", "fetch 20")], columns, -1, COLOUR, 80)
+    ((back, _),) = paint_lane([LaneStep(event, "b1", "b2", "fetch 20")], columns, -1, COLOUR, 80)
     assert back.text[one] == "◄"
     assert back.text[two] == "┤"
 
 
 def test_pauses_are_told_and_dead_brokers_have_no_line() -> None:
     columns = columns_of((1, 2, 3))
-    stop = Step((1, SECOND, 0, "broker-stopped", 2, "killed"), "b2", "", "killed")
-    late = Step((2, 4 * SECOND, 0, "high-watermark", 1, "orders", 0, 0, 1, 2, 1), "b1", "", "HW 2")
+    stop = LaneStep((1, SECOND, 0, "broker-stopped", 2, "killed"), "b2", "", "killed")
+    late = LaneStep((2, 4 * SECOND, 0, "high-watermark", 1, "orders", 0, 0, 1, 2, 1), "b1", "", "HW 2")
     lines = [line.text for line, _ in paint_lane([stop, late], columns, -1, COLOUR, 80)]
     assert "✕ killed" in lines[0]
     assert "… 3.0 s" in lines[1]

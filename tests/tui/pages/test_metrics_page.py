@@ -10,10 +10,10 @@ from core.lab.metrics.observer import MetricsObserver
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import partition, replica, view_of
-from tui.analysis.event_metrics import Folded
-from tui.analysis.metrics_history import METRICS, MOST, History, Series
+from tui.analysis.event_metrics import EventMetrics
+from tui.analysis.metrics_history import METRICS, MOST, MetricsHistory, Series
 from tui.app.screenshot import play_to
-from tui.pages.metrics import Line, _rate, grade, number, paint_metrics, rates, sparkline, worst_first
+from tui.pages.metrics import MetricLine, _rate, grade, number, paint_metrics, rates, sparkline, worst_first
 from tui.rendering.palette import COLOUR
 from tui.session.loading import load_session
 
@@ -54,7 +54,7 @@ def test_samples_come_at_steps_and_thin_out() -> None:
 
 
 def test_a_branch_has_the_past_of_where_it_parted() -> None:
-    history = History()
+    history = MetricsHistory()
     healthy = view_of(partition(replica(1, 5, 5), replica(2, 5, 5)))
     for second in range(10):
         history.observe(_at(healthy, second * SECOND), "main", "")
@@ -84,14 +84,16 @@ def test_what_is_bad_stands_first_and_a_count_calms_down() -> None:
     assert grade(shrinks, 5.0, [0.0, 5.0], [0, 10 * SECOND], 20 * SECOND) == 1
     assert grade(shrinks, 5.0, [0.0, 5.0, 5.0], [0, 10 * SECOND, 90 * SECOND], 95 * SECOND + 60 * SECOND) == 2
     offline = BY_SHORT["OfflinePartitionsCount"]
-    lines = [Line(metric, 0.0, {}, [], [], 2) for metric in METRICS if metric is not offline] + [Line(offline, 1.0, {}, [], [], 0)]
+    lines = [MetricLine(metric, 0.0, {}, [], [], 2) for metric in METRICS if metric is not offline] + [
+        MetricLine(offline, 1.0, {}, [], [], 0)
+    ]
     assert worst_first(lines)[0].metric is offline
 
 
 @pytest.mark.parametrize("size", [(80, 21), (120, 37), (200, 57)])
 @pytest.mark.parametrize("selected", [0, 10, 23])
 def test_it_fits(size: tuple[int, int], selected: int) -> None:
-    lines = [Line(metric, 12.0, {1: 5.0, 2: 7.0}, [0, SECOND], [1.0, 12.0], 2) for metric in METRICS]
+    lines = [MetricLine(metric, 12.0, {1: 5.0, 2: 7.0}, [0, SECOND], [1.0, 12.0], 2) for metric in METRICS]
     painted = paint_metrics(lines, (1, 2, 3), SECOND, COLOUR, size, selected)
     assert len(painted) == size[1]
     assert {line.cell_length for line in painted} == {size[0]}
@@ -101,7 +103,7 @@ def test_it_fits(size: tuple[int, int], selected: int) -> None:
 
 def test_a_flow_is_told_by_its_rates_in_every_column() -> None:
     flow = BY_SHORT["BytesInPerSec"]
-    line = Line(flow, 9_000.0, {1: 4_000.0, 2: 5_000.0}, [0, SECOND], [0.0, 9_000.0], 2, 70.0, {1: 30.0, 2: 40.0})
+    line = MetricLine(flow, 9_000.0, {1: 4_000.0, 2: 5_000.0}, [0, SECOND], [0.0, 9_000.0], 2, 70.0, {1: 30.0, 2: 40.0})
     row, *about = [strip.text for strip in paint_metrics([line], [1, 2], SECOND, COLOUR, (120, 20), 0)[2:]]
     assert row.split()[2:7] == ["BytesInPerSec", "70", "B/s", "30", "40"]
     assert "Count 9,000; the curve is its rate, now 70 a second; by broker: b1 4,000 b2 5,000" in "\n".join(about)
@@ -110,7 +112,7 @@ def test_a_flow_is_told_by_its_rates_in_every_column() -> None:
 def test_the_folded_ones_follow_time_there_and_back() -> None:
     loaded = load_session(None)
     play_to(loaded, 5 * SECOND, [])
-    folded = Folded(lambda: MetricsObserver(loaded.spec, CURRENT))
+    folded = EventMetrics(lambda: MetricsObserver(loaded.spec, CURRENT))
     folded.update(loaded.session.rings, 5 * SECOND)
     bytes_in = BY_SHORT["BytesInPerSec"]
     before = folded.values(bytes_in)
@@ -119,7 +121,7 @@ def test_the_folded_ones_follow_time_there_and_back() -> None:
     folded.update(loaded.session.rings, 8 * SECOND)
     assert sum(folded.values(bytes_in).values()) > sum(before.values())
     assert folded.series.times == [second * SECOND for second in range(9)] or folded.series.times[0] == 0
-    again = Folded(lambda: MetricsObserver(loaded.spec, CURRENT))
+    again = EventMetrics(lambda: MetricsObserver(loaded.spec, CURRENT))
     assert again.rates(bytes_in) == {}
     again.update(loaded.session.rings.upto(10**9), 8 * SECOND)
     assert again.values(bytes_in) == folded.values(bytes_in)
@@ -132,7 +134,7 @@ def test_in_helpings_it_comes_to_the_same_while_more_happens() -> None:
     loaded = load_session(None)
     play_to(loaded, 5 * SECOND, [])
     rings = loaded.session.rings
-    helpings, whole = (Folded(lambda: MetricsObserver(loaded.spec, CURRENT)) for _ in range(2))
+    helpings, whole = (EventMetrics(lambda: MetricsObserver(loaded.spec, CURRENT)) for _ in range(2))
     shares = []
     for turn in range(10_000):
         if turn < 5:

@@ -14,7 +14,7 @@ from tests.tui.actions.test_questions import context, fresh
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.states import partition, replica, view_of
 from tui.actions.questions import min_isr
-from tui.pages.settings import Place, consequences, edit_question, gather, in_words, paint_settings, sentence_of
+from tui.pages.settings import SettingsScope, consequences, edit_question, gather, in_words, paint_settings, sentence_of
 from tui.rendering.palette import COLOUR
 from tui.session.loading import load_session
 
@@ -38,7 +38,7 @@ def test_who_set_a_value() -> None:
 def test_what_somebody_set_stands_first_and_the_filter_looks_at_names_and_meanings() -> None:
     settings = settings_of()
     settings.set("replica.lag.time.max.ms", 10_000)
-    place = Place("orders", 1, settings.release)
+    place = SettingsScope("orders", 1, settings.release)
     known = gather(settings, place)
     assert len(known) == len(SETTINGS)
     assert known[0].setting.name == "replica.lag.time.max.ms"
@@ -65,7 +65,7 @@ def test_what_a_release_has(name: str, release: str, exists: bool) -> None:
 def test_the_default_of_what_somebody_set_is_told_where_there_is_little_room_too(width: int) -> None:
     settings = settings_of()
     settings.set("replica.lag.time.max.ms", 10_000)
-    place = Place("orders", 1, settings.release)
+    place = SettingsScope("orders", 1, settings.release)
     view = load_session(None).session.view()
     known = gather(settings, place)
     for selected in range(0, len(known), 5):
@@ -85,7 +85,7 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
     loaded.session.do(acts.Kill(2))
     loaded.session.tape.advance_to(20 * SECOND)
     view = loaded.session.view()
-    place = Place("orders", 1, loaded.release)
+    place = SettingsScope("orders", 1, loaded.release)
     known = {each.setting.name: each for each in gather(cluster.settings, place)}
     told = consequences(known["min.insync.replicas"], place, view, cluster.settings)
     assert told == [
@@ -114,7 +114,7 @@ def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told:
     other = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False), tp=TopicPartition("other", 0), min_isr=1)
     settings = settings_of(release)
     settings.set("min.insync.replicas", 1, topic="own")
-    place = Place(topic, 1, Release.named(release))
+    place = SettingsScope(topic, 1, Release.named(release))
     known = {each.setting.name: each for each in gather(settings, place)}
     assert consequences(known["min.insync.replicas"], place, view_of(own, other), settings) == told
     unclean = attrs.evolve(other, leader=-1, copies=(replica(1, 9, 9, alive=False), replica(2, 5, 5)))
@@ -133,7 +133,7 @@ def test_more_than_there_are_replicas(release: str, words: str) -> None:
 
 
 def test_a_read_only_setting_is_forced_and_says_so() -> None:
-    place = Place("orders", 2, Release.named("4.1"))
+    place = SettingsScope("orders", 2, Release.named("4.1"))
     question = edit_question(SETTINGS["replica.lag.time.max.ms"], "5000", place)
     assert "It is forced here" in question.about
     assert [(option.key, option.acts[0].force, option.acts[0].broker) for option in question.options] == [("c", True, None), ("b", True, 2)]  # type: ignore[attr-defined]
@@ -145,7 +145,7 @@ def test_a_read_only_setting_is_forced_and_says_so() -> None:
 @pytest.mark.parametrize("size", [(80, 21), (120, 37), (200, 57)])
 def test_it_fits(size: tuple[int, int]) -> None:
     loaded = load_session(None)
-    place = Place("orders", 1, loaded.release)
+    place = SettingsScope("orders", 1, loaded.release)
     settings = loaded.session.cluster.settings
     known = gather(settings, place)
     for selected in (0, 20, len(known) - 1):

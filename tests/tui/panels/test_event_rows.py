@@ -13,7 +13,7 @@ from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.main_screen.test_first_minute import hundred
 from tui.analysis.word_filter import matcher
-from tui.panels.event_rows import LEAST_FOLDED, Folded, Matching
+from tui.panels.event_rows import LEAST_FOLDED, FoldedRows, MatchingRows
 from tui.panels.events import EventLog
 from tui.rendering.palette import COLOUR
 
@@ -137,7 +137,7 @@ def test_no_event_is_missing_and_none_stands_twice(drawn: list[tuple[str, int, i
         )
         came.append(event)
         ring.append(event)
-        rows = rows or Folded(ring)
+        rows = rows or FoldedRows(ring)
         if seq % stride == 0:
             rows.take_in()
             for at in opened:
@@ -205,7 +205,7 @@ def test_only_events_with_the_words_are_listed() -> None:
 
 def test_matching_events_that_the_ring_has_forgotten_are_gone() -> None:
     ring = Ring(10)
-    rows = Matching(ring, "fenced")
+    rows = MatchingRows(ring, "fenced")
     for seq in range(1, 41):
         ring.append(fenced(seq, seq))
         rows.take_in()

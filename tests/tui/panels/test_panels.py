@@ -24,7 +24,7 @@ from tests.tui.states import cluster, partition, replica, view_of
 from tui.panels.account import client_items, paint_account
 from tui.panels.brokers import height_for, paint_brokers
 from tui.panels.events import EventLog, glyph_of, paint_event
-from tui.panels.footer import Hint, Note, paint_footer
+from tui.panels.footer import FooterMessage, Hint, paint_footer
 from tui.panels.header import Clock, paint_header
 from tui.panels.inspector import held_back, paint_broker, paint_event_detail, paint_partition
 from tui.panels.lines import changed
@@ -345,7 +345,7 @@ def test_the_footer_keeps_help_and_quit() -> None:
     assert "? help" in line
     assert "q quit" in line
     assert len(line) == 80
-    assert "b2 is stopped" in paint_footer(hints, Note("b2 is stopped; start it with s", True), COLOUR, 80).text
+    assert "b2 is stopped" in paint_footer(hints, FooterMessage("b2 is stopped; start it with s", True), COLOUR, 80).text
 
 
 def test_the_minimal_view_is_calm() -> None:

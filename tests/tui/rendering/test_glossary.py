@@ -13,7 +13,7 @@ from tui.app.name_search import named
 from tui.dialogs.closer_look import CloserLook
 from tui.panels.grid import LEGENDS
 from tui.rendering import states
-from tui.rendering.glossary import STATES, SYMBOLS, paint_glossary, words
+from tui.rendering.glossary import STATES, SYMBOLS, all_terms, paint_glossary
 from tui.rendering.palette import COLOUR
 
 TERMS = ("HW", "LEO", "ISR", "OSR", "ELR", "AR", "min ISR", "acks", "unclean election", "fencing", "LSO")
@@ -67,7 +67,9 @@ def test_the_word_that_was_asked_for_comes_first_and_once() -> None:
     said = text("4.1", first="ISR")
     assert said.startswith("ISR In-sync replicas.")
     assert said.count("In-sync replicas.") == 1
-    assert len(words(Release.named("4.1"), zookeeper=False)) == len({term.term for term in words(Release.named("4.1"), zookeeper=False)})
+    assert len(all_terms(Release.named("4.1"), zookeeper=False)) == len(
+        {term.term for term in all_terms(Release.named("4.1"), zookeeper=False)}
+    )
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

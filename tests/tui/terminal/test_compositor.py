@@ -19,7 +19,7 @@ from tests.tui.app.test_playground import playing
 from tui.app.playground import Playground
 from tui.main_screen.screen import MainScreen
 from tui.panels.lines import apart
-from tui.terminal.compositor import PanelCompositor, Written
+from tui.terminal.compositor import PaintedUpdate, PanelCompositor
 
 Cell = tuple[str, object]
 
@@ -51,7 +51,7 @@ class Seen:
         self.rows = self.now()
 
     def display(self, screen: Any, update: object) -> None:
-        if not isinstance(update, Written):
+        if not isinstance(update, PaintedUpdate):
             self.all()
             self.composed += update is not None
             return

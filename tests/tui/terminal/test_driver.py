@@ -21,7 +21,7 @@ import pytest
 
 from scenarios.eventlog import read_events
 from tests.signals import heard
-from tui.terminal.driver import LastingFile
+from tui.terminal.driver import HangupSafeFile
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -41,7 +41,7 @@ class Broken(io.StringIO):
 
 def test_a_file_that_breaks_takes_what_is_written_and_says_so_once() -> None:
     under, told = Broken(), []
-    lasting = LastingFile(under, lambda: told.append("gone"))
+    lasting = HangupSafeFile(under, lambda: told.append("gone"))
     lasting.write("a")
     lasting.flush()
     assert (under.getvalue(), told) == ("a", [])
@@ -52,7 +52,7 @@ def test_a_file_that_breaks_takes_what_is_written_and_says_so_once() -> None:
     assert told == ["gone"]
     closed = Broken()
     closed.close()
-    LastingFile(closed, lambda: told.append("closed")).write("c")
+    HangupSafeFile(closed, lambda: told.append("closed")).write("c")
     assert told == ["gone", "closed"]
 
 
@@ -61,7 +61,7 @@ def test_what_a_terminal_has_not_taken_is_flushed_nowhere() -> None:
     master, slave = pty.openpty()
     told: list[str] = []
     with open(slave, "w") as file:
-        lasting = LastingFile(file, lambda: told.append("gone"))
+        lasting = HangupSafeFile(file, lambda: told.append("gone"))
         lasting.write("a")
         os.close(master)
         lasting.flush()
