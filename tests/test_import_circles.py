@@ -13,33 +13,6 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("core", "scenarios", "spark_reports", "tui")
 
-TIED: Final[dict[str, tuple[str, ...]]] = {
-    "parts of the broker take the whole broker, the partition its managers, and they the partition": (
-        "core.kafka.broker.alter_partition",
-        "core.kafka.broker.appends",
-        "core.kafka.broker.broker",
-        "core.kafka.broker.consumer_fetch",
-        "core.kafka.broker.delayed_produce",
-        "core.kafka.broker.fetch_manager",
-        "core.kafka.broker.fetch_session",
-        "core.kafka.broker.fetch_state",
-        "core.kafka.broker.fetched",
-        "core.kafka.broker.fetcher",
-        "core.kafka.broker.fetcher_manager",
-        "core.kafka.broker.isr_change",
-        "core.kafka.broker.list_offsets",
-        "core.kafka.broker.partition",
-        "core.kafka.broker.quiet",
-        "core.kafka.broker.replica",
-        "core.kafka.broker.replica_manager",
-        "core.kafka.broker.roles",
-        "core.kafka.broker.truncating",
-        "core.kafka.broker.zookeeper_broker",
-        "core.kafka.broker.zookeeper_isr",
-    ),
-}
-"""Why files still stand in circles, and which: nothing is added, and what is untied is taken out."""
-
 
 def _modules() -> dict[str, Path]:
     """Every module, by its dotted name."""
@@ -98,10 +71,6 @@ def test_circles_are_found() -> None:
 
 def test_no_circle_between_files() -> None:
     modules = _modules()
-    tied = {module for names in TIED.values() for module in names}
     graph = {module: list(_imports(module, modules)) for module in modules}
-    found = circles(graph)
-    new = [sorted(circle) for circle in found if not circle <= tied]
-    assert not new, f"these files hold each other: {new}"
-    untied = tied - set().union(*found)
-    assert not untied, f"untied, or gone: take them out of TIED: {sorted(untied)}"
+    found = [sorted(circle) for circle in circles(graph)]
+    assert not found, f"these files hold each other: {found}"

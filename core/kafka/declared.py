@@ -6,6 +6,7 @@ from typing import Final
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.delayed_produce import DelayedProduces
 from core.kafka.broker.disk import Disk
 from core.kafka.broker.fetch_session import FetchSession
 from core.kafka.broker.fetch_state import PartitionFetchState
@@ -28,12 +29,13 @@ KAFKA: Final[Table] = {
     Broker: Declared(history=("_correlation",)),
     ControllerChannels: Declared(history=("_correlation",)),
     ControllerChannel: Declared(history=("_fetches",)),
+    DelayedProduces: Declared(times=("timer_due",)),
     Disk: Declared(history=("checkpoints",)),
     FetchSession: Declared(times=("last_fetch_time", "deadline", "timer_due")),
     FetchRequest: Declared(labels={"correlation": "fetch"}),
     FetchResponse: Declared(labels={"correlation": "fetch"}),
     Fetcher: Declared(history=("sent_cause",), times=("sent_at", "watch_at", "waking_at"), labels={"in_flight": "fetch"}),
-    Partition: Declared(history=("last_high_watermark",), times=("uncommitted_since", "produce_timer_due")),
+    Partition: Declared(history=("last_high_watermark",), times=("uncommitted_since",)),
     PartitionFetchState: Declared(times=("delayed_until",)),
     ReplicationControl: Declared(history=("log_ends",)),
     Replica: Declared(times=("last_fetch_time", "last_caught_up_time")),

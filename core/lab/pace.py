@@ -40,7 +40,7 @@ def _tell(cluster: ClusterNodes, *, by_hand: bool) -> None:
     cluster.by_hand = controller.by_hand = cluster.network.at_once = by_hand
     for broker in cluster.brokers.values():
         broker.by_hand = by_hand
-        broker.fetch_manager.pushes_high_watermark = broker.release.hw_completes_fetch and not by_hand
+        broker.pushes_high_watermark = broker.release.hw_completes_fetch and not by_hand
         broker.quiet_rounds = cluster.quiet_rounds if cluster.elides and not by_hand else None
     for client in cluster.clients.values():
         client.by_hand = by_hand

@@ -5,15 +5,14 @@ One change per partition at a time, one request per broker under way; what comes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import errors
-from core.kafka.broker.isr_change import alter_partition_failed, alter_partition_succeeded
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
-
-if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
 
 RETRY: Final = 50_000
 """µs until a request that failed as a whole is sent again."""
@@ -27,8 +26,10 @@ class AlterPartitionManager:
         in_flight: correlation of the request under way, 0 if none.
     """
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerContext, channel: ControllerChannel, partitions: dict[TopicPartition, Partition]) -> None:
         self._broker = broker
+        self._channel = channel
+        self._partitions = partitions
         self.unsent: dict[TopicPartition, AlterPartitionItem] = {}
         self.in_flight = 0
         broker.handlers[AlterPartitionResponse] = self._answered
@@ -60,7 +61,7 @@ class AlterPartitionManager:
         broker = self._broker
         self.in_flight = correlation = broker.next_correlation()
         items = tuple(self.unsent.values())
-        broker.channel.send(AlterPartitionRequest(correlation, broker.id, broker.broker_epoch, items))
+        self._channel.send(AlterPartitionRequest(correlation, broker.id, broker.broker_epoch, items))
         broker.timer(broker.request_timeout, "alter-partition-timeout", correlation)
 
     def _retry(self, _: object) -> None:
@@ -82,13 +83,13 @@ class AlterPartitionManager:
         arrived = journal.cause
         for tp, error, registration, cause in response.items:
             item = self.unsent.pop(tp, None)
-            partition = broker.partitions.get(tp)
+            partition = self._partitions.get(tp)
             if item is None or partition is None:
                 continue
             journal.cause = cause or arrived
             if registration is not None and error == errors.NONE:
-                alter_partition_succeeded(partition, item, registration)
+                partition.handle_alter_partition_update(item, registration)
             else:
-                alter_partition_failed(partition, item, error)
+                partition.handle_alter_partition_error(item, error)
         journal.cause = arrived
         self._maybe_send()

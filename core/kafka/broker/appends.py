@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.delayed_produce import DelayedProduce, delay_produce
+from core.kafka.broker.delayed_produce import DelayedProduce, DelayedProduces
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.produce_answers import answer_produce, refuse_produce
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.term import Batch
 from core.kafka.messages import ProduceRequest
 from core.sim.journal import Column, nobody
-
-if TYPE_CHECKING:
-    from core.kafka.broker.partition import Partition
 
 APPENDED: Final = events.Appended.kind
 
@@ -23,10 +22,10 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     journal, tp = broker.journal, partition.tp
     _, producer, _, records, size, acks, _, batch_id, _, producer_id, producer_epoch, first_sequence, timestamp = request
     if acks == -1 and partition.under_min_isr:
-        broker.refuse_produce(sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, partition.effective_min_isr())
+        refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, partition.effective_min_isr())
         return
     if size > log.config.max_message_bytes * records:
-        broker.refuse_produce(sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
+        refuse_produce(broker, sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
         return
     if producer_id >= 0 and not _takes_sequence(partition, sender, request):
         return
@@ -38,7 +37,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     for replica in partition.remotes.values():
         if replica.session is not None:  # it was at the LEO, which is going to move
             replica.settle()
-            broker.replicas.behind[tp] = None
+            broker.behind[tp] = None
     made = now if timestamp < 0 else term.stamp(timestamp)
     batch = (base, records, size, producer, batch_id, made, producer_id, producer_epoch, first_sequence)
     log.append_as_leader(term, batch)
@@ -61,14 +60,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         broker.account.appended(tp, broker.id, term, base, request, log)
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions.values():
-        session = entry.session
-        if session.quiet is not None:
-            session.quiet.end(at_once=True)
-        if not entry.dirty:
-            entry.dirty = True
-            session.dirty.append(entry)
-        if session.parked is not None:
-            broker.fetch_manager.complete_fetch_if_enough(session)
+        entry.records_appended()
     journal.cause = arrived
 
 
@@ -78,9 +70,16 @@ def _promise(partition: Partition, sender: str, request: ProduceRequest, base: i
     assert term is not None, "a leader has a term"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)
     if request.acks == 1:
-        broker.answer_produce(sender, request, errors.NONE, base, term)
+        answer_produce(broker, sender, request, errors.NONE, base, term)
         return
-    delay_produce(partition, DelayedProduce(end, broker.journal.now + request.timeout, sender, request, base, term))
+    _delay_produce(partition, DelayedProduce(end, broker.journal.now + request.timeout, sender, request, base, term))
+
+
+def _delay_produce(partition: Partition, write: DelayedProduce) -> None:
+    """Let a write wait for the high watermark."""
+    if partition.delayed is None:
+        partition.delayed = DelayedProduces(partition.broker, partition.tp)
+    partition.delayed.add(write)
 
 
 def _takes_sequence(partition: Partition, sender: str, request: ProduceRequest) -> bool:
@@ -98,7 +97,7 @@ def _takes_sequence(partition: Partition, sender: str, request: ProduceRequest) 
     if known is None:
         error = producers.validate(request.producer_id, request.producer_epoch, request.first_sequence)
         if error != errors.NONE:
-            broker.refuse_produce(sender, request, error, partition.isr, partition.effective_min_isr())
+            refuse_produce(broker, sender, request, error, partition.isr, partition.effective_min_isr())
         return error == errors.NONE
     base, end = known.first_offset, known.last_offset + 1
     broker.journal.emit(
@@ -106,10 +105,10 @@ def _takes_sequence(partition: Partition, sender: str, request: ProduceRequest) 
     )
     term = log.term_at(base)
     if request.acks != -1 or end <= log.high_watermark:
-        broker.answer_produce(sender, request, errors.NONE, base, term)
+        answer_produce(broker, sender, request, errors.NONE, base, term)
         return False
     assert term is not None, "the state holds what the log holds"
-    delay_produce(partition, DelayedProduce(end, now + request.timeout, sender, request, base, term))
+    _delay_produce(partition, DelayedProduce(end, now + request.timeout, sender, request, base, term))
     return False
 
 
@@ -127,4 +126,4 @@ def delete_records(partition: Partition, offset: int) -> None:
         return
     if moved:
         journal.emit(events.LogStartMoved.kind, me, tp.topic, tp.partition, old, log.log_start, "delete-records")
-        partition.broker.replicas.log_start_moved(tp)
+        partition.log_start_moved()

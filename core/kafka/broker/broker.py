@@ -35,8 +35,6 @@ from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
-    from core.kafka.broker.quiet import QuietRounds
-    from core.kafka.broker.zookeeper_isr import ZooKeeperIsrManager
     from core.kafka.controller.voter import Voter
     from core.kafka.durability import DurabilityObserver
 
@@ -65,7 +63,6 @@ class Broker(BrokerContext):
     Attributes:
         voter: the controller that runs in the same process (`process.roles=broker,controller`), if one does.
         channel: the way to the active controller.
-        quiet_rounds: decides which empty fetch rounds need not be played; None: all are.
     """
 
     def __init__(
@@ -91,20 +88,14 @@ class Broker(BrokerContext):
         self._registered_incarnation = 0
         self.started_clean = True
         self.voter: Voter | None = None
-        self.quiet_rounds: QuietRounds | None = None
         self.channel = ControllerChannel(self, controllers)
-        self.alter_partition: AlterPartitionManager | ZooKeeperIsrManager = AlterPartitionManager(self)
-        self.replicas = ReplicaManager(self)
         self.producer_ids = ProducerIds(self)
         self.directories = Directories(self, self.channel)
+        self.replicas = ReplicaManager(self, self.directories)
         self.fetch_manager = self.replicas.fetch_manager
         self.fetcher_manager = self.replicas.fetcher_manager
         self.partitions = self.replicas.partitions
-        self.failed_partitions = self.fetcher_manager.failed_partitions
-        self.complete_fetch = self.fetch_manager.complete_fetch
-        self.complete_fetch_if_enough = self.fetch_manager.complete_fetch_if_enough
-        self.answer_produce = self.replicas.answer_produce
-        self.refuse_produce = self.replicas.refuse_produce
+        self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions)
         self.handlers |= {
             RegistrationResponse: self._registered,
             HeartbeatResponse: self._heartbeat_answered,

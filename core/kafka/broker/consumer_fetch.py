@@ -5,42 +5,40 @@ Kafka: `DelayedFetch`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.kafka import errors
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica_selector import ReplicaView, select_rack_aware
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.term import Stretch
 from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition
 
-if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
-
 
 class DelayedConsumerFetch:
     """A consumer's fetch that waits on a broker until a high watermark moves past a position, or its time is over."""
 
-    __slots__ = ("broker", "done", "request", "sender")
+    __slots__ = ("broker", "done", "hosted", "request", "sender")
 
-    def __init__(self, broker: Broker, sender: str, request: ConsumerFetchRequest) -> None:
+    def __init__(self, broker: BrokerContext, hosted: HostedPartitions, sender: str, request: ConsumerFetchRequest) -> None:
         self.broker = broker
+        self.hosted = hosted
         self.sender = sender
         self.request = request
         self.done = False
 
     def read(self) -> ConsumerFetchResponse:
         """What there is to say now, partitions without news left out. Of one that another replica is to serve nothing is read."""
-        broker, rack = self.broker, self.request.rack
+        broker, hosted, rack = self.broker, self.hosted, self.request.rack
         found = []
         preferred = []
         for tp, position, leader_epoch in self.request.partitions:
-            partition = broker.partitions.get(tp)
-            replica = NO_LEADER if partition is None else find_preferred_read_replica(partition, rack, position, leader_epoch)
+            partition = hosted.online.get(tp)
+            replica = NO_LEADER if partition is None else find_preferred_read_replica(broker, partition, rack, position, leader_epoch)
             if replica != NO_LEADER:
                 preferred.append((tp, replica))
                 continue
-            part = read_for_consumer(broker, tp, position, leader_epoch, rack)
+            part = read_for_consumer(broker, hosted, tp, position, leader_epoch, rack)
             if part.records or part.error != errors.NONE:
                 found.append(part)
         return ConsumerFetchResponse(self.request.correlation, tuple(found), tuple(preferred))
@@ -48,7 +46,7 @@ class DelayedConsumerFetch:
     def park(self) -> None:
         """Wait at every partition of the fetch."""
         for tp, _, _ in self.request.partitions:
-            self.broker.partitions[tp].add_consumer(self)
+            self.hosted.online[tp].add_consumer(self)
 
     def complete_if_enough(self) -> None:
         """A high watermark moved: answer if there is something."""
@@ -65,20 +63,22 @@ class DelayedConsumerFetch:
     def _finish(self, answer: ConsumerFetchResponse) -> None:
         self.done = True
         for tp, _, _ in self.request.partitions:
-            partition = self.broker.partitions.get(tp)
+            partition = self.hosted.online.get(tp)
             if partition is not None:
                 partition.remove_consumer(self)
         self.broker.reply(self.sender, answer)
 
 
-def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_epoch: int, rack: str | None) -> FetchedPartition:
+def read_for_consumer(
+    broker: BrokerContext, hosted: HostedPartitions, tp: TopicPartition, position: int, leader_epoch: int, rack: str | None
+) -> FetchedPartition:
     """One partition's part of a consumer's fetch (`UnifiedLog#read` bounded by `FetchIsolation`): nothing at or above the HW of this replica.
 
     A follower serves clients that tell their rack, be it an empty one (fetch version 11, 2.4); others must find the leader.
     """
-    partition = broker.partitions.get(tp)
+    partition = hosted.online.get(tp)
     if partition is None:
-        return FetchedPartition(tp, broker.replicas.missing_error(tp), position, (), NO_OFFSET, NO_OFFSET, -1, -1, 0)
+        return FetchedPartition(tp, hosted.missing_error(tp), position, (), NO_OFFSET, NO_OFFSET, -1, -1, 0)
     log = partition.log
     error = partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else -1, requires_leader=rack is None)
     if error == errors.NONE and not log.log_start <= position <= log.leo:
@@ -90,7 +90,7 @@ def read_for_consumer(broker: Broker, tp: TopicPartition, position: int, leader_
     return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause)
 
 
-def find_preferred_read_replica(partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:
+def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:
     """The follower that a consumer is to fetch a position from, NO_LEADER if this broker serves it itself.
 
     Kafka: `ReplicaManager#findPreferredReadReplica`.
@@ -98,7 +98,6 @@ def find_preferred_read_replica(partition: Partition, rack: str | None, position
     Only members of the ISR that hold the position as far as the leader knows: one that lags would keep the consumer behind.
     `rack` is None for clients that do not tell theirs (before 2.4).
     """
-    broker = partition.broker
     if not rack or not broker.selects_by_rack:
         return NO_LEADER
     if partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else NO_EPOCH) != errors.NONE:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.broker.disk import Disk
+from core.kafka.broker.empty_rounds import Elision
+from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica_selector import RACK_AWARE
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.durability import DurabilityObserver
-from core.kafka.ids import TopicPartition, broker_address
+from core.kafka.ids import TopicPartition
 from core.kafka.log.log_config import LogConfig
 from core.kafka.settings import MAX_LONG, Settings
 from core.sim.journal import Journal
 from core.sim.network import Network
-from core.sim.node import Node
 
 
 def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
@@ -29,17 +29,16 @@ def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker
     return quota
 
 
-class BrokerContext(Node, metaclass=ABCMeta):
+class BrokerContext(PartitionContext):
     """Base of all brokers; it knows none of their parts, so that each part can know it.
 
     Attributes:
-        id, rack: who and where; racks: of all brokers, as their registrations say; they never change.
+        rack: where it is; racks: of all brokers, as their registrations say; they never change.
         selects_by_rack: a consumer is sent to a replica in its own rack (replica.selector.class).
-        settings: the broker's own view of the settings; changes come with the metadata.
         state: what its process does; `fenced` what it was last told.
-        broker_epoch: given at registration, -1 before.
         metadata_offset: how far it has applied the metadata log.
         by_hand: fetchers, heartbeats and checks do nothing by themselves.
+        quiet_rounds: decides which empty fetch rounds need not be played; None: all are.
     """
 
     def __init__(
@@ -56,22 +55,17 @@ class BrokerContext(Node, metaclass=ABCMeta):
         by_hand: bool,
         racks: dict[int, str | None] | None,
     ) -> None:
-        super().__init__(broker_address(broker_id), network, journal)
-        self.id = broker_id
+        super().__init__(broker_id, log_dirs, settings, network, journal, account, by_hand=by_hand)
         self.rack = rack
         self.racks = racks or {}
-        self.settings = settings
-        self.release = settings.release
         self.metadata = metadata
-        self.account = account
         self.by_hand = by_hand
-        self.disk = Disk.of(broker_id, log_dirs)
+        self.quiet_rounds: Elision | None = None
         self.log_configs: dict[str, LogConfig] = {}
         self.state = BrokerState.STOPPED
         self.leader_quota: ReplicationQuota | None = None
         self.follower_quota: ReplicationQuota | None = None
         self.fenced = True
-        self.broker_epoch = -1
         self.metadata_offset = 0
         self.want_shutdown = False
         self._correlation = 0

@@ -25,7 +25,7 @@ class ControllerChannel:
         voters: the controllers' names; empty for a cluster with its one controller.
         dedicated: those of them, or the one controller, that are no brokers.
         controller: whom this broker takes for the active one.
-        epoch: the highest controller epoch it was pointed to.
+        epoch: the highest controller epoch that it has heard of.
     """
 
     def __init__(self, broker: BrokerContext, voters: tuple[str, ...]) -> None:

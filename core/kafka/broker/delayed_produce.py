@@ -6,15 +6,14 @@ Kafka: `DelayedProduce` and its purgatory.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Final, NamedTuple
 
 from core.kafka import errors
-from core.kafka.ids import NO_OFFSET
+from core.kafka.broker.partition_context import PartitionContext
+from core.kafka.broker.produce_answers import answer_produce
+from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.term import Term
 from core.kafka.messages import ProduceRequest
-
-if TYPE_CHECKING:
-    from core.kafka.broker.partition import Partition
 
 
 class DelayedProduce(NamedTuple):
@@ -28,58 +27,65 @@ class DelayedProduce(NamedTuple):
     term: Term
 
 
-def delay_produce(partition: Partition, waiting: DelayedProduce) -> None:
-    """Let a write wait, in order of what it waits for; all but repeated ones wait for more than those before them."""
-    delayed = partition.delayed
-    if delayed is None:
-        delayed = partition.delayed = deque()
-    at = len(delayed)
-    while at and delayed[at - 1].required_offset > waiting.required_offset:
-        at -= 1
-    if at == len(delayed):
-        delayed.append(waiting)
-    else:
-        delayed.insert(at, waiting)
-    _expire_produce_at(partition, waiting.deadline)
+class DelayedProduces:
+    """Those of one partition.
 
+    Attributes:
+        waiting: in order of what each waits for.
+        timer_due: when the armed timer looks for those whose time is over; -1 if none was armed.
+    """
 
-def refuse_delayed_produce(partition: Partition, error: str) -> None:
-    """This broker's part in the partition changed: none of them is waited for any longer."""
-    delayed, partition.delayed = partition.delayed, None
-    for waiting in delayed or ():
-        partition.broker.answer_produce(waiting.sender, waiting.request, error, NO_OFFSET, None)
+    __slots__ = ("broker", "timer_due", "tp", "waiting")
 
+    broker: Final[PartitionContext]
+    tp: Final[TopicPartition]
 
-def complete_delayed_produce(partition: Partition) -> None:
-    """Answer the writes that the high watermark has reached (`Partition#checkEnoughReplicasReachOffset`)."""
-    high_watermark, delayed = partition.log.high_watermark, partition.delayed
-    while delayed and delayed[0].required_offset <= high_watermark:
-        waiting = delayed.popleft()
-        if partition.effective_min_isr() <= len(partition.maximal_isr):
-            partition.broker.answer_produce(waiting.sender, waiting.request, errors.NONE, waiting.base, waiting.term)
+    def __init__(self, broker: PartitionContext, tp: TopicPartition) -> None:
+        self.broker = broker
+        self.tp = tp
+        self.waiting: deque[DelayedProduce] = deque()
+        self.timer_due = -1
+
+    def add(self, write: DelayedProduce) -> None:
+        """Let a write wait; all but repeated ones wait for more than those before them."""
+        waiting = self.waiting
+        at = len(waiting)
+        while at and waiting[at - 1].required_offset > write.required_offset:
+            at -= 1
+        if at == len(waiting):
+            waiting.append(write)
         else:
-            partition.broker.answer_produce(
-                waiting.sender, waiting.request, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, waiting.base, waiting.term
-            )
+            waiting.insert(at, write)
+        self._expire_at(write.deadline)
 
+    def refuse(self, error: str) -> None:
+        """This broker's part in the partition changed: none of them is waited for any longer."""
+        refused, self.waiting = self.waiting, deque()
+        for write in refused:
+            answer_produce(self.broker, write.sender, write.request, error, NO_OFFSET, None)
 
-def expire_delayed_produce(partition: Partition) -> None:
-    """Time out the writes whose request timeout is over (`DelayedProduce#onExpiration`), each by its own."""
-    journal, delayed = partition.broker.journal, partition.delayed
-    if not delayed:
-        return
-    now = journal.now
-    partition.delayed = left = deque(waiting for waiting in delayed if waiting.deadline > now)
-    for waiting in delayed:
-        if waiting.deadline <= now:
-            partition.broker.answer_produce(waiting.sender, waiting.request, errors.REQUEST_TIMED_OUT, NO_OFFSET, None)
-    if left:
-        _expire_produce_at(partition, min(waiting.deadline for waiting in left))
+    def complete(self, high_watermark: int, error: str) -> None:
+        """Answer those that the high watermark has reached (`DelayedProduce#tryComplete`)."""
+        waiting = self.waiting
+        while waiting and waiting[0].required_offset <= high_watermark:
+            write = waiting.popleft()
+            answer_produce(self.broker, write.sender, write.request, error, write.base, write.term)
 
+    def expire(self) -> None:
+        """Time out those whose request timeout is over (`DelayedProduce#onExpiration`), each by its own."""
+        if not self.waiting:
+            return
+        now, writes = self.broker.journal.now, self.waiting
+        self.waiting = deque(write for write in writes if write.deadline > now)
+        for write in writes:
+            if write.deadline <= now:
+                answer_produce(self.broker, write.sender, write.request, errors.REQUEST_TIMED_OUT, NO_OFFSET, None)
+        if self.waiting:
+            self._expire_at(min(write.deadline for write in self.waiting))
 
-def _expire_produce_at(partition: Partition, deadline: int) -> None:
-    """Have writes that wait timed out at a deadline, unless that is arranged for earlier already."""
-    now = partition.broker.journal.now
-    if not now < partition.produce_timer_due <= deadline:
-        partition.produce_timer_due = deadline
-        partition.broker.timer(deadline - now, "produce-expiry", partition.tp)
+    def _expire_at(self, deadline: int) -> None:
+        """Have writes that wait timed out at a deadline, unless that is arranged for earlier already."""
+        now = self.broker.journal.now
+        if not now < self.timer_due <= deadline:
+            self.timer_due = deadline
+            self.broker.timer(deadline - now, "produce-expiry", self.tp)

@@ -5,23 +5,20 @@ Kafka: `FetchManager`, `DelayedFetch`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.empty_rounds import round_order
 from core.kafka.broker.fetch_session import FetchSession, SessionPartition
 from core.kafka.broker.fetcher import FOREVER, tuple_of
-from core.kafka.broker.partition import Partition
-from core.kafka.broker.quiet import round_order
+from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.replication_quota import ReplicationQuota
-from core.kafka.ids import NO_EPOCH, NO_OFFSET
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import StretchFields
 from core.kafka.messages import FetchedFields, FetchRequest, FetchResponse
 from core.sim.journal import Column, nobody
 from core.sim.messages import Timer
-
-if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
-    from core.kafka.broker.replica_manager import ReplicaManager
 
 FETCHED: Final = events.FollowerFetched.kind
 NONE: Final = errors.NONE
@@ -32,16 +29,12 @@ class FetchManager:
 
     Attributes:
         sessions: by (follower, fetcher); played: those whose rounds are not quiet.
-        partitions, behind: of the replica manager.
-        pushes_high_watermark: a fetch is answered when its follower was not sent the newest high watermark (2.4; by hand nothing answers itself).
     """
 
-    def __init__(self, broker: Broker, replicas: ReplicaManager) -> None:
+    def __init__(self, broker: BrokerContext, hosted: HostedPartitions) -> None:
         self.broker = broker
-        self.replicas = replicas
-        self.partitions = replicas.partitions
-        self.behind = replicas.behind
-        self.pushes_high_watermark = broker.release.hw_completes_fetch and not broker.by_hand
+        self.hosted = hosted
+        self.partitions = hosted.online
         self.sessions: dict[tuple[int, int], FetchSession] = {}
         self.played: dict[tuple[int, int], FetchSession] = {}
         broker.handlers |= {FetchRequest: self._fetch}
@@ -71,25 +64,20 @@ class FetchManager:
             if session is not None:
                 self._close(session)
             order = round_order(follower, self.broker.id, fetcher)
-            session = FetchSession(sender, follower, fetcher, order)
+            session = FetchSession(self, sender, follower, fetcher, order)
             self.sessions[follower, fetcher] = self.played[follower, fetcher] = session
         elif session is None:
             self.broker.reply(sender, FetchResponse(correlation, fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
-        session.update(changed, forgotten)
         for tp in forgotten:
-            partition = self.partitions.get(tp)
-            if partition is not None and self._leave(partition, session):
-                replica = partition.remotes.get(follower)
-                if replica is not None:
-                    replica.settle()  # further fetches of this session are no fetches of that partition
-                    self.behind[tp] = None
+            self._leave(tp, session)
+        session.update(changed, forgotten)
         journal = self.broker.journal
         taken = session.take_dirty()
         entries = taken if self.broker.leader_quota is None else self._within_quota(taken, session, request)
         parts, answered = self.read_from_log(session, entries, request, update_fetch_state=True)
         session.last_fetch_time = journal.now
-        if self.pushes_high_watermark:
+        if self.broker.pushes_high_watermark:
             for entry, (_, error, _, _, high_watermark, _, diverging, _, _) in zip(entries, parts, strict=True):
                 if error == NONE and diverging == NO_EPOCH and entry.replica is not None:
                     answered = entry.replica.update_last_sent_high_watermark(high_watermark) or answered
@@ -99,7 +87,7 @@ class FetchManager:
         session.put_back(taken)
         session.parked = request
         session.cause = journal.cause
-        if self.pushes_high_watermark and any(
+        if self.broker.pushes_high_watermark and any(
             entry.partition.follower_needs_hw_update(follower) for entry in session.dirty if entry.partition is not None
         ):
             self.complete_fetch(session)  # this very fetch has raised it
@@ -120,14 +108,19 @@ class FetchManager:
             return False
         return broker.alive_broker_epoch(request.follower) > request.broker_epoch
 
-    def _leave(self, partition: Partition, session: FetchSession) -> bool:
-        """A partition leaves a session; False if it was in another of that follower."""
-        entry = partition.sessions.get(session.follower)
-        if entry is None or entry.session is not session:
-            return False
-        entry.unlink()
-        del partition.sessions[session.follower]
-        return True
+    def _leave(self, tp: TopicPartition, session: FetchSession) -> None:
+        """A partition leaves a session, if it is not in another of that follower by now: further fetches of this one are none of it."""
+        partition, entry, follower = self.partitions.get(tp), session.partitions.get(tp), session.follower
+        if partition is None or entry is None:
+            return
+        left = partition.sessions.get(follower) is entry
+        if left:
+            entry.unlink()
+            del partition.sessions[follower]
+        replica = partition.remotes.get(follower)
+        if replica is not None and (left or replica.session is session):
+            replica.settle()
+            self.broker.behind[tp] = None
 
     def _link(self, entry: SessionPartition) -> None:
         """Look up what a session's entry is of, if that is here; an entry of another session of that follower is left behind."""
@@ -151,7 +144,7 @@ class FetchManager:
 
         Returns the parts of the answer, and whether it has to go now.
         """
-        broker, behind = self.broker, self.behind
+        broker, behind = self.broker, self.broker.behind
         journal, release = broker.journal, broker.release
         sink, watched = journal.sink, journal.sink is not nobody
         _, follower, _, broker_epoch, _, _, _, max_wait, min_bytes, left, partition_max_bytes, max_records = request
@@ -171,7 +164,7 @@ class FetchManager:
             tp, asked_from, epoch, last_fetched_epoch, cause = entry.asked
             offset: int = asked_from  # to compare; messages and events are given the `Column` that came
             if partition is None:
-                parts.append(self.replicas.missing(tp, offset))
+                parts.append(self.hosted.missing(tp, offset))
                 answered = True
                 continue
             # Partition#fetchRecords
@@ -186,7 +179,7 @@ class FetchManager:
                 or (last_fetched_epoch != epoch and last_fetched_epoch != NO_EPOCH)
                 or not log.log_start <= offset <= leo
             ):  # else what the follower has is of this leadership
-                error, diverging, diverging_end = partition.check_fetch(entry)
+                error, diverging, diverging_end = partition.check_fetch(replica, entry.asked)
                 if stale and error == errors.NONE and diverging == NO_EPOCH:
                     error = errors.NOT_LEADER_OR_FOLLOWER
                 if error != errors.NONE or diverging != NO_EPOCH:
@@ -233,7 +226,7 @@ class FetchManager:
     ) -> list[FetchedFields]:
         """The parts that are news to the follower (`CachedPartition#maybeUpdateResponseData`); a partition with more to say stays dirty."""
         follower = session.follower
-        request_time_leo, pushes = self.broker.release.request_time_leo, self.pushes_high_watermark
+        request_time_leo, pushes = self.broker.release.request_time_leo, self.broker.pushes_high_watermark
         all_told = len(entries) == len(taken)
         news: list[FetchedFields] = []
         for number, entry in enumerate(entries):
@@ -345,7 +338,7 @@ class FetchManager:
         elif (
             session.dirty
             or self.broker.quiet_rounds is None
-            or not self.broker.quiet_rounds.begin_expired(self.broker, session, session.parked)
+            or not self.broker.quiet_rounds.begin_expired(self.broker.id, session.follower, session.fetcher)
         ):
             self.complete_fetch(session)
 
@@ -360,7 +353,4 @@ class FetchManager:
     def _close(self, session: FetchSession) -> None:
         session.parked = None
         for tp in session.partitions:
-            self.behind[tp] = None
-            partition = self.partitions.get(tp)
-            if partition is not None:
-                self._leave(partition, session)
+            self._leave(tp, session)

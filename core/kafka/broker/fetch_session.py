@@ -9,18 +9,27 @@ Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
+from core.kafka.broker.empty_rounds import Quiet
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.replica import FollowerSession, Replica
+from core.kafka.broker.waiters import SessionEntry
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AskedPartition, FetchRequest
 
-if TYPE_CHECKING:
-    from core.kafka.broker.partition import Partition
-    from core.kafka.broker.quiet import QuietRound
-    from core.kafka.broker.replica import Replica
+
+class FetchPurgatory(Protocol):
+    """Where fetches wait for news (Kafka: `delayedFetchPurgatory`)."""
+
+    def complete_fetch(self, session: FetchSession) -> None:
+        """Answer the one of a session, if one waits."""
+
+    def complete_fetch_if_enough(self, session: FetchSession) -> None:
+        """Answer it if there is enough to tell."""
 
 
-class SessionPartition:
+class SessionPartition(SessionEntry):
     """One partition of a session: what the follower last asked, and what it was last told.
 
     Attributes:
@@ -31,7 +40,7 @@ class SessionPartition:
             anew, because the broker's part in the partition has changed.
     """
 
-    __slots__ = ("asked", "dirty", "partition", "replica", "session", "told_high_watermark", "told_log_start", "tp")
+    __slots__ = ("asked", "partition", "replica", "session", "told_high_watermark", "told_log_start", "tp")
 
     session: Final[FetchSession]
     tp: Final[TopicPartition]
@@ -56,11 +65,36 @@ class SessionPartition:
         """The leader's side is not what it was: look it up again."""
         self.partition = self.replica = None
 
+    def mark(self) -> None:
+        """There is news of the partition; that ends a quiet."""
+        if not self.dirty:
+            session = self.session
+            if session.quiet is not None:
+                session.quiet.end()
+            self.dirty = True
+            session.dirty.append(self)
 
-class FetchSession:
+    def records_appended(self) -> None:
+        """There are records to hand out, at once if a fetch waits for no more than these."""
+        session = self.session
+        if session.quiet is not None:
+            session.quiet.end(at_once=True)
+        if not self.dirty:
+            self.dirty = True
+            session.dirty.append(self)
+        if session.parked is not None:
+            session.purgatory.complete_fetch_if_enough(session)
+
+    def complete(self) -> None:
+        """Have the session's fetch answered, if one waits."""
+        self.session.purgatory.complete_fetch(self.session)
+
+
+class FetchSession(FollowerSession):
     """The session of one fetcher of one follower.
 
     Attributes:
+        purgatory: where its fetches wait.
         address: the follower on the network.
         follower, fetcher: who fetches.
         partitions: all of the session, in the order they came.
@@ -73,9 +107,10 @@ class FetchSession:
 
     __slots__ = (
         "address", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions",
-        "quiet", "timer_due",
+        "purgatory", "quiet", "timer_due",
     )  # fmt: skip
 
+    purgatory: Final[FetchPurgatory]
     address: Final[str]
     follower: Final[int]
     fetcher: Final[int]
@@ -83,7 +118,8 @@ class FetchSession:
     partitions: Final[dict[TopicPartition, SessionPartition]]
     dirty: Final[list[SessionPartition]]
 
-    def __init__(self, address: str, follower: int, fetcher: int, order: int) -> None:
+    def __init__(self, purgatory: FetchPurgatory, address: str, follower: int, fetcher: int, order: int) -> None:
+        self.purgatory = purgatory
         self.address = address
         self.follower = follower
         self.fetcher = fetcher
@@ -95,7 +131,7 @@ class FetchSession:
         self.deadline = 0
         self.cause = 0
         self.timer_due = -1
-        self.quiet: QuietRound | None = None
+        self.quiet: Quiet | None = None
 
     def fetched_at(self) -> int:
         """When the last fetch arrived, µs, those of quiet rounds counted."""
@@ -106,14 +142,6 @@ class FetchSession:
         if self.quiet is not None:
             return self.quiet.expires_at()
         return -1 if self.parked is None else self.deadline
-
-    def mark(self, entry: SessionPartition) -> None:
-        """There is news of a partition; that ends a quiet."""
-        if not entry.dirty:
-            if self.quiet is not None:
-                self.quiet.end()
-            entry.dirty = True
-            self.dirty.append(entry)
 
     def take_dirty(self) -> list[SessionPartition]:
         """Those with news, to be looked at now: each is dirty until it is told, and may have news again from then on."""

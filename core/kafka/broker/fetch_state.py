@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from core.kafka.broker.partition import Partition
 from core.kafka.ids import NO_EPOCH
-
-if TYPE_CHECKING:
-    from core.kafka.broker.partition import Partition
-    from core.kafka.log.replica_log import ReplicaLog
-    from core.sim.journal import Column
+from core.kafka.log.replica_log import ReplicaLog
+from core.sim.journal import Column
 
 TRUNCATING: Final = "truncating"
 """The fetcher must find the truncation point first."""

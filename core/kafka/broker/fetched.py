@@ -6,21 +6,36 @@ backed off from or looked into, and who waits here for a high watermark is told 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.broker.fetch_state import TRUNCATING, PartitionFetchState
+from core.kafka.broker.fetcher import Fetcher
 from core.kafka.broker.truncating import diverged
 from core.kafka.ids import NO_EPOCH
 from core.kafka.messages import FetchResponse
 from core.sim.journal import Column, nobody
 
-if TYPE_CHECKING:
-    from core.kafka.broker.fetcher import Fetcher
-
 NONE: Final = errors.NONE
 APPENDED: Final = events.FollowerAppended.kind
 LEARNED: Final = events.FollowerHighWatermark.kind
+
+
+def fetched(fetcher: Fetcher, response: FetchResponse) -> None:
+    """The leader answered a fetch: take over what it carries, and fetch again."""
+    if response.correlation != fetcher.in_flight:
+        return
+    fetcher.in_flight = 0
+    if response.error != NONE:
+        fetcher.full = True
+    broker = fetcher.broker
+    process_fetch_request(fetcher, response)
+    if fetcher.raised:
+        complete_consumers(fetcher)
+    if broker.follower_quota is not None:
+        throttle(fetcher, response)
+    if not broker.by_hand:
+        fetcher.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0)
 
 
 def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
@@ -100,7 +115,7 @@ def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, log_start: i
     log.maybe_increment_log_start(min(log_start, log.high_watermark))
     if log.log_start > old:
         broker.journal.emit(events.LogStartMoved.kind, broker.id, tp.topic, tp.partition, old, log.log_start, "leader")
-        broker.replicas.log_start_moved(tp)
+        state.partition.log_start_moved()
 
 
 def _failed(fetcher: Fetcher, state: PartitionFetchState, error: str) -> None:

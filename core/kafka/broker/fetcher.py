@@ -6,24 +6,20 @@ only for partitions that have moved; the leader's fetch session keeps the rest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Iterable
+from typing import Final, cast
 
 from core.kafka import errors, events
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.empty_rounds import WATCHES, Quiet, round_order
 from core.kafka.broker.fetch_state import TRUNCATING, PartitionFetchState
-from core.kafka.broker.fetched import complete_consumers, process_fetch_request, throttle
-from core.kafka.broker.quiet import WATCHES, round_order
-from core.kafka.broker.truncating import truncate
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.truncation import truncate
+from core.kafka.broker.waiters import HighWatermarkWaiter
 from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
-from core.kafka.messages import AskedPartition, EpochsRequest, FetchPartition, FetchRequest, FetchResponse, OffsetsRequest
+from core.kafka.messages import AskedPartition, EpochsRequest, FetchPartition, FetchRequest, OffsetsRequest
 from core.kafka.release import Truncation
 from core.sim.messages import Timer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from core.kafka.broker.broker import Broker
-    from core.kafka.broker.partition import HighWatermarkWaiter, Partition
-    from core.kafka.broker.quiet import QuietRound
 
 tuple_of: Final = tuple.__new__
 """Makes a NamedTuple of a tuple of its fields, in half the time that its own constructor takes."""
@@ -38,7 +34,7 @@ class Fetcher:
     Attributes:
         leader, number: from whom, which of num.replica.fetchers.
         tells_epoch: its fetches name the epoch of the last record it has (2.7).
-        states: its partitions.
+        states: its partitions; failed: those of the broker that were given up until new metadata arrive.
         in_flight: correlation of the request under way, 0 if none; sent at `sent_at` because of `sent_cause`.
         watch_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as in a quiet round.
         preparing: partitions that must find their truncation point or the leader's log bounds first (ordered set).
@@ -49,8 +45,9 @@ class Fetcher:
         order: of the entries of its empty rounds; quiet: set while they are not played (`core.kafka.broker.quiet`).
     """
 
-    def __init__(self, broker: Broker, leader: int, number: int) -> None:
+    def __init__(self, broker: BrokerContext, failed: dict[TopicPartition, None], leader: int, number: int) -> None:
         self.broker = broker
+        self.failed = failed
         self.leader = leader
         self.number = number
         self.address = broker_address(leader)
@@ -69,7 +66,7 @@ class Fetcher:
         self.full = True
         self.raised: dict[HighWatermarkWaiter, int] = {}
         self.order = round_order(broker.id, leader, number)
-        self.quiet: QuietRound | None = None
+        self.quiet: Quiet | None = None
 
     # --- partitions ------------------------------------------------------------------------------------------------
 
@@ -83,15 +80,14 @@ class Fetcher:
         log = partition.log
         state = PartitionFetchState(partition, leader_epoch)
         if rule is Truncation.HIGH_WATERMARK or (not log.epochs.entries() and rule < Truncation.ON_FETCH):
-            truncate(self, partition, log.high_watermark, "high-watermark")
+            truncate(partition, self.leader, log.high_watermark, "high-watermark")
         elif rule is Truncation.ON_FETCH:
             if not log.epochs.entries():
-                truncate(self, partition, log.high_watermark, "high-watermark")
+                truncate(partition, self.leader, log.high_watermark, "high-watermark")
         else:
             state.state = TRUNCATING
             state.asked_epoch = log.epochs.latest_epoch
         self.states[partition.tp] = state
-        partition.fetcher = self
         self.prepare(state)
         self.changed(partition.tp)
         self.maybe_send()
@@ -115,7 +111,6 @@ class Fetcher:
         state = self.states.pop(tp, None)
         if state is not None:
             self._be_heard()
-            state.partition.fetcher = None
             self.preparing.pop(tp, None)
             self._leave_session(tp)
 
@@ -134,7 +129,7 @@ class Fetcher:
         Kafka: `AbstractFetcherThread#onPartitionFenced`.
         """
         self.remove(tp)
-        self.broker.failed_partitions[tp] = None
+        self.failed[tp] = None
 
     def prepare(self, state: PartitionFetchState) -> None:
         """Note whether a partition needs an answer of its own before it can fetch."""
@@ -246,7 +241,7 @@ class Fetcher:
         )  # fmt: skip
         if not changed and not forgotten and not self.full:
             journal = broker.journal
-            if broker.quiet_rounds is None or not broker.quiet_rounds.begin_sent(self):
+            if broker.quiet_rounds is None or not broker.quiet_rounds.begin_sent(self.leader, broker.id, self.number):
                 broker.network.send_in_order(self.order, broker.address, self.address, request, journal.now, journal.cause)
             return
         self.full = False
@@ -359,21 +354,3 @@ class Fetcher:
         """Forget the request under way; the next fetch opens a new session."""
         self.in_flight = 0
         self.full = True
-
-    # --- responses -------------------------------------------------------------------------------------------------
-
-    def fetched(self, response: FetchResponse) -> None:
-        """The leader answered a fetch (`AbstractFetcherThread#processFetchRequest`)."""
-        if response.correlation != self.in_flight:
-            return
-        self.in_flight = 0
-        if response.error != errors.NONE:
-            self.full = True
-        broker = self.broker
-        process_fetch_request(self, response)
-        if self.raised:
-            complete_consumers(self)
-        if broker.follower_quota is not None:
-            throttle(self, response)
-        if not broker.by_hand:
-            self.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0)

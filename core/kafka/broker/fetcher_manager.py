@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.kafka import errors
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.fetched import fetched
 from core.kafka.broker.fetcher import Fetcher
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.truncating import epochs_answered, offsets_answered
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import EpochsResponse, FetchResponse, OffsetsResponse
-
-if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
 
 
 class ReplicaFetcherManager:
@@ -23,7 +20,7 @@ class ReplicaFetcherManager:
         failed_partitions: followed partitions whose fetcher gave up until new metadata arrives (ordered set).
     """
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerContext) -> None:
         self.broker = broker
         self.fetchers: dict[tuple[int, int], Fetcher] = {}
         self.failed_partitions: dict[TopicPartition, None] = {}
@@ -50,14 +47,17 @@ class ReplicaFetcherManager:
         key = (leader, fetcher_id(partition.tp, self.broker.fetchers_per_leader))
         fetcher = self.fetchers.get(key)
         if fetcher is None:
-            fetcher = self.fetchers[key] = Fetcher(self.broker, *key)
+            fetcher = self.fetchers[key] = Fetcher(self.broker, self.failed_partitions, *key)
         fetcher.add(partition, leader_epoch)
 
     def remove(self, tp: TopicPartition) -> None:
         """Follow a partition no more, if it was (`AbstractFetcherManager#removeFetcherForPartitions`)."""
-        partition = self.broker.partitions.get(tp)
-        if partition is not None and partition.fetcher is not None:
-            partition.fetcher.remove(tp)
+        for fetcher in self.fetchers.values():
+            fetcher.remove(tp)
+
+    def fetcher_of(self, tp: TopicPartition) -> Fetcher | None:
+        """The one that follows a partition, if one does."""
+        return next((fetcher for fetcher in self.fetchers.values() if tp in fetcher.states), None)
 
     def forget_failure(self, tp: TopicPartition) -> None:
         """New metadata have come, or the partition goes: what its fetcher gave up for is over (`FailedPartitions#removeAll`)."""
@@ -68,7 +68,7 @@ class ReplicaFetcherManager:
 
         False if no fetcher is at it.
         """
-        fetcher = self.broker.partitions[tp].fetcher
+        fetcher = self.fetcher_of(tp)
         if fetcher is None:
             return False
         fetcher.next_epoch(tp, leader_epoch)
@@ -83,16 +83,16 @@ class ReplicaFetcherManager:
         """What the fetcher does with a followed partition: fetching, truncating, delayed, failed, or idle."""
         if tp in self.failed_partitions:
             return "failed"
-        partition = self.broker.partitions.get(tp)
-        if partition is None or partition.fetcher is None:
+        fetcher = self.fetcher_of(tp)
+        if fetcher is None:
             return "idle"
-        state = partition.fetcher.states[tp]
+        state = fetcher.states[tp]
         return "delayed" if state.delayed_until > self.broker.journal.now else state.state
 
     def _fetched(self, response: FetchResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
-            fetcher.fetched(response)
+            fetched(fetcher, response)
 
     def _epochs_answered(self, response: EpochsResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)

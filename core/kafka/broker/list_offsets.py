@@ -8,14 +8,10 @@ its predecessor had committed; until it has passed the start of the leader's epo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.kafka import errors
+from core.kafka.broker.partition import Partition
 from core.kafka.ids import NO_OFFSET
 from core.kafka.messages import LATEST, OffsetsRequest, OffsetsResponse
-
-if TYPE_CHECKING:
-    from core.kafka.broker.partition import Partition
 
 
 def list_offsets(partition: Partition, request: OffsetsRequest) -> OffsetsResponse:

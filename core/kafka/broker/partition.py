@@ -2,52 +2,60 @@
 
 This is the protocol's core: a leader appends (`core.kafka.broker.appends`); followers' fetches tell it how far each has come
 (`FetchManager.read_from_log`); the high watermark is the least of those that count; a follower that lags leaves the ISR, one that reaches
-the high watermark may come back; every change of the ISR is the controller's to commit (`isr_change`), as is who leads (`roles`).
+the high watermark may come back; every change of the ISR is the controller's to commit, as is who leads (`core.kafka.broker.roles`).
 """
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.delayed_produce import DelayedProduce, complete_delayed_produce
-from core.kafka.broker.fetch_session import SessionPartition
-from core.kafka.broker.isr_change import EXPAND, SHRINK, submit
+from core.kafka.broker.delayed_produce import DelayedProduces
 from core.kafka.broker.isr_order import expanded, shrunk
+from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica import Replica
+from core.kafka.broker.waiters import HighWatermarkWaiter, SessionEntry
+from core.kafka.controller.registration import PartitionRegistration
+from core.kafka.durability import PartitionObserver
 from core.kafka.health import effective_min_isr, is_under_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Term
-from core.kafka.messages import AlterPartitionItem
+from core.kafka.messages import AlterPartitionItem, AskedPartition
 from core.kafka.release import HighWatermarkRule, Truncation
 from core.sim.journal import Column, nobody
 
-if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
-    from core.kafka.broker.fetcher import Fetcher
-    from core.kafka.durability import PartitionObserver
-
 ADVANCED: Final = events.HighWatermarkAdvanced.kind
 
+EXPAND: Final = "expand"
+"""A pending ISR change that adds a follower."""
 
-class HighWatermarkWaiter(Protocol):
-    """Somebody who waits for the high watermark to move, a consumer's fetch for one (Kafka: the fetch purgatory)."""
+SHRINK: Final = "shrink"
+"""A pending ISR change that drops followers."""
 
-    def complete_if_enough(self) -> None:
-        """The high watermark moved."""
+_STAY_PENDING: Final = frozenset(
+    {
+        errors.UNKNOWN_TOPIC_OR_PARTITION,
+        errors.UNKNOWN_TOPIC_ID,
+        errors.FENCED_LEADER_EPOCH,
+        errors.INVALID_UPDATE_VERSION,
+        errors.INVALID_REQUEST,
+        errors.NEW_LEADER_ELECTED,
+    }
+)
+"""Answers to an ISR proposal after which the leader waits for new metadata, still pending."""
 
-    def complete(self) -> None:
-        """This broker's part in the partition changed: wait no longer."""
+_REVERT: Final = frozenset({errors.OPERATION_NOT_ATTEMPTED, errors.INELIGIBLE_REPLICA})
+"""Answers after which the leader goes back to the committed ISR."""
 
 
 class Partition:
     """One partition on one broker.
 
     Attributes:
-        tp, topic, number, broker, log: which, where, its log; account: of the durability account, of a leader.
+        tp, topic, number, log: which, its log; account: of the durability account, of a leader.
+        broker: what it knows of the broker that hosts it.
         leader: broker that leads as this one believes; leader_epoch, partition_epoch, replicas likewise.
         isr: the committed ISR (of a follower: empty).
         maximal_isr: with a pending expansion its candidate too; never without those of a pending shrink.
@@ -58,28 +66,27 @@ class Partition:
         uncommitted_since: of a leader whose log end is above its high watermark: since when that has not moved, µs.
         under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
         sessions: its entries in followers' fetch sessions, by follower.
-        delayed: acks=all writes that wait, in order of offset.
+        delayed: acks=all writes that wait; made by the first, since an empty one takes more memory than all else here.
         producers: of a leader that idempotent producers write to: their state, made from the log when it is first needed.
         consumers: who else waits for the high watermark, each once, in order.
-        fetcher: the own fetcher that follows it, if one does.
     """
 
     __slots__ = (
-        "account", "adding", "broker", "consumers", "delayed", "fetcher", "isr",
+        "account", "adding", "broker", "consumers", "delayed", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
-        "maximal_isr", "min_isr", "number", "partition_epoch", "pending", "produce_timer_due", "producers", "proposal",
+        "maximal_isr", "min_isr", "number", "partition_epoch", "pending", "producers", "proposal",
         "remotes", "replicas", "sessions", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
     )  # fmt: skip
 
     tp: Final[TopicPartition]
     topic: Final[str]
     number: Final[Column]
-    broker: Final[Broker]
+    broker: Final[PartitionContext]
     log: Final[ReplicaLog]
     remotes: Final[dict[int, Replica]]
-    sessions: Final[dict[int, SessionPartition]]
+    sessions: Final[dict[int, SessionEntry]]
 
-    def __init__(self, tp: TopicPartition, broker: Broker, log: ReplicaLog) -> None:
+    def __init__(self, tp: TopicPartition, broker: PartitionContext, log: ReplicaLog) -> None:
         self.tp = tp
         self.topic = tp.topic
         self.number = tp.partition
@@ -97,11 +104,8 @@ class Partition:
         self.remotes = {}
         self.leader_epoch_start_offset = 0
         self.sessions = {}
-        # Made by the first write that waits: an empty one takes more memory than all else here.
-        self.delayed: deque[DelayedProduce] | None = None
-        self.fetcher: Fetcher | None = None
+        self.delayed: DelayedProduces | None = None
         self.consumers: tuple[HighWatermarkWaiter, ...] = ()
-        self.produce_timer_due = -1
         self.producers: ProducerStateManager | None = None
         self.min_isr = 1
         self.under_min_isr = False
@@ -181,7 +185,7 @@ class Partition:
             events.IsrExpandProposed.kind,
             self.broker.id, self.tp.topic, self.tp.partition, replica.broker, proposed, replica.leo, self.log.high_watermark,
         )  # fmt: skip
-        submit(self, proposed)
+        self._submit_alter_partition(proposed)
 
     def _is_follower_in_sync(self, replica: Replica) -> bool:
         """LEO at or past the high watermark, and (since 2.0) past the start of this epoch (`Partition#isFollowerInSync`)."""
@@ -219,41 +223,98 @@ class Partition:
         out = self.out_of_sync_replicas()
         if not out:
             return
-        broker = self.broker
-        now = broker.journal.now
-        if broker.release.counts_lag:
-            lag = max(now - max(self.remotes[follower].fetched_time(), 0) for follower in out)
-            if lag <= broker.lag_max:
-                self._propose_without(out, max(self.log.leo - self.remotes[follower].leo for follower in out))
-                return
+        broker, tp, remotes = self.broker, self.tp, self.remotes
+        release, lag_max = broker.release, broker.lag_max
+        seen = Replica.fetched_time if release.counts_lag else Replica.caught_up_time
+        lag = max(broker.journal.now - max(seen(remotes[follower]), 0) for follower in out)
+        proposed = shrunk(self.isr, out, release.isr_order)
+        self.pending = SHRINK
+        if release.counts_lag and lag <= lag_max:  # they fetch in time, and yet lack too many records
+            missing = max(self.log.leo - remotes[follower].leo for follower in out)
+            broker.journal.emit(
+                events.IsrShrinkByCount.kind, broker.id, tp.topic, tp.partition, proposed, out, missing, broker.lag_max_messages
+            )
         else:
-            lag = max(now - max(self.remotes[follower].caught_up_time(), 0) for follower in out)
-        proposed = shrunk(self.isr, out, broker.release.isr_order)
-        self.pending = SHRINK
-        broker.journal.emit(events.IsrShrinkProposed.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, lag, broker.lag_max)
-        submit(self, proposed)
+            broker.journal.emit(events.IsrShrinkProposed.kind, broker.id, tp.topic, tp.partition, proposed, out, lag, lag_max)
+        self._submit_alter_partition(proposed)
 
-    def _propose_without(self, out: tuple[int, ...], missing: int) -> None:
-        """Before 0.9: ask to drop followers that fetch in time, and yet lack more than replica.lag.max.messages."""
-        broker = self.broker
-        proposed = shrunk(self.isr, out, broker.release.isr_order)
-        self.pending = SHRINK
-        broker.journal.emit(
-            events.IsrShrinkByCount.kind, broker.id, self.tp.topic, self.tp.partition, proposed, out, missing, broker.lag_max_messages
-        )
-        submit(self, proposed)
+    def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
+        """Propose an ISR to the controller (`Partition#submitAlterPartition`); one that cannot be taken is proposed no more."""
+        broker, remotes = self.broker, self.remotes
+        broker_epochs = tuple(broker.broker_epoch if b == broker.id else remotes[b].broker_epoch if b in remotes else -1 for b in isr)
+        item = AlterPartitionItem(self.tp, self.leader_epoch, self.partition_epoch, isr, broker_epochs, broker.journal.seq)
+        self.proposal = item
+        if not broker.alter_partition.submit(item):
+            self._revert()
+
+    def _revert(self) -> None:
+        self.pending = ""
+        self.maximal_isr = self.isr
+
+    def handle_alter_partition_update(self, item: AlterPartitionItem, registration: PartitionRegistration) -> None:
+        """The controller committed a proposal (`Partition#handleAlterPartitionUpdate`).
+
+        An answer is stale if new metadata have overtaken it, be it by a change that is pending now; it is ignored.
+        """
+        if not self.is_leader or registration.leader_epoch != self.leader_epoch:
+            return
+        if registration.partition_epoch < self.partition_epoch or not self.pending or item is not self.proposal:
+            return
+        broker, tp, old = self.broker, self.tp, self.isr
+        self.isr = self.maximal_isr = registration.isr
+        self.partition_epoch = registration.partition_epoch
+        self.pending = ""
+        self.judge_min_isr()
+        self._report_isr_change(old)
+        self.maybe_increment_leader_hw()
+        self.mark_sessions()
+        self._complete_delayed_produce()
+        broker.account.isr_changed(broker.id, old, self.isr)
+        broker.account.look(tp)
+
+    def _report_isr_change(self, old: tuple[int, ...]) -> None:
+        """Tell the journal what the committed ISR gained or lost by this leader's proposal."""
+        broker, tp, isr, epoch = self.broker, self.tp, self.isr, self.partition_epoch
+        joined = tuple(b for b in isr if b not in old)
+        out = tuple(b for b in old if b not in isr)
+        journal = broker.journal
+        if out:
+            journal.cause = journal.emit(events.IsrShrunk.kind, broker.id, tp.topic, tp.partition, isr, out, epoch)
+        if joined:
+            journal.cause = journal.emit(events.IsrExpanded.kind, broker.id, tp.topic, tp.partition, isr, joined, epoch)
+
+    def handle_alter_partition_error(self, item: AlterPartitionItem, error: str) -> None:
+        """The controller refused a proposal (`Partition#handleAlterPartitionError`): revert, wait for metadata, or send it again."""
+        if not self.is_leader or item.leader_epoch != self.leader_epoch or not self.pending or item is not self.proposal:
+            return
+        broker, tp = self.broker, self.tp
+        broker.journal.emit(events.IsrChangeFailed.kind, broker.id, tp.topic, tp.partition, item.isr, error)
+        if error in _REVERT:
+            self._revert()
+        elif error not in _STAY_PENDING:
+            broker.alter_partition.submit(item)
 
     # --- followers' fetches ----------------------------------------------------------------------------------------
 
-    def check_fetch(self, entry: SessionPartition) -> tuple[str, int, int]:
+    def mark_sessions(self) -> None:
+        """There is news for every follower that fetches here."""
+        for entry in self.sessions.values():
+            entry.mark()
+
+    def log_start_moved(self) -> None:
+        """The log starts later than before: the checkpoint is due, and followers are to hear of it with their next answer."""
+        self.mark_sessions()
+        self.broker.log_start_moved(self.tp)
+
+    def check_fetch(self, replica: Replica | None, asked: AskedPartition) -> tuple[str, int, int]:
         """The error that a follower's fetch gets, or the (epoch, end offset) from which its log diverges.
 
         Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
         """
-        _, offset, epoch, last_fetched_epoch, _ = entry.asked
+        _, offset, epoch, last_fetched_epoch, _ = asked
         release, log = self.broker.release, self.log
         error = self.check_leader_epoch(epoch if release.fetch_epoch_fencing else NO_EPOCH)
-        if error == errors.NONE and entry.replica is None:
+        if error == errors.NONE and replica is None:
             named = release.fetch_epoch_fencing and epoch != NO_EPOCH
             error = errors.UNKNOWN_LEADER_EPOCH if named else errors.NOT_LEADER_OR_FOLLOWER
         if error == errors.NONE:
@@ -316,19 +377,18 @@ class Partition:
             journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, held_by))
         for entry in self.sessions.values():
             if not entry.dirty:
-                entry.session.mark(entry)
-        if self.delayed or self.consumers or broker.fetch_manager.pushes_high_watermark:
+                entry.mark()
+        if self.delayed is not None or self.consumers or broker.pushes_high_watermark:
             self._complete_waiting()
         journal.cause = before
         return True
 
     def _complete_waiting(self) -> None:
         """The high watermark rose: whoever waits for it here (`Partition#tryCompleteDelayedRequests`)."""
-        if self.broker.fetch_manager.pushes_high_watermark:
+        if self.broker.pushes_high_watermark:
             for entry in list(self.sessions.values()):
-                self.broker.complete_fetch(entry.session)
-        if self.delayed:
-            complete_delayed_produce(self)
+                entry.complete()
+        self._complete_delayed_produce()
         for consumer in self.consumers:
             consumer.complete_if_enough()
 
@@ -340,6 +400,12 @@ class Partition:
     def remove_consumer(self, waiter: HighWatermarkWaiter) -> None:
         """It waits no longer, if it did."""
         self.consumers = tuple(each for each in self.consumers if each is not waiter)
+
+    def _complete_delayed_produce(self) -> None:
+        """Answer the writes that the high watermark has reached, by the ISR of now (`Partition#checkEnoughReplicasReachOffset`)."""
+        if self.delayed is not None and self.delayed.waiting:
+            enough = self.effective_min_isr() <= len(self.maximal_isr)
+            self.delayed.complete(self.log.high_watermark, errors.NONE if enough else errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def _counts_outside_isr(self, replica: Replica) -> bool:
         release = self.broker.release

@@ -5,20 +5,20 @@ with nothing, and is sent again. Nothing comes of it but the time of the last fe
 nothing can disturb the two, the round begins to be *quiet*: it has no entry in the agenda; where its one message would be
 now, and when the last fetch arrived, is computed from the time at which the quiet began. It begins already with the sending of
 a fetch that carries nothing to a leader that has nothing to tell. Whatever touches the two ends it
-first: news for the follower (`FetchSession.mark`), a partition more or less to fetch, another setting, a stop, a pause, a link that
+first: news for the follower (`SessionPartition.mark`), a partition more or less to fetch, another setting, a stop, a pause, a link that
 changes. Then the one entry that would be under way is put into the agenda, and all goes on as if the rounds had been played.
 
 For that to be exact, the entries of empty rounds have an order of their own: at one and the same time they come before all
-others, sorted by who fetches from whom (`round_order`), whether they are played or not.
+others, sorted by who fetches from whom (`core.kafka.broker.empty_rounds`), whether they are played or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from core.kafka.errors import NONE
-from core.kafka.messages import FetchRequest, FetchResponse
+from core.kafka.messages import FetchResponse
 from core.sim.messages import Timer
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from core.sim.journal import Journal
     from core.sim.network import Network
     from core.sim.node import Node
-
-
-WATCHES: Final = -(1 << 96)
-"""Added to the order of a round: the order of the timer that looks whether its fetch has been out for too long."""
 
 
 class QuietRound:
@@ -140,25 +136,27 @@ class QuietRounds:
         self._paused = paused
         network.disturbed = self.disturb
 
-    def begin_expired(self, leader: Broker, session: FetchSession, request: FetchRequest) -> bool:
+    def begin_expired(self, leader: int, follower: int, fetcher: int) -> bool:
         """A fetch expires now with nothing to tell: whether the round is quiet from here on."""
-        follower = self._brokers.get(session.follower)
-        fetcher = None if follower is None else follower.fetcher_manager.fetchers.get((leader.id, session.fetcher))
-        if fetcher is None or fetcher.in_flight != request.correlation or not fetcher.is_idle():
+        session = self._brokers[leader].fetch_manager.sessions[follower, fetcher]
+        known = self._brokers.get(follower)
+        fetching = None if known is None else known.fetcher_manager.fetchers.get((leader, fetcher))
+        request = session.parked
+        if fetching is None or request is None or fetching.in_flight != request.correlation or not fetching.is_idle():
             return False
-        return self.begin(leader, session, fetcher, sent=False)
+        return self.begin(self._brokers[leader], session, fetching, sent=False)
 
-    def begin_sent(self, fetcher: Fetcher) -> bool:
+    def begin_sent(self, leader: int, follower: int, fetcher: int) -> bool:
         """A fetch that carries nothing is sent now: whether the round is quiet from here on, because the leader has nothing to tell."""
-        leader = self._brokers[fetcher.leader]
-        session = leader.fetch_manager.sessions.get((fetcher.broker.id, fetcher.number))
-        if session is None or session.dirty or session.quiet is not None or session.parked is not None or not fetcher.is_idle():
+        session = self._brokers[leader].fetch_manager.sessions.get((follower, fetcher))
+        fetching = self._brokers[follower].fetcher_manager.fetchers[leader, fetcher]
+        if session is None or session.dirty or session.quiet is not None or session.parked is not None or not fetching.is_idle():
             return False
-        return self.begin(leader, session, fetcher, sent=True)
+        return self.begin(self._brokers[leader], session, fetching, sent=True)
 
     def begin(self, leader: Broker, session: FetchSession, fetcher: Fetcher, *, sent: bool) -> bool:
         """Whether the round of the two can be quiet from here on: the fetch was `sent` just now, or else expires."""
-        follower, network, paused = fetcher.broker, self._network, self._paused
+        follower, network, paused = self._brokers[session.follower], self._network, self._paused
         there = network.steady_latency(leader.address, session.address)
         back = network.steady_latency(session.address, leader.address)
         whole = there + back + follower.fetch_wait
@@ -203,8 +201,3 @@ class QuietRounds:
         for fetcher in replicas.fetcher_manager.fetchers.values():
             if fetcher.quiet is not None:
                 yield fetcher.quiet
-
-
-def round_order(follower: int, leader: int, fetcher: int) -> int:
-    """The place of an empty round's entries among those of the same time: before all others, by who fetches from whom."""
-    return -1 - ((follower << 48) | (leader << 16) | fetcher)

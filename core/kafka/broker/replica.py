@@ -5,12 +5,21 @@ All numbers are request-time ones: the offset a fetch asks from is the follower'
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from typing import Final
-
-from core.kafka.broker.fetch_session import FetchSession
 
 NEVER: Final = -(2**62)
 """A time before all others; where Kafka starts with 0 on a clock that began in 1970."""
+
+
+class FollowerSession(metaclass=ABCMeta):
+    """A follower's fetch session, as far as its leader's replicas know it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fetched_at(self) -> int:
+        """When its last fetch arrived, µs."""
 
 
 class Replica:
@@ -44,13 +53,13 @@ class Replica:
         self.last_fetch_time = NEVER
         self.broker_epoch = -1
         self.last_sent_high_watermark = 0
-        self.session: FetchSession | None = None
+        self.session: FollowerSession | None = None
 
     def settle(self) -> None:
         """Take over the times of the session's fetches so far; called before the leader's LEO moves."""
         session = self.session
         if session is not None:
-            fetched = session.last_fetch_time if session.quiet is None else session.quiet.fetched_at()
+            fetched = session.fetched_at()
             if fetched > self.last_fetch_time:
                 self.last_fetch_time = fetched
                 if fetched > self.last_caught_up_time:

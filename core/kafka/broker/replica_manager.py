@@ -2,61 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.kafka import errors, events
 from core.kafka.broker.appends import append_records_to_leader
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.consumer_fetch import DelayedConsumerFetch
-from core.kafka.broker.delayed_produce import expire_delayed_produce
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.directories import Directories
 from core.kafka.broker.fetch_manager import FetchManager
 from core.kafka.broker.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.list_offsets import list_offsets
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.replica import Replica
+from core.kafka.broker.produce_answers import refuse_produce
 from core.kafka.broker.roles import make_follower, make_leader, mark_offline, stop_partition
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.segments import delete_old_segments
-from core.kafka.log.term import Term
 from core.kafka.messages import (
     ConsumerFetchRequest,
     EpochsRequest,
     EpochsResponse,
-    FetchedPartition,
     MetadataRequest,
     MetadataResponse,
     OffsetsRequest,
     OffsetsResponse,
     ProduceRequest,
-    ProduceResponse,
 )
 from core.kafka.release import Truncation
-
-if TYPE_CHECKING:
-    from core.kafka.broker.broker import Broker
 
 
 class ReplicaManager:
     """The replicas of one broker.
 
     Attributes:
-        partitions: hosted partitions.
-        offline_partitions: those in failed log directories (ordered set); one that is reassigned away stays in it (`HostedPartition.Offline`).
-        behind: those led here of which a follower may not be at the LEO in a running session (ordered set); only they, and those
-            of sessions that stand still, can be out of sync.
+        partitions: hosted partitions; offline_partitions: those in failed log directories.
         consumer_fetches: consumers' fetches that wait, by (consumer, correlation).
         fetch_manager: what followers fetch here.
         fetcher_manager: what is fetched from other leaders.
     """
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerContext, directories: Directories) -> None:
         self.broker = broker
-        self.partitions: dict[TopicPartition, Partition] = {}
-        self.offline_partitions: dict[TopicPartition, None] = {}
-        self.behind: dict[TopicPartition, None] = {}
+        self.directories = directories
+        self.hosted = HostedPartitions(broker)
+        self.partitions = self.hosted.online
+        self.offline_partitions = self.hosted.offline
         self.consumer_fetches: dict[tuple[str, int], DelayedConsumerFetch] = {}
-        self.fetch_manager = FetchManager(broker, self)
+        self.fetch_manager = FetchManager(broker, self.hosted)
         self.fetcher_manager = ReplicaFetcherManager(broker)
         broker.handlers |= {
             ProduceRequest: self._produce,
@@ -72,9 +64,8 @@ class ReplicaManager:
 
     def reset(self) -> None:
         """The process ended: all but the disk is gone."""
-        self.partitions.clear()
-        self.offline_partitions.clear()
-        self.behind.clear()
+        self.hosted.reset()
+        self.broker.behind.clear()
         self.consumer_fetches.clear()
         self.fetch_manager.reset()
         self.fetcher_manager.reset()
@@ -197,7 +188,7 @@ class ReplicaManager:
                     return None
                 keeps_epochs = broker.release.truncation >= Truncation.EPOCH
                 log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
-                broker.directories.assign(tp)
+                self.directories.assign(tp)
             partition = self.partitions[tp] = Partition(tp, broker, log)
         return partition
 
@@ -211,7 +202,7 @@ class ReplicaManager:
         if partition is not None:
             for entry in partition.sessions.values():
                 entry.unlink()
-                entry.session.mark(entry)
+            partition.mark_sessions()
             stop_partition(partition)
             self.broker.disk.delete(tp)
             self.broker.account.out_of_reach(tp, self.broker.id, partition.log)
@@ -237,16 +228,6 @@ class ReplicaManager:
                 mark_offline(partition)
         self.fetcher_manager.shut_down_idle_fetchers()
 
-    def missing_error(self, tp: TopicPartition) -> str:
-        """What a request for a partition that is not served here is told (`ReplicaManager#getPartitionOrError`)."""
-        if tp in self.offline_partitions:
-            return errors.KAFKA_STORAGE_ERROR
-        return errors.NOT_LEADER_OR_FOLLOWER if self.broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
-
-    def missing(self, tp: TopicPartition, offset: int) -> FetchedPartition:
-        """A fetch's part for a partition that is not served here."""
-        return FetchedPartition(tp, self.missing_error(tp), offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)
-
     def delete_old_segments(self) -> None:
         """Retention of all logs (`LogManager#cleanupLogs`), leaders and followers alike, each by its own high watermark."""
         broker = self.broker
@@ -264,33 +245,25 @@ class ReplicaManager:
                     broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
                 )  # fmt: skip
             if log.log_start != old:
-                self.log_start_moved(tp)
-
-    def log_start_moved(self, tp: TopicPartition) -> None:
-        """Its checkpoint is due, and followers are to hear of it with their next answer."""
-        disk = self.broker.disk
-        disk.moved_starts[tp] = None
-        disk.log_starts_moved = True
-        partition = self.partitions.get(tp)
-        if partition is not None:
-            for entry in partition.sessions.values():
-                entry.session.mark(entry)
-        if tp in self.broker.account.exposed:
-            self.broker.account.look(tp)
+                partition = self.partitions.get(tp)
+                if partition is None:
+                    broker.log_start_moved(tp)
+                else:
+                    partition.log_start_moved()
 
     def out_of_sync_partitions(self) -> list[Partition]:
         """The partitions led here that have a follower to drop from their ISR, in order of creation.
 
         A follower that is at the LEO in a session through which it still fetches is in sync: partitions where that is so of
-        all of them are not looked at.
+        all of them are not looked at, unless such a session stands still.
         """
         broker = self.broker
         oldest = broker.journal.now - broker.lag_max
         late: dict[TopicPartition, Partition] = {}
-        for tp in list(self.behind):
+        for tp in list(broker.behind):
             partition = self.partitions.get(tp)
-            if partition is None or not partition.is_leader or all(map(self._keeps_up, partition.remotes.values())):
-                del self.behind[tp]
+            if partition is None or not partition.is_leader or all(replica.session is not None for replica in partition.remotes.values()):
+                del broker.behind[tp]
             elif partition.out_of_sync_replicas():
                 late[tp] = partition
         for session in self.fetch_manager.played.values():  # in a quiet round no fetch is that old
@@ -301,10 +274,6 @@ class ReplicaManager:
                         late[tp] = partition
         return list(late.values()) if len(late) < 2 else [partition for tp, partition in self.partitions.items() if tp in late]
 
-    def _keeps_up(self, replica: Replica) -> bool:
-        session = replica.session
-        return session is not None and self.fetch_manager.sessions.get((session.follower, session.fetcher)) is session
-
     # --- offsets ---------------------------------------------------------------------------------------------------
 
     def _epochs(self, request: EpochsRequest, sender: str) -> None:
@@ -313,7 +282,9 @@ class ReplicaManager:
         fenced = self.broker.release.truncation_epoch_fencing
         for tp, leader_epoch, asked in request.partitions:
             partition = self.partitions.get(tp)
-            error = self.missing_error(tp) if partition is None else partition.check_leader_epoch(leader_epoch if fenced else NO_EPOCH)
+            error = (
+                self.hosted.missing_error(tp) if partition is None else partition.check_leader_epoch(leader_epoch if fenced else NO_EPOCH)
+            )
             if partition is None or error != errors.NONE:
                 answers.append((tp, error, NO_EPOCH, NO_OFFSET))
             else:
@@ -325,7 +296,7 @@ class ReplicaManager:
         partition = self.partitions.get(request.tp)
         fenced = self.broker.release.truncation_epoch_fencing
         error = (
-            self.missing_error(request.tp)
+            self.hosted.missing_error(request.tp)
             if partition is None
             else partition.check_leader_epoch(request.leader_epoch if fenced else NO_EPOCH)
         )
@@ -340,43 +311,22 @@ class ReplicaManager:
     def _produce(self, request: ProduceRequest, sender: str) -> None:
         """A produce request for one partition (`ReplicaManager#appendRecords`)."""
         if request.acks not in (-1, 0, 1):
-            self.refuse_produce(sender, request, errors.INVALID_REQUIRED_ACKS, (), 0)
+            refuse_produce(self.broker, sender, request, errors.INVALID_REQUIRED_ACKS, (), 0)
             return
         partition = self.partitions.get(request.tp)
         if partition is None or not partition.is_leader:
-            self.refuse_produce(sender, request, self.missing_error(request.tp), (), 0)
+            refuse_produce(self.broker, sender, request, self.hosted.missing_error(request.tp), (), 0)
             return
         append_records_to_leader(partition, sender, request)
 
-    def refuse_produce(self, sender: str, request: ProduceRequest, error: str, isr: tuple[int, ...], min_isr: int) -> None:
-        """Nothing was appended: say so."""
-        journal, tp = self.broker.journal, request.tp
-        before = journal.cause
-        journal.cause = journal.emit(
-            events.AppendRefused.kind, self.broker.id, tp.topic, tp.partition, request.producer, request.records, error, isr, min_isr
-        )
-        self.answer_produce(sender, request, error, NO_OFFSET, None)
-        journal.cause = before
-
-    def answer_produce(self, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
-        """Answer a produce request; with acks=0 nobody listens, so after an error the connection is closed.
-
-        Kafka: `KafkaApis#handleProduceRequest`.
-        """
-        broker = self.broker
-        if request.acks != 0:
-            broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
-        elif error != errors.NONE:
-            broker.network.close(broker.address, sender, broker.journal.now, broker.journal.cause)
-
     def _produce_expired(self, tp: object) -> None:
         partition = self.partitions.get(tp)  # type: ignore[call-overload]
-        if partition is not None:
-            expire_delayed_produce(partition)
+        if partition is not None and partition.delayed is not None:
+            partition.delayed.expire()
 
     def _consumer_fetch(self, request: ConsumerFetchRequest, sender: str) -> None:
         """A consumer fetches: answered at once if there is something to say, else it waits."""
-        waiting = DelayedConsumerFetch(self.broker, sender, request)
+        waiting = DelayedConsumerFetch(self.broker, self.hosted, sender, request)
         answer = waiting.read()
         if request.max_wait <= 0 or answer.partitions or answer.preferred:
             self.broker.reply(sender, answer)

@@ -5,17 +5,12 @@ Kafka: `Partition#makeLeader`, `#makeFollower`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.kafka import errors, events
-from core.kafka.broker.delayed_produce import refuse_delayed_produce
+from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER
 from core.kafka.log.term import Term
-
-if TYPE_CHECKING:
-    from core.kafka.broker.partition import Partition
 
 
 def make_leader(partition: Partition, registration: PartitionRegistration) -> bool:
@@ -34,7 +29,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
         partition.term = Term(partition.leader_epoch, me)
         partition.uncommitted_since = now
         partition.producers = None
-    broker.replicas.behind[tp] = None
+    broker.behind[tp] = None
     for follower in list(partition.remotes):
         if follower not in registration.replicas:
             del partition.remotes[follower]
@@ -53,7 +48,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     for follower, entry in partition.sessions.items():
         entry.unlink()
         if follower not in partition.isr:
-            entry.session.mark(entry)  # each of its fetches may bring it back
+            entry.mark()  # each of its fetches may bring it back
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
             _fetches_must_look(partition)
@@ -107,7 +102,7 @@ def _adopt(partition: Partition, registration: PartitionRegistration) -> None:
 
 def _leadership_lost(partition: Partition) -> None:
     """Finish what waits on this broker as leader: writes fail, fetches are told to look elsewhere."""
-    refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
+    _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
     _fetches_must_look(partition)
 
 
@@ -125,17 +120,22 @@ def mark_offline(partition: Partition) -> None:
     """Its log directory failed: nothing that waits here can be answered any more (`Partition#markOffline`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ends(partition.tp, partition.log)
-    refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)
+    _refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)
     partition.leader = NO_LEADER
     partition.judge_min_isr()
     _fetches_must_look(partition)
 
 
+def _refuse_delayed_produce(partition: Partition, error: str) -> None:
+    if partition.delayed is not None:
+        partition.delayed.refuse(error)
+
+
 def _fetches_must_look(partition: Partition) -> None:
     """Parked fetches of a former leadership are answered, and find out by their epoch, or by who leads."""
     for entry in list(partition.sessions.values()):
-        entry.session.mark(entry)
-        partition.broker.complete_fetch(entry.session)
+        entry.mark()
+        entry.complete()
     _consumers_must_look(partition)
 
 

@@ -6,17 +6,14 @@ that names where they diverge; a follower out of the leader's range goes by the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.kafka import errors, events
 from core.kafka.broker.fetch_state import FETCHING, TRUNCATING, PartitionFetchState
+from core.kafka.broker.fetcher import Fetcher
 from core.kafka.broker.partition import Partition
+from core.kafka.broker.truncation import truncate, truncation_point
 from core.kafka.ids import NO_EPOCH, TopicPartition
 from core.kafka.messages import EpochsResponse, OffsetsResponse
 from core.kafka.release import Truncation
-
-if TYPE_CHECKING:
-    from core.kafka.broker.fetcher import Fetcher
 
 
 def epochs_answered(fetcher: Fetcher, response: EpochsResponse) -> None:
@@ -44,7 +41,7 @@ def epochs_answered(fetcher: Fetcher, response: EpochsResponse) -> None:
             events.EpochAnswered.kind, broker.id, tp.topic, tp.partition, fetcher.leader, state.asked_epoch, told, end
         )
         target, ask_again = truncation_point(partition, told, end)
-        truncate(fetcher, partition, target, "high-watermark" if end < 0 else "leader-epoch")
+        truncate(partition, fetcher.leader, target, "high-watermark" if end < 0 else "leader-epoch")
         broker.journal.cause = before
         if ask_again != NO_EPOCH:
             state.asked_epoch = ask_again
@@ -75,7 +72,7 @@ def offsets_answered(fetcher: Fetcher, response: OffsetsResponse) -> None:
                 if _may_not_truncate(fetcher, response.tp):
                     fetcher.broker.stop("exited")
                     return
-                truncate(fetcher, partition, response.latest, "out-of-range")
+                truncate(partition, fetcher.leader, response.latest, "out-of-range")
             elif response.earliest > log.leo:
                 _restart(fetcher, partition, response.earliest)
     fetcher.maybe_send()
@@ -96,7 +93,7 @@ def diverged(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int)
     """The fetch was answered with a diverging epoch (KIP-595): cut there and ask again; nothing else is taken over."""
     partition = state.partition
     target, _ = truncation_point(partition, epoch, end)
-    truncate(fetcher, partition, target, "diverging-epoch")
+    truncate(partition, fetcher.leader, target, "diverging-epoch")
     fetcher.changed(partition.tp)
 
 
@@ -107,36 +104,4 @@ def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:
     log.truncate_fully_and_start_at(start)
     broker.disk.changed[tp] = None
     log.last_append = broker.journal.emit(events.LogRestarted.kind, broker.id, tp.topic, tp.partition, fetcher.leader, old, log.leo)
-    broker.replicas.log_start_moved(tp)
-
-
-def truncate(fetcher: Fetcher, partition: Partition, target: int, rule: str) -> None:
-    """Cut the log to an offset if it is longer (`AbstractFetcherThread#truncate`); `rule` says what gave the offset."""
-    log, tp, broker = partition.log, partition.tp, fetcher.broker
-    old = log.leo
-    held = log.runs() if target < old else ()
-    if log.truncate_to(target):
-        broker.disk.changed[tp] = None
-        log.last_append = broker.journal.emit(
-            events.Truncated.kind, broker.id, tp.topic, tp.partition, fetcher.leader, log.leo, old, log.high_watermark, rule
-        )
-        broker.account.cut(tp, broker.id, held, old, log.leo, log.last_append)
-
-
-def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:
-    """Where a follower cuts, given the leader's (epoch, end offset); and the epoch to ask for next, -1 when done.
-
-    Kafka: `AbstractFetcherThread#getOffsetTruncationState`. An undefined end means the own high watermark; an undefined
-    epoch (KIP-101's answer) the end itself; an epoch the follower lacks means to cut below it and ask again (KIP-279).
-    """
-    log = partition.log
-    if leader_end < 0:
-        return log.high_watermark, NO_EPOCH
-    if leader_epoch == NO_EPOCH:
-        return min(leader_end, log.leo), NO_EPOCH
-    epoch, end = log.end_offset_for_epoch(leader_epoch)
-    if end < 0:
-        return min(leader_end, log.leo), NO_EPOCH
-    if epoch != leader_epoch:
-        return min(end, log.leo), epoch
-    return min(end, leader_end, log.leo), NO_EPOCH
+    partition.log_start_moved()

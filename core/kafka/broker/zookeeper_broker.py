@@ -54,7 +54,6 @@ class ZooKeeperBroker(Broker):
     Attributes:
         zk: its ZooKeeper session.
         kafka_controller: its controller, active on one broker.
-        control_epoch: the newest controller epoch it has heard of.
         leaders, live: its metadata cache: (leader, leader epoch) by partition number, by topic; and who lives.
     """
 
@@ -73,14 +72,14 @@ class ZooKeeperBroker(Broker):
     ) -> None:
         super().__init__(broker_id, rack, log_dirs, settings, MetadataLog(), network, journal, account, by_hand=by_hand, racks=racks)
         self.channel.controller = self.address
+        self.channel.epoch = 0
         self.zk = ZooKeeperClient(self, self)
         self.kafka_controller = KafkaController(self, self.zk, self.channel)
-        self.control_epoch = 0
         self.leaders: dict[str, dict[int, tuple[int, int]]] = {}
         self.live: tuple[int, ...] = ()
         self.isr_manager: ZooKeeperIsrManager | None = None
         if self.release.leader_writes_isr:
-            self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self)
+            self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self, self.zk, self.channel, self.partitions)
         self._configs_read = 0
         self._shutdown_tries = 0
         self.handlers |= {
@@ -138,7 +137,7 @@ class ZooKeeperBroker(Broker):
         self.zk.reset()
         self.kafka_controller.reset()
         super().stop(how)
-        self.control_epoch = 0
+        self.channel.epoch = 0
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
         """By hand: the process restarts so fast that its session survives; the controller then tells it its roles."""
@@ -283,12 +282,12 @@ class ZooKeeperBroker(Broker):
 
     def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
         """Whether another controller has been elected since this one sent the request (STALE_CONTROLLER_EPOCH)."""
-        if request.controller_epoch < self.control_epoch and self.release.controller_epoch_fencing:
+        if request.controller_epoch < self.channel.epoch and self.release.controller_epoch_fencing:
             self.journal.emit(
-                events.ControllerRequestRefused.kind, self.id, request.controller, what, request.controller_epoch, self.control_epoch
+                events.ControllerRequestRefused.kind, self.id, request.controller, what, request.controller_epoch, self.channel.epoch
             )
             return True
-        self.control_epoch = max(self.control_epoch, request.controller_epoch)
+        self.channel.epoch = max(self.channel.epoch, request.controller_epoch)
         return False
 
     def _leader_and_isr(self, request: LeaderAndIsrRequest, sender: str) -> None:

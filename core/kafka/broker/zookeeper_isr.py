@@ -6,19 +6,19 @@ partitions are collected and published in a sequential znode when they have rest
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.isr_change import alter_partition_failed, alter_partition_succeeded
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.partition import Partition
 from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem
+from core.kafka.zookeeper.client import ZooKeeperClient
 from core.kafka.zookeeper.paths import ISR_CHANGES, PartitionState, state_path
 from core.kafka.zookeeper.protocol import OK, Create, Result, SetData
 from core.sim.units import SECOND, US_PER_MS
-
-if TYPE_CHECKING:
-    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
 
 CHECK_INTERVAL: Final = 2_500 * US_PER_MS
 """µs between two looks at the set of changes (`isr-change-propagation`)."""
@@ -39,8 +39,13 @@ class ZooKeeperIsrManager:
         last_change, last_publish: when, µs.
     """
 
-    def __init__(self, broker: ZooKeeperBroker) -> None:
+    def __init__(
+        self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel, partitions: dict[TopicPartition, Partition]
+    ) -> None:
         self._broker = broker
+        self._zk = zk
+        self._channel = channel
+        self._partitions = partitions
         self.unsent: dict[TopicPartition, AlterPartitionItem] = {}
         self.changes: dict[TopicPartition, None] = {}
         self.last_change = 0
@@ -59,8 +64,8 @@ class ZooKeeperIsrManager:
         broker = self._broker
         self.unsent[item.tp] = item
         reason = f"b{broker.id} wrote it"
-        state = PartitionState(broker.id, item.leader_epoch, item.isr, broker.control_epoch, reason)
-        broker.zk.submit((SetData(state_path(item.tp), state, item.partition_epoch),), self._written, item)
+        state = PartitionState(broker.id, item.leader_epoch, item.isr, self._channel.epoch, reason)
+        self._zk.submit((SetData(state_path(item.tp), state, item.partition_epoch),), self._written, item)
         return True
 
     def reset(self) -> None:
@@ -75,24 +80,24 @@ class ZooKeeperIsrManager:
         """What was being written may never be answered: each leader goes back to the ISR it knows of."""
         unsent, self.unsent = self.unsent, {}
         for tp, item in unsent.items():
-            partition = self._broker.partitions.get(tp)
+            partition = self._partitions.get(tp)
             if partition is not None:
-                alter_partition_failed(partition, item, errors.OPERATION_NOT_ATTEMPTED)
+                partition.handle_alter_partition_error(item, errors.OPERATION_NOT_ATTEMPTED)
 
     def _written(self, results: tuple[Result, ...], item: AlterPartitionItem) -> None:
         self.unsent.pop(item.tp, None)
         broker = self._broker
-        partition = broker.partitions.get(item.tp)
+        partition = self._partitions.get(item.tp)
         result = results[0]
         if partition is None:
             return
         if result.error != OK:
-            alter_partition_failed(partition, item, errors.INVALID_UPDATE_VERSION)
+            partition.handle_alter_partition_error(item, errors.INVALID_UPDATE_VERSION)
             return
         journal = broker.journal
         before, journal.cause = journal.cause, result.cause or journal.cause
         registration = PartitionRegistration(partition.replicas, item.isr, broker.id, item.leader_epoch, result.version)
-        alter_partition_succeeded(partition, item, registration)
+        partition.handle_alter_partition_update(item, registration)
         journal.cause = before
         if not broker.release.publishes_isr_changes:
             return
@@ -117,7 +122,7 @@ class ZooKeeperIsrManager:
             events.IsrChangesPublished.kind, broker.id, len(changed), now - self.last_change, now - self.last_publish
         )
         self.last_publish = now
-        broker.zk.submit((Create(f"{ISR_CHANGES}/isr_change_", changed, sequential=True),), _published)
+        self._zk.submit((Create(f"{ISR_CHANGES}/isr_change_", changed, sequential=True),), _published)
         journal.cause = before
 
 

@@ -62,7 +62,7 @@ def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.Doing:
     for leader, session in waiting:
         if act.lost:
             cluster.network.lose_next.add((leader.address, follower.address))
-        leader.complete_fetch(session, act.records or 0, corrupt=act.corrupt)
+        leader.fetch_manager.complete_fetch(session, act.records or 0, corrupt=act.corrupt)
 
 
 def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.Doing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.broker.disk import Disk
+from core.kafka.broker.fetch_session import SessionPartition
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import NEVER, Replica
 from core.kafka.controller.partition_change import ElectionMode
@@ -83,10 +84,11 @@ def _replica(disk: Disk, broker: int, tp: TopicPartition, counts: ReplicaLog | N
 
 
 def _leader_state(cluster: ClusterNodes, leading: Partition) -> LeaderState:
-    broker, now = leading.broker, cluster.now
+    broker, now = cluster.brokers[leading.broker.id], cluster.now
+    delayed = () if leading.delayed is None else tuple(leading.delayed.waiting)
     followers = tuple(_follower(leading, leading.remotes[each], now) for each in leading.replicas if each in leading.remotes)
     waiting = []
-    for write in list(leading.delayed or ())[:MOST_WAITING]:
+    for write in delayed[:MOST_WAITING]:
         missing = tuple(each.broker for each in followers if each.counts and each.leo < write.required_offset)
         waiting.append(
             WaitingWrite(write.request.producer, write.request.records, write.base, write.required_offset, write.deadline - now, missing)
@@ -108,13 +110,13 @@ def _leader_state(cluster: ClusterNodes, leading: Partition) -> LeaderState:
         writes_isr=cluster.zookeeper and broker.release.leader_writes_isr,
         followers=followers,
         waiting=tuple(waiting),
-        waiting_total=len(leading.delayed or ()),
+        waiting_total=len(delayed),
     )
 
 
 def _follower(leading: Partition, replica: Replica, now: int) -> FollowerState:
     entry = leading.sessions.get(replica.broker)
-    session = None if entry is None else entry.session
+    session = entry.session if isinstance(entry, SessionPartition) else None
     caught_up = replica.caught_up_time()
     expires = -1 if session is None else session.expires_at()
     fetched = replica.last_fetch_time if session is None else max(replica.last_fetch_time, session.fetched_at())

@@ -182,7 +182,7 @@ def purgatory(cluster: Cluster, observer: MetricsObserver, broker: int) -> float
     samples = observer.samples(cluster.now)
     delayed = value(samples, name.format("NumDelayedOperations"), broker)
     assert value(samples, name.format("PurgatorySize"), broker) == delayed
-    assert delayed == sum(len(partition.delayed or ()) for partition in cluster.brokers[broker].partitions.values())
+    assert delayed == sum(len(each.delayed.waiting) for each in cluster.brokers[broker].partitions.values() if each.delayed is not None)
     return delayed
 
 
@@ -254,9 +254,9 @@ def test_fol_21_the_mbean_tells_the_fetcher_s_own_lag() -> None:
 
     def lag() -> float | None:
         found = [sample.attributes[0][1] for sample in observer.samples(cluster.now) if (sample.name, sample.broker) == (name, 2)]
-        partition = cluster.brokers[2].partitions.get(TopicPartition("t", 0))
-        if partition is not None and partition.fetcher is not None:
-            own = partition.fetcher.states[partition.tp].lag
+        fetcher = cluster.brokers[2].fetcher_manager.fetcher_of(TopicPartition("t", 0))
+        if fetcher is not None:
+            own = fetcher.states[TopicPartition("t", 0)].lag
             assert found == ([] if own is None else [own]) or own is None, (found, own)
         return found[0] if found else None
 

@@ -304,7 +304,7 @@ class ZooKeeperControl:
             assert session is not None
             zookeeper.apply(GetChildren(paths.CONFIG_CHANGES, watch=True), session)
             node.boot_with(session.number, self.brokers[broker].epoch)
-            node.control_epoch = 1
+            node.channel.epoch = 1
             node.live = tuple(up)
             assert first is not None
             node.channel.controller = broker_address(first)

@@ -114,7 +114,7 @@ def test_fol_06_fenced_fetch_waits_for_new_metadata() -> None:
     follower.answer(records=records(0, 2), high_watermark=2)
     follower.asks()
     follower.answer(error=errors.FENCED_LEADER_EPOCH)
-    assert (follower.state(), list(follower.broker.failed_partitions)) == ("failed", [TP])
+    assert (follower.state(), list(follower.broker.fetcher_manager.failed_partitions)) == ("failed", [TP])
     follower.run(5_000)
     assert follower.idle()
     assert follower.log.leo == 2
@@ -140,7 +140,7 @@ def test_fol_06_a_fence_that_was_meant_for_the_epoch_before_is_only_a_delay(rele
     follower.asks()
     follower.follow(1, partition_epoch=2)
     follower.answer(error=errors.FENCED_LEADER_EPOCH)
-    assert list(follower.broker.failed_partitions) == []
+    assert list(follower.broker.fetcher_manager.failed_partitions) == []
     follower.run(1_000)
     assert follower.asks().leader_epoch == 1
 
@@ -246,7 +246,7 @@ def test_fol_12_a_fence_of_the_epoch_before_does_not_fail_the_new_one() -> None:
     follower.asks_epochs()
     follower.follow(5, partition_epoch=2)
     follower.answer_epochs((-1, -1), error=errors.FENCED_LEADER_EPOCH)
-    assert list(follower.broker.failed_partitions) == []
+    assert list(follower.broker.fetcher_manager.failed_partitions) == []
     assert follower.asks_epochs() == {TP: (5, 3)}
 
 
@@ -382,9 +382,9 @@ def test_fol_11_what_is_whole_in_the_answer_is_taken() -> None:
 
 def test_fol_21_the_lag_is_unknown_until_an_answer_comes() -> None:
     follower = Follower()
-    partition = follower.partition()
-    assert partition.fetcher is not None
-    state = partition.fetcher.states[TP]
+    fetcher = follower.broker.fetcher_manager.fetcher_of(TP)
+    assert fetcher is not None
+    state = fetcher.states[TP]
     follower.asks()
     assert state.lag is None
     follower.answer()
@@ -394,9 +394,9 @@ def test_fol_21_the_lag_is_unknown_until_an_answer_comes() -> None:
 def test_fol_21_the_lag_is_what_is_committed_and_not_there() -> None:
     follower, term = Follower(), Term(0, 1)
     term.append(Batch(0, 10, 1_000, "client", 1, 0))
-    partition = follower.partition()
-    assert partition.fetcher is not None
-    state = partition.fetcher.states[TP]
+    fetcher = follower.broker.fetcher_manager.fetcher_of(TP)
+    assert fetcher is not None
+    state = fetcher.states[TP]
     lags = []
     for start, end, high_watermark in ((0, 4, 9), (4, 8, 10), (8, 10, 10)):
         follower.asks()

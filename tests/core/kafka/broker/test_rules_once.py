@@ -9,7 +9,7 @@ import pytest
 
 import core
 from core.kafka import errors, events
-from core.kafka.broker import fetched, fetcher, truncating
+from core.kafka.broker import fetched, truncating
 from core.kafka.broker.fetch_manager import FetchManager
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
@@ -72,7 +72,7 @@ def _first_brokers(_placer: Any, partitions: int, replication_factor: int, broke
         (ReplicaLog, "append_as_follower", lambda *_: None, "b2-high-watermark"),
         (ReplicaLog, "update_high_watermark", lambda *_: False, "b2-high-watermark"),
         (FetchManager, "update_and_generate_response_data", lambda *_: [], "b2-high-watermark"),
-        (fetcher, "process_fetch_request", lambda *_: None, "b2-high-watermark"),
+        (fetched, "process_fetch_request", lambda *_: None, "b2-high-watermark"),
         (fetched, "diverged", lambda *_: None, "e2-divergence"),
         (truncating, "truncation_point", lambda partition, *_: (partition.log.leo, NO_EPOCH), "e2-divergence"),
         (partition_change, "elect_leader", lambda partition, **_: ElectionResult(partition.leader, "none"), "captures-kill-9"),

@@ -230,7 +230,7 @@ def test_d2_a_stale_controller_epoch_is_refused_and_a_stale_leader_epoch_ignored
     bench = Bench((0, 1))
     bench.do(acts.Kill(0), SESSION_OVER)
     broker = bench.broker(1)
-    assert (bench.partition.leader, bench.partition.leader_epoch, broker.control_epoch) == (1, 2, 2)
+    assert (bench.partition.leader, bench.partition.leader_epoch, broker.channel.epoch) == (1, 2, 2)
     old = PartitionRegistration((0, 1), (0, 1), 0, 9, 9)
     broker.handle(LeaderAndIsrRequest(0, 1, ((TP, old, 0),), (0, 1)), "b0")
     broker.handle(StopReplicaRequest(0, 1, ((TP, True, 9),)), "b0")
@@ -277,13 +277,13 @@ def test_s5_a_follower_truncates_anew_under_the_leader_it_has_only_since_kafka_7
     bench = Bench((0, 1), release=release)
     bench.do(acts.Produce("t", 5))
     broker = bench.broker(1)
-    fetcher = broker.partitions[TP].fetcher
+    fetcher = broker.fetcher_manager.fetcher_of(TP)
     assert fetcher is not None
     state = fetcher.states[TP]
     again = PartitionRegistration((0, 1), (0, 1), 0, missed, missed)
     broker.handle(LeaderAndIsrRequest(0, 1, ((TP, again, 0),), (0, 1)), "b0")
     assert broker.partitions[TP].leader_epoch == missed
-    fetcher = broker.partitions[TP].fetcher
+    fetcher = broker.fetcher_manager.fetcher_of(TP)
     assert fetcher is not None
     assert (fetcher.states[TP] is not state) == bool(cut)
     assert fetcher.states[TP].leader_epoch == missed
@@ -386,7 +386,7 @@ def test_leader_and_isr_of_the_epoch_that_is_known_changes_nothing(release: str,
     sent: list[object] = []
     follower.reply = lambda _node, message: sent.append(message)  # type: ignore[method-assign]
     same = PartitionRegistration((0, 1), (1,), leader, partition.leader_epoch, partition.partition_epoch + 1)
-    follower.handle(LeaderAndIsrRequest(0, follower.control_epoch, ((TP, same, 0),), (0, 1)), "b0")
+    follower.handle(LeaderAndIsrRequest(0, follower.channel.epoch, ((TP, same, 0),), (0, 1)), "b0")
     assert [message.items for message in sent if isinstance(message, LeaderAndIsrResponse)] == [((TP, "STALE_CONTROLLER_EPOCH"),)]
     assert (partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch) == before
     assert bench.events == []

@@ -1,0 +1,38 @@
+"""The partitions that a broker hosts, and what a request for another one is told (Kafka: `HostedPartition`)."""
+
+from __future__ import annotations
+
+from core.kafka import errors
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.partition import Partition
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
+from core.kafka.messages import FetchedPartition
+
+
+class HostedPartitions:
+    """The partitions of one broker.
+
+    Attributes:
+        online: those that it serves.
+        offline: those in failed log directories (ordered set); one that is reassigned away stays in it (`HostedPartition.Offline`).
+    """
+
+    def __init__(self, broker: BrokerContext) -> None:
+        self._broker = broker
+        self.online: dict[TopicPartition, Partition] = {}
+        self.offline: dict[TopicPartition, None] = {}
+
+    def reset(self) -> None:
+        """The process ended."""
+        self.online.clear()
+        self.offline.clear()
+
+    def missing_error(self, tp: TopicPartition) -> str:
+        """What a request for a partition that is not served here is told (`ReplicaManager#getPartitionOrError`)."""
+        if tp in self.offline:
+            return errors.KAFKA_STORAGE_ERROR
+        return errors.NOT_LEADER_OR_FOLLOWER if self._broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
+
+    def missing(self, tp: TopicPartition, offset: int) -> FetchedPartition:
+        """A fetch's part for a partition that is not served here."""
+        return FetchedPartition(tp, self.missing_error(tp), offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)

@@ -1,0 +1,77 @@
+"""What a partition knows of the broker that hosts it."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Protocol
+
+from core.kafka.broker.disk import Disk
+from core.kafka.durability import DurabilityObserver
+from core.kafka.ids import TopicPartition, broker_address
+from core.kafka.messages import AlterPartitionItem
+from core.kafka.settings import Settings
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.node import Node
+
+
+class IsrChanges(Protocol):
+    """The road of a leader's ISR changes to whoever commits them (Kafka: `AlterPartitionManager`)."""
+
+    def submit(self, item: AlterPartitionItem) -> bool:
+        """Have a change committed; False if the partition has one without an answer (OPERATION_NOT_ATTEMPTED)."""
+
+    def reset(self) -> None:
+        """The process ended."""
+
+    def disconnected(self) -> None:
+        """The connection to the controller broke."""
+
+
+class PartitionContext(Node, metaclass=ABCMeta):
+    """A broker as its partitions see it: who it is, its disk, what it lets them know of others, and the settings that move an ISR.
+
+    Attributes:
+        id: who it is; `broker_epoch` is given at registration, -1 before.
+        settings: the broker's own view of the settings; changes come with the metadata.
+        lag_max: replica.lag.time.max.ms, µs; lag_max_messages: replica.lag.max.messages (before 0.9).
+        behind: partitions led here of which a follower may not be at the LEO in a running session (ordered set).
+        pushes_high_watermark: a fetch is answered when its follower was not sent the newest high watermark (2.4; by hand nothing answers itself).
+        alter_partition: where ISR changes are submitted.
+    """
+
+    lag_max: int
+    lag_max_messages: int
+    alter_partition: IsrChanges
+
+    def __init__(
+        self,
+        broker_id: int,
+        log_dirs: int,
+        settings: Settings,
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+        *,
+        by_hand: bool,
+    ) -> None:
+        super().__init__(broker_address(broker_id), network, journal)
+        self.id = broker_id
+        self.settings = settings
+        self.release = settings.release
+        self.account = account
+        self.disk = Disk.of(broker_id, log_dirs)
+        self.broker_epoch = -1
+        self.behind: dict[TopicPartition, None] = {}
+        self.pushes_high_watermark = self.release.hw_completes_fetch and not by_hand
+
+    @abstractmethod
+    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
+        """May a broker join an ISR, as far as this broker's metadata reach?"""
+
+    def log_start_moved(self, tp: TopicPartition) -> None:
+        """A log starts later than before: the checkpoint is due."""
+        self.disk.moved_starts[tp] = None
+        self.disk.log_starts_moved = True
+        if tp in self.account.exposed:
+            self.account.look(tp)

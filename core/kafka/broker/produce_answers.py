@@ -1,0 +1,31 @@
+"""What a producer is answered."""
+
+from __future__ import annotations
+
+from core.kafka import errors, events
+from core.kafka.broker.partition_context import PartitionContext
+from core.kafka.ids import NO_OFFSET
+from core.kafka.log.term import Term
+from core.kafka.messages import ProduceRequest, ProduceResponse
+
+
+def answer_produce(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
+    """Answer a produce request; with acks=0 nobody listens, so after an error the connection is closed.
+
+    Kafka: `KafkaApis#handleProduceRequest`.
+    """
+    if request.acks != 0:
+        broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
+    elif error != errors.NONE:
+        broker.network.close(broker.address, sender, broker.journal.now, broker.journal.cause)
+
+
+def refuse_produce(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, isr: tuple[int, ...], min_isr: int) -> None:
+    """Nothing was appended: say so."""
+    journal, tp = broker.journal, request.tp
+    before = journal.cause
+    journal.cause = journal.emit(
+        events.AppendRefused.kind, broker.id, tp.topic, tp.partition, request.producer, request.records, error, isr, min_isr
+    )
+    answer_produce(broker, sender, request, error, NO_OFFSET, None)
+    journal.cause = before

@@ -1,0 +1,39 @@
+"""Where a follower's log is cut to agree with its leader's, and the cut."""
+
+from __future__ import annotations
+
+from core.kafka import events
+from core.kafka.broker.partition import Partition
+from core.kafka.ids import NO_EPOCH
+
+
+def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
+    """Cut the log to an offset if it is longer (`AbstractFetcherThread#truncate`); `rule` says what gave the offset."""
+    log, tp, broker = partition.log, partition.tp, partition.broker
+    old = log.leo
+    held = log.runs() if target < old else ()
+    if log.truncate_to(target):
+        broker.disk.changed[tp] = None
+        log.last_append = broker.journal.emit(
+            events.Truncated.kind, broker.id, tp.topic, tp.partition, leader, log.leo, old, log.high_watermark, rule
+        )
+        broker.account.cut(tp, broker.id, held, old, log.leo, log.last_append)
+
+
+def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:
+    """Where a follower cuts, given the leader's (epoch, end offset); and the epoch to ask for next, -1 when done.
+
+    Kafka: `AbstractFetcherThread#getOffsetTruncationState`. An undefined end means the own high watermark; an undefined
+    epoch (KIP-101's answer) the end itself; an epoch the follower lacks means to cut below it and ask again (KIP-279).
+    """
+    log = partition.log
+    if leader_end < 0:
+        return log.high_watermark, NO_EPOCH
+    if leader_epoch == NO_EPOCH:
+        return min(leader_end, log.leo), NO_EPOCH
+    epoch, end = log.end_offset_for_epoch(leader_epoch)
+    if end < 0:
+        return min(leader_end, log.leo), NO_EPOCH
+    if epoch != leader_epoch:
+        return min(end, log.leo), epoch
+    return min(end, leader_end, log.leo), NO_EPOCH
