@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Any
 
@@ -19,6 +20,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path in files:
             item.add_marker(pytest.mark.xdist_group(SESSION))
     items.sort(key=lambda item: (item.path not in files, item.get_closest_marker("spark") is None))
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of collected tests hold is no garbage: looking through it again and again takes 5 to 10 % of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

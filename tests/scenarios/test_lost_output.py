@@ -67,6 +67,14 @@ def test_what_needs_no_stdout_does_without(tmp_path: Path) -> None:
     assert (tmp_path / "c.yaml").read_text().startswith("cluster:")
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_no_file_takes_the_place_of_a_stream_that_is_closed(closed: str, tmp_path: Path) -> None:
+    opened = f"open({str(tmp_path / 'number')!r}, 'w')"
+    code = f"from scenarios.printing import guarded_streams\nwith guarded_streams(), {opened} as file: file.write(str(file.fileno()))"
+    subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-c", code], cwd=ROOT, check=True)
+    assert int((tmp_path / "number").read_text()) > 2
+
+
 def test_a_closed_stdin_is_told() -> None:
     done = isrlab('"$@" <&-', "import", "-")
     assert (done.returncode, done.stderr) == (2, "isrlab: <stdin>: cannot be read: it is closed\n")

@@ -90,6 +90,18 @@ def test_lost_records_that_are_seen_later(to_offset: int, acknowledged: int, rea
     assert events.LostRecordsSeen("t", 0, 2, 7, to_offset, acknowledged, read).sentence() == sentence
 
 
+@pytest.mark.parametrize(
+    ("acks", "sentence"),
+    [
+        (0, "p sent 2 records to t-0 and takes them for written (acks=0)"),
+        (1, "p was acknowledged offsets 7–8 of t-0 after 5ms (acks=1, attempt 3)"),
+        (-1, "p was acknowledged offsets 7–8 of t-0 after 5ms (acks=all, attempt 3)"),
+    ],
+)
+def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, sentence: str) -> None:
+    assert events.ProduceAcked("p", "t", 0, 7, 9, 2, acks, 5_000, 3).sentence() == sentence
+
+
 def test_every_kind_says_what_it_said() -> None:
     """`python -m tests.core.kafka.sentence_samples` writes them anew; read the difference."""
     assert sentence_samples.text() == sentence_samples.FILE.read_text(encoding="utf-8")

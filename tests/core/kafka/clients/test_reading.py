@@ -222,6 +222,21 @@ def test_a_follower_s_errors_send_back_or_wait(error: str, goes_back: bool) -> N
     assert [len(bench.sent(ConsumerFetchRequest, node)) for node in ("b1", "b2")] == ([1, 0] if goes_back else [0, 1])
 
 
+def test_where_to_read_is_asked_anew_when_another_leads() -> None:
+    """`SubscriptionState#maybeValidatePositionForCurrentLeader` clears the preferred read replica."""
+    bench = ConsumerBench("earliest")
+    bench.network.alive["b2"] = True
+    bench.fetches()
+    bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (), ((TP, 2),)), "b1")
+    asked = bench.one_sent(ConsumerFetchRequest, "b2")
+    bench.consumer.refresh_metadata()
+    metadata = bench.one_sent(MetadataRequest)
+    bench.consumer.handle(MetadataResponse(metadata.correlation, "t", ((1, 4),)), "b1")
+    bench.consumer.handle(ConsumerFetchResponse(asked.correlation, ()), "b2")
+    assert bench.fetches() == (0, 4)
+    assert [columns[-1] for columns in bench.told(events.ReadReplica)] == ["", "another leader epoch"]
+
+
 def validating() -> tuple[ConsumerBench, EpochsRequest]:
     """A consumer that has read 20 records of epoch 2, and asks whether they still are what they were."""
     bench = ConsumerBench("earliest")
