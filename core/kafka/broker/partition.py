@@ -1,8 +1,19 @@
-"""A partition on one broker (Kafka: `Partition`): its state, and how the ISR and the high watermark move when this broker leads.
+"""A partition as one broker sees it (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
 
-This is the protocol's core: a leader appends (`core.kafka.broker.appends`); followers' fetches tell it how far each has come
-(`FetchManager.read_from_log`); the high watermark is the least of those that count; a follower that lags leaves the ISR, one that reaches
-the high watermark may come back; every change of the ISR is the controller's to commit, as is who leads (`core.kafka.broker.roles`).
+The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and writes
+with acks=all are answered. The leader computes the HW as the least LEO of the replicas that count (`maybe_increment_leader_hw`).
+
+What runs, in this order:
+
+1. The leader appends records to its log (`core.kafka.broker.appends`), and raises the HW if no follower limits it.
+2. A follower fetches from its own LEO. `FetchManager.read_from_log` reads the records, notes the follower's LEO in its `Replica`, and then
+   calls `maybe_expand_isr` for a follower outside the ISR, and `maybe_increment_leader_hw`.
+3. A timer of the broker calls `maybe_shrink_isr` once in replica.lag.time.max.ms, or twice, depending on the release.
+4. The controller commits each change of the ISR, or refuses it (`handle_alter_partition_update`, `handle_alter_partition_error`).
+   A replica that leaves the ISR counts for the HW until then.
+
+A follower takes the HW over from the leader's answers (`core.kafka.broker.fetched`). Who leads is the controller's decision
+(`core.kafka.broker.roles`). Where a rule depends on the release, the code asks a flag of `core.kafka.release`.
 """
 
 from __future__ import annotations
@@ -54,21 +65,30 @@ class Partition:
     """One partition on one broker.
 
     Attributes:
-        tp, topic, number, log: which, its log; account: of the durability account, of a leader.
-        broker: what it knows of the broker that hosts it.
-        leader: broker that leads as this one believes; leader_epoch, partition_epoch, replicas likewise.
-        isr: the committed ISR (of a follower: empty).
-        maximal_isr: with a pending expansion its candidate too; never without those of a pending shrink.
-        pending: "", EXPAND or SHRINK while a change is at the controller; proposal is that change.
-        adding: the replicas that a reassignment adds, as far as this broker has been told.
-        remotes: the leader's view of the followers.
-        leader_epoch_start_offset: the LEO when it became leader in this epoch.
-        uncommitted_since: of a leader whose log end is above its high watermark: since when that has not moved, µs.
-        under_min_isr: the committed ISR is smaller than the effective min.insync.replicas.
-        sessions: its entries in followers' fetch sessions, by follower.
-        delayed: acks=all writes that wait; made by the first, since an empty one takes more memory than all else here.
-        producers: of a leader that idempotent producers write to: their state, made from the log when it is first needed.
-        consumers: who else waits for the high watermark, each once, in order.
+        tp: the topic and the number of the partition; `topic` and `number` hold them apart.
+        broker: the broker that hosts this replica, as far as a partition needs it.
+        log: this broker's log of the partition.
+        leader: the broker that leads, as this one last heard.
+        leader_epoch: the leader's term; the controller raises it with each election.
+        partition_epoch: the version of the state that the controller committed last.
+        replicas: the brokers with a replica, the preferred leader first.
+        adding: those of them that a reassignment adds.
+        isr: the in-sync replicas that the controller committed, the leader among them; empty on a follower.
+        maximal_isr: `isr` and the candidate of a pending expansion (KIP-497); a pending shrink takes nobody out.
+        pending: EXPAND or SHRINK while a change is at the controller, otherwise empty.
+        proposal: that change.
+        remotes: the followers as the leader sees them, by broker; without the leader itself.
+        leader_epoch_start_offset: the leader's LEO when its term began.
+        min_isr: min.insync.replicas.
+        under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
+        uncommitted_since: µs; when the HW last rose, or the first record above it came. It means something while LEO > HW.
+        last_high_watermark: the event that raised the HW last, by its number.
+        sessions: the places of this partition in followers' fetch sessions, by follower.
+        delayed: writes with acks=all that wait for the HW. The first one makes it: an empty one would take more memory than all else here.
+        consumers: fetches of consumers that wait for the HW, in order.
+        producers: sequence numbers of idempotent producers, made from the log when a leader first needs them.
+        term: the records of the leader's term in its log.
+        account: what the durability account records of the leader.
     """
 
     __slots__ = (
@@ -118,18 +138,18 @@ class Partition:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this broker leads it, as it believes."""
+        """Whether this broker believes that it is the leader."""
         return self.leader == self.broker.id
 
     def refresh_settings(self) -> None:
-        """Take min.insync.replicas anew."""
+        """Read min.insync.replicas again."""
         self.min_isr = self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
         self.judge_min_isr()
 
     # --- epochs ----------------------------------------------------------------------------------------------------
 
     def check_leader_epoch(self, epoch: int, *, requires_leader: bool = True) -> str:
-        """Is a request that names a leader epoch (-1: none) at the right leader, or replica (`Partition#getLocalLog`)?"""
+        """The error of a request that names this leader epoch (-1: none), or NONE (`Partition#getLocalLog`)."""
         if epoch != NO_EPOCH:
             if epoch < self.leader_epoch:
                 return errors.FENCED_LEADER_EPOCH
@@ -138,7 +158,7 @@ class Partition:
         return errors.NONE if self.is_leader or not requires_leader else errors.NOT_LEADER_OR_FOLLOWER
 
     def last_offset_for_leader_epoch(self, epoch: int) -> tuple[int, int]:
-        """(epoch, end offset) of the largest epoch up to the asked one (`Partition#lastOffsetForLeaderEpoch`)."""
+        """(epoch, end offset) of the largest known epoch that is not above `epoch` (`Partition#lastOffsetForLeaderEpoch`)."""
         log = self.log
         if not self.broker.release.epoch_at_start and len(log.epochs) and epoch < log.epochs.entries()[0][0]:
             return NO_EPOCH, NO_OFFSET
@@ -151,25 +171,28 @@ class Partition:
         return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
     def judge_min_isr(self) -> None:
-        """Note whether the committed ISR is too small (`Partition#isUnderMinIsr`); called whenever one of the two, or the role, changes."""
+        """Compute `under_min_isr` (`Partition#isUnderMinIsr`); call it when the ISR, the replicas, the setting or the leader changes.
+
+        While it is true, the leader refuses writes with acks=all (`core.kafka.broker.appends`).
+        """
         self.under_min_isr = self.is_leader and is_under_min_isr(self, self.effective_min_isr())
 
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
     def is_replica_isr_eligible(self, replica: Replica) -> bool:
-        """May this follower join (`Partition#isReplicaIsrEligible`): not fenced, not shutting down, no stale broker epoch.
+        """Whether a follower may join the ISR (`Partition#isReplicaIsrEligible`).
 
-        Nor one whose broker epoch this leader has not heard yet, by a fetch.
+        It must not be fenced, shut down, or have another broker epoch than the controller knows. Older releases let every follower join.
         """
         release = self.broker.release
         if not release.isr_eligibility:
             return True
         if release.broker_epoch_in_isr and replica.leo < 0:
-            return False
+            return False  # it has not fetched, so its broker epoch is unknown
         return self.broker.is_isr_eligible(replica.broker, replica.broker_epoch)
 
     def maybe_expand_isr(self, replica: Replica) -> None:
-        """Ask for a follower that has reached the high watermark (`Partition#maybeExpandIsr`)."""
+        """Propose to add a follower that has caught up (`Partition#maybeExpandIsr`)."""
         if (
             self.pending
             or replica.broker in self.isr
@@ -188,15 +211,16 @@ class Partition:
         self._submit_alter_partition(proposed)
 
     def _is_follower_in_sync(self, replica: Replica) -> bool:
-        """LEO at or past the high watermark, and (since 2.0) past the start of this epoch (`Partition#isFollowerInSync`)."""
+        """Whether a follower's LEO has reached the HW, and, since 2.0, the start of the leader's term (`Partition#isFollowerInSync`)."""
         return replica.leo >= self.log.high_watermark and (
             not self.broker.release.expand_needs_epoch_start or replica.leo >= self.leader_epoch_start_offset
         )
 
     def out_of_sync_replicas(self) -> tuple[int, ...]:
-        """ISR members that have not caught up in time (`Partition#getOutOfSyncReplicas`).
+        """The members of the ISR that lag (`Partition#getOutOfSyncReplicas`); none while a change is pending.
 
-        Before 0.9 the union of two sets: those that have not fetched in time, and those that lack too many records.
+        A follower lags if it has not reached the leader's LEO within replica.lag.time.max.ms. Before 0.9 it lags if it has not fetched
+        for that long, or if it lacks more than replica.lag.max.messages. Some releases spare a follower that has every record.
         """
         if self.pending:
             return ()
@@ -217,7 +241,7 @@ class Partition:
         return tuple(out)
 
     def maybe_shrink_isr(self) -> None:
-        """Ask to drop followers that lag (`Partition#maybeShrinkIsr`); the high watermark waits until that is committed."""
+        """Propose to remove followers that lag (`Partition#maybeShrinkIsr`); they count for the HW until the controller commits that."""
         if not self.is_leader:
             return
         out = self.out_of_sync_replicas()
@@ -229,7 +253,7 @@ class Partition:
         lag = max(broker.journal.now - max(seen(remotes[follower]), 0) for follower in out)
         proposed = shrunk(self.isr, out, release.isr_order)
         self.pending = SHRINK
-        if release.counts_lag and lag <= lag_max:  # they fetch in time, and yet lack too many records
+        if release.counts_lag and lag <= lag_max:  # they fetch in time but lack too many records
             missing = max(self.log.leo - remotes[follower].leo for follower in out)
             broker.journal.emit(
                 events.IsrShrinkByCount.kind, broker.id, tp.topic, tp.partition, proposed, out, missing, broker.lag_max_messages
@@ -239,7 +263,7 @@ class Partition:
         self._submit_alter_partition(proposed)
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
-        """Propose an ISR to the controller (`Partition#submitAlterPartition`); one that cannot be taken is proposed no more."""
+        """Send an ISR to the controller (`Partition#submitAlterPartition`); give it up if another change is still unanswered."""
         broker, remotes = self.broker, self.remotes
         broker_epochs = tuple(broker.broker_epoch if b == broker.id else remotes[b].broker_epoch if b in remotes else -1 for b in isr)
         item = AlterPartitionItem(self.tp, self.leader_epoch, self.partition_epoch, isr, broker_epochs, broker.journal.seq)
@@ -248,13 +272,14 @@ class Partition:
             self._revert()
 
     def _revert(self) -> None:
+        """Return to the committed ISR."""
         self.pending = ""
         self.maximal_isr = self.isr
 
     def handle_alter_partition_update(self, item: AlterPartitionItem, registration: PartitionRegistration) -> None:
-        """The controller committed a proposal (`Partition#handleAlterPartitionUpdate`).
+        """Take over an ISR that the controller committed (`Partition#handleAlterPartitionUpdate`).
 
-        An answer is stale if new metadata have overtaken it, be it by a change that is pending now; it is ignored.
+        Ignore an answer that newer metadata have overtaken.
         """
         if not self.is_leader or registration.leader_epoch != self.leader_epoch:
             return
@@ -273,7 +298,7 @@ class Partition:
         broker.account.look(tp)
 
     def _report_isr_change(self, old: tuple[int, ...]) -> None:
-        """Tell the journal what the committed ISR gained or lost by this leader's proposal."""
+        """Record which replicas joined and left the committed ISR."""
         broker, tp, isr, epoch = self.broker, self.tp, self.isr, self.partition_epoch
         joined = tuple(b for b in isr if b not in old)
         out = tuple(b for b in old if b not in isr)
@@ -284,7 +309,7 @@ class Partition:
             journal.cause = journal.emit(events.IsrExpanded.kind, broker.id, tp.topic, tp.partition, isr, joined, epoch)
 
     def handle_alter_partition_error(self, item: AlterPartitionItem, error: str) -> None:
-        """The controller refused a proposal (`Partition#handleAlterPartitionError`): revert, wait for metadata, or send it again."""
+        """Handle a refusal (`Partition#handleAlterPartitionError`): revert, wait for new metadata, or send the change again."""
         if not self.is_leader or item.leader_epoch != self.leader_epoch or not self.pending or item is not self.proposal:
             return
         broker, tp = self.broker, self.tp
@@ -297,18 +322,19 @@ class Partition:
     # --- followers' fetches ----------------------------------------------------------------------------------------
 
     def mark_sessions(self) -> None:
-        """There is news for every follower that fetches here."""
+        """Note that every follower's next answer is to carry this partition."""
         for entry in self.sessions.values():
             entry.mark()
 
     def log_start_moved(self) -> None:
-        """The log starts later than before: the checkpoint is due, and followers are to hear of it with their next answer."""
+        """Note that the log start moved: checkpoint it, and tell followers with their next answer."""
         self.mark_sessions()
         self.broker.log_start_moved(self.tp)
 
     def check_fetch(self, replica: Replica | None, asked: AskedPartition) -> tuple[str, int, int]:
-        """The error that a follower's fetch gets, or the (epoch, end offset) from which its log diverges.
+        """Check a follower's fetch: (error, epoch, end offset).
 
+        Epoch and end offset say where the follower's log diverges from this one; without divergence they are -1.
         Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
         """
         _, offset, epoch, last_fetched_epoch, _ = asked
@@ -329,7 +355,7 @@ class Partition:
         return error, NO_EPOCH, NO_OFFSET
 
     def assume_fetched(self, follower: int, end: int) -> None:
-        """The mistake that Kafka does not make (guard `request-time-leo` off): take what was sent for what the follower has."""
+        """Count records as replicated once they are sent. A deliberate mistake, made only while the guard `request-time-leo` is off."""
         replica = self.remotes[follower]
         if end > replica.leo:
             replica.leo = end
@@ -337,17 +363,17 @@ class Partition:
                 self.broker.account.look(self.tp)
 
     def follower_needs_hw_update(self, follower: int) -> bool:
-        """Whether the newest high watermark was not there when a follower's last fetch was read (`Partition#followerNeedsHwUpdate`, 2.4)."""
+        """Whether a follower's last answer carried an older HW (`Partition#followerNeedsHwUpdate`, 2.4)."""
         replica = self.remotes.get(follower)
         return replica is not None and replica.last_sent_high_watermark < self.log.high_watermark
 
     # --- the high watermark ----------------------------------------------------------------------------------------
 
     def maybe_increment_leader_hw(self) -> bool:
-        """Raise the high watermark to the least LEO of those that count (`Partition#maybeIncrementLeaderHW`); True if it rose.
+        """Raise the HW to the least LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`); True if it rose.
 
-        Who counts: the (maximal) ISR, and by release those outside it that are caught up, so that they can join without
-        the high watermark overtaking them. Since 3.7 nothing moves while the ISR is below min.insync.replicas.
+        The leader and every follower in `maximal_isr` count. Depending on the release, so do followers outside it that have caught up:
+        otherwise the HW could overtake one that is about to join. Since 3.7 the HW stays while the ISR is under min.insync.replicas.
         """
         log, maximal_isr = self.log, self.maximal_isr
         old, candidate, held_by = log.high_watermark, log.leo, NO_LEADER
@@ -355,7 +381,7 @@ class Partition:
             leo = replica.leo
             if leo < candidate and (replica.broker in maximal_isr or self._counts_outside_isr(replica)):
                 if leo <= old:
-                    return False  # this one holds it
+                    return False  # this replica limits the HW
                 candidate, held_by = leo, replica.broker
         broker = self.broker
         if candidate <= old or (self.under_min_isr and broker.release.strict_min_isr):
@@ -384,7 +410,7 @@ class Partition:
         return True
 
     def _complete_waiting(self) -> None:
-        """The high watermark rose: whoever waits for it here (`Partition#tryCompleteDelayedRequests`)."""
+        """Answer the requests that wait for the HW, if it has come far enough (`Partition#tryCompleteDelayedRequests`)."""
         if self.broker.pushes_high_watermark:
             for entry in list(self.sessions.values()):
                 entry.complete()
@@ -393,21 +419,25 @@ class Partition:
             consumer.complete_if_enough()
 
     def add_consumer(self, waiter: HighWatermarkWaiter) -> None:
-        """Have somebody wait for the high watermark, too."""
+        """Tell a consumer's fetch when the HW rises."""
         if waiter not in self.consumers:
             self.consumers = (*self.consumers, waiter)
 
     def remove_consumer(self, waiter: HighWatermarkWaiter) -> None:
-        """It waits no longer, if it did."""
+        """Tell it no more."""
         self.consumers = tuple(each for each in self.consumers if each is not waiter)
 
     def _complete_delayed_produce(self) -> None:
-        """Answer the writes that the high watermark has reached, by the ISR of now (`Partition#checkEnoughReplicasReachOffset`)."""
+        """Answer the writes that the HW has reached (`Partition#checkEnoughReplicasReachOffset`).
+
+        If the ISR has become too small meanwhile, the answer is NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+        """
         if self.delayed is not None and self.delayed.waiting:
             enough = self.effective_min_isr() <= len(self.maximal_isr)
             self.delayed.complete(self.log.high_watermark, errors.NONE if enough else errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def _counts_outside_isr(self, replica: Replica) -> bool:
+        """Whether a follower outside the ISR counts for the HW, by the rule of the release."""
         release = self.broker.release
         if release.high_watermark is HighWatermarkRule.ISR:
             return False
@@ -417,11 +447,11 @@ class Partition:
         return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
 
     def holders(self) -> tuple[int, ...]:
-        """The replicas that hold the high watermark: all that have the least LEO of those that count; this leader, if all have all."""
+        """The replicas that limit the HW: those with the least LEO of all that count, or the leader itself if none lags."""
         counting = [replica for replica in self.remotes.values() if self.counts_for_high_watermark(replica)]
         least = min([replica.leo for replica in counting], default=self.log.leo)
         return tuple([replica.broker for replica in counting if replica.leo == least]) if least < self.log.leo else (self.broker.id,)
 
     def counts_for_high_watermark(self, replica: Replica) -> bool:
-        """Whether the high watermark waits for this follower now."""
+        """Whether this follower counts for the HW."""
         return replica.broker in self.maximal_isr or self._counts_outside_isr(replica)
