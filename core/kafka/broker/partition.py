@@ -1,19 +1,18 @@
 """A partition as one broker sees it (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
 
 The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and writes
-with acks=all are answered. The leader computes the HW as the least LEO of the replicas that count (`maybe_increment_leader_hw`).
+with acks=all are answered. The HW is the smallest LEO of the replicas that count; `maybe_increment_leader_hw` is the only code that raises
+a leader's HW. A record is replicated like this:
 
-What runs, in this order:
+1. The leader appends it to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.appends`).
+2. A follower fetches from its own LEO (`FetchManager.read_from_log`). The leader reads the record and stores the follower's LEO in its `Replica`.
+   Then it calls `maybe_expand_isr` for a follower outside the ISR, and `maybe_increment_leader_hw`.
+3. The follower appends the record, and learns the HW from this response or a later one (`core.kafka.broker.fetched`).
 
-1. The leader appends records to its log (`core.kafka.broker.appends`), and raises the HW if no follower limits it.
-2. A follower fetches from its own LEO. `FetchManager.read_from_log` reads the records, notes the follower's LEO in its `Replica`, and then
-   calls `maybe_expand_isr` for a follower outside the ISR, and `maybe_increment_leader_hw`.
-3. A timer of the broker calls `maybe_shrink_isr` once in replica.lag.time.max.ms, or twice, depending on the release.
-4. The controller commits each change of the ISR, or refuses it (`handle_alter_partition_update`, `handle_alter_partition_error`).
-   A replica that leaves the ISR counts for the HW until then.
-
-A follower takes the HW over from the leader's answers (`core.kafka.broker.fetched`). Who leads is the controller's decision
-(`core.kafka.broker.roles`). Where a rule depends on the release, the code asks a flag of `core.kafka.release`.
+Independently of that, a timer of the broker calls `maybe_shrink_isr` once or twice per replica.lag.time.max.ms, depending on the release. The
+controller commits or refuses each change of the ISR (`handle_alter_partition_update`, `handle_alter_partition_error`), and decides who
+leads (`core.kafka.broker.roles`, which also sets the ISR and drops a pending change). Before 2.7 the leader itself writes the ISR to
+ZooKeeper, through the same methods. Where a rule depends on the release, the code asks a flag of `core.kafka.release`.
 """
 
 from __future__ import annotations
@@ -65,30 +64,30 @@ class Partition:
     """One partition on one broker.
 
     Attributes:
-        tp: the topic and the number of the partition; `topic` and `number` hold them apart.
+        tp: the topic and the number of the partition; also separately as `topic` and `number`.
         broker: the broker that hosts this replica, as far as a partition needs it.
         log: this broker's log of the partition.
-        leader: the broker that leads, as this one last heard.
+        leader: the broker that leads, as last known to this broker.
         leader_epoch: the leader's term; the controller raises it with each election.
         partition_epoch: the version of the state that the controller committed last.
         replicas: the brokers with a replica, the preferred leader first.
         adding: those of them that a reassignment adds.
         isr: the in-sync replicas that the controller committed, the leader among them; empty on a follower.
-        maximal_isr: `isr` and the candidate of a pending expansion (KIP-497); a pending shrink takes nobody out.
+        maximal_isr: `isr` plus the candidate of a pending expansion (KIP-497; before it, always `isr`). A pending shrink removes nobody.
         pending: EXPAND or SHRINK while a change is at the controller, otherwise empty.
-        proposal: that change.
+        proposal: the change that was sent last; meaningful while `pending` is set.
         remotes: the followers as the leader sees them, by broker; without the leader itself.
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
-        uncommitted_since: µs; when the HW last rose, or the first record above it came. It means something while LEO > HW.
-        last_high_watermark: the event that raised the HW last, by its number.
-        sessions: the places of this partition in followers' fetch sessions, by follower.
-        delayed: writes with acks=all that wait for the HW. The first one makes it: an empty one would take more memory than all else here.
+        uncommitted_since: since when records above the HW have waited, µs; meaningful while LEO > HW.
+        last_high_watermark: the number of the event that last raised the HW.
+        sessions: this partition's entries in followers' fetch sessions, by follower.
+        delayed: writes with acks=all that wait for the HW; None until there is one, to save memory.
         consumers: fetches of consumers that wait for the HW, in order.
         producers: sequence numbers of idempotent producers, made from the log when a leader first needs them.
-        term: the records of the leader's term in its log.
-        account: what the durability account records of the leader.
+        term: the batches that this broker appended as the leader of this epoch; None on a follower.
+        account: the durability account's observer; None on a follower.
     """
 
     __slots__ = (
@@ -142,14 +141,14 @@ class Partition:
         return self.leader == self.broker.id
 
     def refresh_settings(self) -> None:
-        """Read min.insync.replicas again."""
+        """Reload min.insync.replicas."""
         self.min_isr = self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
         self.judge_min_isr()
 
     # --- epochs ----------------------------------------------------------------------------------------------------
 
     def check_leader_epoch(self, epoch: int, *, requires_leader: bool = True) -> str:
-        """The error of a request that names this leader epoch (-1: none), or NONE (`Partition#getLocalLog`)."""
+        """Validate the leader epoch of a request (-1: it has none); return the error, or NONE (`Partition#getLocalLog`)."""
         if epoch != NO_EPOCH:
             if epoch < self.leader_epoch:
                 return errors.FENCED_LEADER_EPOCH
@@ -171,7 +170,7 @@ class Partition:
         return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
     def judge_min_isr(self) -> None:
-        """Compute `under_min_isr` (`Partition#isUnderMinIsr`); call it when the ISR, the replicas, the setting or the leader changes.
+        """Recompute `under_min_isr` (`Partition#isUnderMinIsr`); call it after a change of ISR, replicas, leader, or setting.
 
         While it is true, the leader refuses writes with acks=all (`core.kafka.broker.appends`).
         """
@@ -182,7 +181,7 @@ class Partition:
     def is_replica_isr_eligible(self, replica: Replica) -> bool:
         """Whether a follower may join the ISR (`Partition#isReplicaIsrEligible`).
 
-        It must not be fenced, shut down, or have another broker epoch than the controller knows. Older releases let every follower join.
+        It must not be fenced or shutting down, and its broker epoch must match the controller's. Before 3.3 there is no such check.
         """
         release = self.broker.release
         if not release.isr_eligibility:
@@ -219,8 +218,9 @@ class Partition:
     def out_of_sync_replicas(self) -> tuple[int, ...]:
         """The members of the ISR that lag (`Partition#getOutOfSyncReplicas`); none while a change is pending.
 
-        A follower lags if it has not reached the leader's LEO within replica.lag.time.max.ms. Before 0.9 it lags if it has not fetched
-        for that long, or if it lacks more than replica.lag.max.messages. Some releases spare a follower that has every record.
+        A follower lags if it was last caught up with the leader's LEO more than replica.lag.time.max.ms ago. Before 0.9 it lags if it has
+        not fetched for that long, or if it is more than replica.lag.max.messages records behind. Some releases never remove a follower
+        whose LEO equals the leader's.
         """
         if self.pending:
             return ()
@@ -241,7 +241,7 @@ class Partition:
         return tuple(out)
 
     def maybe_shrink_isr(self) -> None:
-        """Propose to remove followers that lag (`Partition#maybeShrinkIsr`); they count for the HW until the controller commits that."""
+        """Propose to remove followers that lag (`Partition#maybeShrinkIsr`); they count for the HW until the controller commits the removal."""
         if not self.is_leader:
             return
         out = self.out_of_sync_replicas()
@@ -263,7 +263,7 @@ class Partition:
         self._submit_alter_partition(proposed)
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
-        """Send an ISR to the controller (`Partition#submitAlterPartition`); give it up if another change is still unanswered."""
+        """Send an ISR to the controller (`Partition#submitAlterPartition`); drop it if another change is in flight."""
         broker, remotes = self.broker, self.remotes
         broker_epochs = tuple(broker.broker_epoch if b == broker.id else remotes[b].broker_epoch if b in remotes else -1 for b in isr)
         item = AlterPartitionItem(self.tp, self.leader_epoch, self.partition_epoch, isr, broker_epochs, broker.journal.seq)
@@ -277,9 +277,9 @@ class Partition:
         self.maximal_isr = self.isr
 
     def handle_alter_partition_update(self, item: AlterPartitionItem, registration: PartitionRegistration) -> None:
-        """Take over an ISR that the controller committed (`Partition#handleAlterPartitionUpdate`).
+        """Apply an ISR that the controller committed (`Partition#handleAlterPartitionUpdate`).
 
-        Ignore an answer that newer metadata have overtaken.
+        Ignores a response that newer metadata have superseded.
         """
         if not self.is_leader or registration.leader_epoch != self.leader_epoch:
             return
@@ -309,7 +309,7 @@ class Partition:
             journal.cause = journal.emit(events.IsrExpanded.kind, broker.id, tp.topic, tp.partition, isr, joined, epoch)
 
     def handle_alter_partition_error(self, item: AlterPartitionItem, error: str) -> None:
-        """Handle a refusal (`Partition#handleAlterPartitionError`): revert, wait for new metadata, or send the change again."""
+        """Handle a rejected change of the ISR (`Partition#handleAlterPartitionError`): revert, wait for new metadata, or resend it."""
         if not self.is_leader or item.leader_epoch != self.leader_epoch or not self.pending or item is not self.proposal:
             return
         broker, tp = self.broker, self.tp
@@ -322,12 +322,12 @@ class Partition:
     # --- followers' fetches ----------------------------------------------------------------------------------------
 
     def mark_sessions(self) -> None:
-        """Note that every follower's next answer is to carry this partition."""
+        """Include this partition in every follower's next response."""
         for entry in self.sessions.values():
             entry.mark()
 
     def log_start_moved(self) -> None:
-        """Note that the log start moved: checkpoint it, and tell followers with their next answer."""
+        """Checkpoint a new log start, and send it to followers with their next response."""
         self.mark_sessions()
         self.broker.log_start_moved(self.tp)
 
@@ -355,7 +355,7 @@ class Partition:
         return error, NO_EPOCH, NO_OFFSET
 
     def assume_fetched(self, follower: int, end: int) -> None:
-        """Count records as replicated once they are sent. A deliberate mistake, made only while the guard `request-time-leo` is off."""
+        """Count records as replicated when they are sent: a deliberate bug, active only while the guard `request-time-leo` is off."""
         replica = self.remotes[follower]
         if end > replica.leo:
             replica.leo = end
@@ -363,17 +363,17 @@ class Partition:
                 self.broker.account.look(self.tp)
 
     def follower_needs_hw_update(self, follower: int) -> bool:
-        """Whether a follower's last answer carried an older HW (`Partition#followerNeedsHwUpdate`, 2.4)."""
+        """Whether a follower's last response carried an older HW (`Partition#followerNeedsHwUpdate`, 2.4)."""
         replica = self.remotes.get(follower)
         return replica is not None and replica.last_sent_high_watermark < self.log.high_watermark
 
     # --- the high watermark ----------------------------------------------------------------------------------------
 
     def maybe_increment_leader_hw(self) -> bool:
-        """Raise the HW to the least LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`); True if it rose.
+        """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`); True if it rose.
 
-        The leader and every follower in `maximal_isr` count. Depending on the release, so do followers outside it that have caught up:
-        otherwise the HW could overtake one that is about to join. Since 3.7 the HW stays while the ISR is under min.insync.replicas.
+        The leader and every follower in `maximal_isr` count. Some releases also count followers outside it that have caught up, so that
+        the HW does not pass one that is about to join. Since 3.7 the HW stays while the ISR is under the effective min.insync.replicas.
         """
         log, maximal_isr = self.log, self.maximal_isr
         old, candidate, held_by = log.high_watermark, log.leo, NO_LEADER
@@ -389,7 +389,7 @@ class Partition:
         if held_by == NO_LEADER:
             held_by = broker.id
         log.high_watermark = candidate
-        if log.noted != broker.disk.checkpoints:
+        if log.noted != broker.disk.checkpoints:  # the next checkpoint of high watermarks has to write it
             log.noted = broker.disk.checkpoints
             broker.disk.changed[self.tp] = None
         journal = broker.journal
@@ -410,7 +410,7 @@ class Partition:
         return True
 
     def _complete_waiting(self) -> None:
-        """Answer the requests that wait for the HW, if it has come far enough (`Partition#tryCompleteDelayedRequests`)."""
+        """Complete the waiting requests that the HW now satisfies (`Partition#tryCompleteDelayedRequests`)."""
         if self.broker.pushes_high_watermark:
             for entry in list(self.sessions.values()):
                 entry.complete()
@@ -419,18 +419,18 @@ class Partition:
             consumer.complete_if_enough()
 
     def add_consumer(self, waiter: HighWatermarkWaiter) -> None:
-        """Tell a consumer's fetch when the HW rises."""
+        """Register a consumer's fetch that waits for the HW."""
         if waiter not in self.consumers:
             self.consumers = (*self.consumers, waiter)
 
     def remove_consumer(self, waiter: HighWatermarkWaiter) -> None:
-        """Tell it no more."""
+        """Unregister it."""
         self.consumers = tuple(each for each in self.consumers if each is not waiter)
 
     def _complete_delayed_produce(self) -> None:
         """Answer the writes that the HW has reached (`Partition#checkEnoughReplicasReachOffset`).
 
-        If the ISR has become too small meanwhile, the answer is NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+        If `maximal_isr` is now smaller than the effective min.insync.replicas, the answer is NOT_ENOUGH_REPLICAS_AFTER_APPEND.
         """
         if self.delayed is not None and self.delayed.waiting:
             enough = self.effective_min_isr() <= len(self.maximal_isr)
@@ -447,7 +447,7 @@ class Partition:
         return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
 
     def holders(self) -> tuple[int, ...]:
-        """The replicas that limit the HW: those with the least LEO of all that count, or the leader itself if none lags."""
+        """The replicas that limit the HW: those with the smallest LEO of all that count, or the leader itself if none lags."""
         counting = [replica for replica in self.remotes.values() if self.counts_for_high_watermark(replica)]
         least = min([replica.leo for replica in counting], default=self.log.leo)
         return tuple([replica.broker for replica in counting if replica.leo == least]) if least < self.log.leo else (self.broker.id,)
