@@ -108,6 +108,7 @@ def test_a_trace_has_a_track_for_each_broker_and_arrows_along_causes(log: Path, 
     tracks = {entry["tid"]: entry["args"]["name"] for entry in trace if entry["name"] == "thread_name"}
     assert {f"b{broker.id}" for broker in reader.spec.brokers} < set(tracks.values())
     assert {"people", "controller"} < set(tracks.values())
+    assert len(tracks) == sum(entry["name"] == "thread_name" for entry in trace), "no two have the same track"
     slices = {entry["args"]["seq"]: entry for entry in trace if entry["ph"] == "X"}
     assert slices.keys() == events.keys()
     by_brokers = 0

@@ -221,6 +221,27 @@ def test_an_expired_batch_is_followed_by_a_new_epoch() -> None:
     assert bumped[8] == 1
 
 
+def test_what_waits_behind_an_expired_batch_is_numbered_anew() -> None:
+    """Refused again and again, it has numbers of the former epoch; sent with them it would be out of turn, or taken for a duplicate."""
+    cluster, events = made()
+    cluster.do(acts.Produce("t", 5, producer="app", idempotence=True))
+    cluster.run_until(1_000_000)
+    for broker in (2, 3):
+        cluster.do(acts.Kill(broker))
+    for second in (20, 100, 101):
+        cluster.run_until(second * 1_000_000)
+        cluster.do(acts.Produce("t", 5, producer="app"))
+    cluster.run_until(145_000_000)
+    for broker in (2, 3):
+        cluster.do(acts.Start(broker))
+    cluster.run_until(200_000_000)
+    producer = cluster.producer("app")
+    assert producer is not None
+    assert (producer.acked, producer.failed) == (15, 5)
+    assert [event[8] for event in events if event[3] == "producer-epoch-bumped"] == [1]
+    assert not [event for event in events if event[3] in ("duplicate-dropped", "records-duplicated")]
+
+
 def test_idempotence_needs_acks_all() -> None:
     cluster, _ = made()
     with pytest.raises(ActRefused, match="Must set acks to all"):
