@@ -32,6 +32,7 @@ class FakeSurface:
         self.paint: Palette = palette_of("dark")
         self.room = 100
         self.app: Any = self
+        self.prompts = self
         self.said: list[tuple[str, bool]] = []
         self.asked: list[tuple[Question, Callable[[Option | None], None]]] = []
         self.lines: list[tuple[str, Callable[[str], str | None], Callable[[str], None]]] = []

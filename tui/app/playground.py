@@ -205,7 +205,7 @@ class Playground(App[int]):
         if isinstance(screen, TypedAhead) and screen.paste_ahead(event.text):
             return
         count = len(event.text)
-        self.main_screen.say(
+        self.main_screen.prompts.say(
             f"pasted {count:,} character{'' if count == 1 else 's'}: only a line to write in takes a pasted text", refused=True
         )
 
@@ -266,7 +266,7 @@ class Playground(App[int]):
         """What a closer look shows, to the clipboard."""
         if isinstance(self.screen, CloserLook):
             self.copy_to_clipboard(self.screen.text)
-            self.main_screen.say("copied what stands here")
+            self.main_screen.prompts.say("copied what stands here")
 
     def action_command_palette(self) -> None:
         """Textual's own key for its palette opens the playground's."""

@@ -55,7 +55,7 @@ class ActionRunner:
         context = self.surface.context()
         reason = action.refuse(context)
         if reason is not None:
-            self.surface.say(reason, refused=True)
+            self.surface.prompts.say(reason, refused=True)
         elif action.page:
             self.open_page(action.page)
         elif action.call is not None:
@@ -75,13 +75,13 @@ class ActionRunner:
             if option is None:
                 return
             if option.refused is not None:
-                self.surface.say(f"{option.label}: {option.refused}", refused=True)
+                self.surface.prompts.say(f"{option.label}: {option.refused}", refused=True)
             elif option.line is not None:
                 self._put_line(option.line)
             else:
                 self.execute(option.acts)
 
-        self.surface.ask(question, answered)
+        self.surface.prompts.ask(question, answered)
 
     def _put_line(self, line: TextPrompt) -> None:
         def wrong(text: str) -> str | None:
@@ -95,12 +95,12 @@ class ActionRunner:
             self.written[line.name] = text
             self.execute(line.acts(text))
 
-        self.surface.write(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
+        self.surface.prompts.write(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
 
     def execute(self, wanted: tuple[Act, ...]) -> None:
         """Do acts, one after the other, and say what the last of them did, or why one is refused."""
         if self.loaded.read_only:
-            self.surface.say(READ_ONLY, refused=True)
+            self.surface.prompts.say(READ_ONLY, refused=True)
             return
         said, branch = "", self.session.branch
         for number, act in enumerate(wanted):
@@ -109,13 +109,13 @@ class ActionRunner:
                 self._follow_up(act)
             except (ActRefused, KafkaError, ValueError) as refusal:
                 self.surface.refresh_view()
-                self.surface.say(str(refusal), refused=True)
+                self.surface.prompts.say(str(refusal), refused=True)
                 return
             said = self.session.tell(seq) or act.word
         if self.session.branch is not branch:
             said = f"{said}; you are on {self.session.branch.name} now, {branch.name} keeps the old future ({self.surface.key('jump')})"
         self.surface.refresh_view()
-        self.surface.say(said)
+        self.surface.prompts.say(said)
 
     def _follow_up(self, act: Act) -> None:
         """What follows of an act on the screen."""
@@ -148,4 +148,4 @@ class ActionRunner:
             if option is not None:
                 self.run(chosen[options.index(option)].id)
 
-        self.surface.ask(Question(title, "The keys do the same without this menu.", options), done)
+        self.surface.prompts.ask(Question(title, "The keys do the same without this menu.", options), done)

@@ -57,12 +57,12 @@ class Causes:
                 self._look_back_for(cells[at])
 
         question = Question("What changed it last", f"From there {self.surface.key('cause')} goes on to its cause.", options)
-        self.surface.ask(question, chosen)
+        self.surface.prompts.ask(question, chosen)
 
     def _look_back_for(self, cell: Cell) -> None:
         def done(found: bool) -> None:
             if not found:
-                self.surface.say(f"nothing has changed the {cell.label} yet", refused=True)
+                self.surface.prompts.say(f"nothing has changed the {cell.label} yet", refused=True)
             self.surface.refresh_view()
 
         self.session.back_to_when(LastChange(cell), f"what changed the {cell.label}", done)

@@ -40,7 +40,7 @@ class PlaybackControls:
     def say_notices(self) -> None:
         """Say what the session has to tell, and once a step has been taken, what it did."""
         if self.session.notices:
-            self.surface.say(self.session.notices.pop(0), refused=True)
+            self.surface.prompts.say(self.session.notices.pop(0), refused=True)
             self._stepped_from = -1
         self.say_step()
 
@@ -74,7 +74,7 @@ class PlaybackControls:
         done = [event for event in ring.since(max(ring.first, ring.total - MOST_OF_A_STEP)) if event[0] > before]
         self._stepped_from = -1
         if done:
-            self.surface.say(step_in_words(done))
+            self.surface.prompts.say(step_in_words(done))
 
     def faster(self) -> None:
         """Take the next higher speed."""
@@ -90,8 +90,8 @@ class PlaybackControls:
         """Go as fast as it can, or at the speed before."""
         if self.session.playback.speed == AS_FAST_AS_IT_CAN:
             self.session.playback.set_speed(self._speed_before)
-            self.surface.say(f"back to {speed_word(self.session.playback.speed)}")
+            self.surface.prompts.say(f"back to {speed_word(self.session.playback.speed)}")
         else:
             self._speed_before = self.session.playback.speed
             self.session.playback.set_speed(AS_FAST_AS_IT_CAN)
-            self.surface.say(f"as fast as it can; {self.surface.key('full-speed')} again goes back")
+            self.surface.prompts.say(f"as fast as it can; {self.surface.key('full-speed')} again goes back")

@@ -42,7 +42,7 @@ class Saving:
             "NAME.yaml: a scenario script, isrlab run replays it to the same events. NAME.jsonl or, packed, NAME.jsonl.zst: "
             "the event log, isrlab replay checks it, isrlab play opens it."
         )
-        self.surface.write("Save the session", about, str(default), self._no_file, lambda name: self._save_as(name, then))
+        self.surface.prompts.write("Save the session", about, str(default), self._no_file, lambda name: self._save_as(name, then))
 
     def _no_file(self, text: str) -> str | None:
         own = self.loaded.log
@@ -67,12 +67,12 @@ class Saving:
             elif option is options[1]:
                 self.save_then(then)
 
-        self.surface.ask(Question(f"{path} exists", "Nothing is overwritten unasked.", options), chosen)
+        self.surface.prompts.ask(Question(f"{path} exists", "Nothing is overwritten unasked.", options), chosen)
 
     def _save_log(self, path: Path, then: Callable[[], object]) -> None:
         def written(failed: str) -> None:
             told = f"saved as {path}: {self.session.end.seq:,} events; isrlab replay {path} checks it"
-            self.surface.say(failed or told, refused=bool(failed))
+            self.surface.prompts.say(failed or told, refused=bool(failed))
             if not failed:
                 self.unsaved = 0
                 then()
@@ -80,17 +80,17 @@ class Saving:
         try:
             self.session.write_log(path, self.loaded.header(), written)
         except InputError as wrong:
-            self.surface.say(str(wrong), refused=True)
+            self.surface.prompts.say(str(wrong), refused=True)
         self.surface.refresh_view()
 
     def _save_script(self, path: Path, then: Callable[[], object]) -> None:
         try:
             self.loaded.save(path)
         except InputError as wrong:
-            self.surface.say(str(wrong), refused=True)
+            self.surface.prompts.say(str(wrong), refused=True)
         else:
             count = len(self.session.branch.deeds)
-            self.surface.say(f"saved as {path}: {count} acts; isrlab run {path} replays them")
+            self.surface.prompts.say(f"saved as {path}: {count} acts; isrlab run {path} replays them")
             self.unsaved = 0
             then()
 
@@ -105,10 +105,10 @@ class Saving:
             tp = context.partition.tp
             text, what = self._describe_row(tp.topic, tp.partition), f"the describe row of {tp}"
         if not text:
-            self.surface.say("nothing is selected", refused=True)
+            self.surface.prompts.say("nothing is selected", refused=True)
             return
         self.surface.app.copy_to_clipboard(visible_line(text))
-        self.surface.say(f"copied {what}")
+        self.surface.prompts.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:
         """The partition's line as `kafka-topics --describe` of the release prints it."""
@@ -124,9 +124,9 @@ class Saving:
         try:
             write_whole(name, self.surface.app.export_screenshot(title="isrlab"))
         except InputError as wrong:
-            self.surface.say(str(wrong), refused=True)
+            self.surface.prompts.say(str(wrong), refused=True)
         else:
-            self.surface.say(f"picture saved as {name}")
+            self.surface.prompts.say(f"picture saved as {name}")
 
     def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
         """End the session by `go`; if acts would be lost by that, ask first whether to save them.
@@ -154,7 +154,7 @@ class Saving:
                 go()
 
         question = Question(title, f"{acts[0].upper()}{acts[1:]} not saved.", options)
-        self.surface.ask(question, chosen, leaves=leaves)
+        self.surface.prompts.ask(question, chosen, leaves=leaves)
 
 
 def no_file(text: str) -> str | None:

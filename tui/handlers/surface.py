@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from textual.app import App
-from textual.strip import Strip
 
 from core.lab.views.view import ClusterView
-from tui.actions.context import ActionContext, Option, Question
+from tui.actions.asking import Asking
+from tui.actions.context import ActionContext
 from tui.rendering.palette import Palette
 
 
 class Surface(Protocol):
     """A screen that shows a view, says something, and asks."""
+
+    @property
+    def prompts(self) -> Asking:
+        """Says and asks on it."""
 
     @property
     def view(self) -> ClusterView:
@@ -49,26 +52,3 @@ class Surface(Protocol):
 
     def show_event(self, seq: int) -> None:
         """Select an event where it is best read."""
-
-    def say(self, text: str, *, refused: bool = False) -> None:
-        """Show a message in the footer for a moment."""
-
-    def drop_message(self) -> None:
-        """Take the message in the footer away."""
-
-    def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
-        """Ask a question; `leaves`: it is whether to leave the playground."""
-
-    def write(
-        self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
-    ) -> None:
-        """Ask for a line of text; `then` gets it when it is right. While somebody writes, time stands still.
-
-        Args:
-            title, about, text, wrong: of the dialog.
-            then: gets the line.
-            travels: whether that goes through time, and leaves it paused.
-        """
-
-    def look_closer(self, title: str, lines: Sequence[Strip]) -> None:
-        """Show lines in a box over the screen."""

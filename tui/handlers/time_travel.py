@@ -34,7 +34,7 @@ class TimeTravel:
 
     def leave_moment(self, words: str = "where you were") -> None:
         """Remember the present view, so that it can be compared with later. A message about this moment ends with it."""
-        self.surface.drop_message()
+        self.surface.prompts.drop_message()
         self.left = [
             *self.left,
             (f"{words}, at {format_clock(self.surface.view.now)} after event {self.surface.view.seq}", self.session.view()),
@@ -68,7 +68,7 @@ class TimeTravel:
             self._say_undone(undone)
 
     def _say_undone(self, undone: Played) -> None:
-        self.surface.say(f"undone: {self.session.tell_act(undone)}; {self.surface.key('redo')} does it again")
+        self.surface.prompts.say(f"undone: {self.session.tell_act(undone)}; {self.surface.key('redo')} does it again")
 
     def redo(self) -> None:
         """Do again what was undone."""
@@ -77,13 +77,13 @@ class TimeTravel:
             self.leave_moment()
             self.session.redo()
             self.surface.refresh_view()
-            self.surface.say(f"done again: {self.session.tell_act(again)}")
+            self.surface.prompts.say(f"done again: {self.session.tell_act(again)}")
 
     def step_back_notable(self) -> None:
         """Go back to the last notable event."""
         self.leave_moment()
         if not self.session.step_back_notable(self._has_arrived):
-            self.surface.say("no notable event before this one", refused=True)
+            self.surface.prompts.say("no notable event before this one", refused=True)
         self.surface.refresh_view()
 
     def to_end(self) -> None:
@@ -101,7 +101,7 @@ class TimeTravel:
     def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
         """Ask for a time or an event."""
         end, selected = self.session.end, self.surface.context().event
-        self.surface.write(
+        self.surface.prompts.write(
             title,
             f"A virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
             f"This branch was lived up to {format_clock(end.time)}, event #{end.seq}.",
@@ -141,14 +141,14 @@ class TimeTravel:
 
     def bookmark(self) -> None:
         """Ask for a note, and mark this moment with it."""
-        self.surface.write(
+        self.surface.prompts.write(
             "Bookmark", f"A note for {format_clock(self.surface.view.now)}, event {self.surface.view.seq}.", "", lambda _: None, self._mark
         )
 
     def _mark(self, note: str) -> None:
         self.session.bookmark(note)
         self.leave_moment(f"bookmark {note}".strip())
-        self.surface.say(f"bookmarked: {note or format_clock(self.surface.view.now)}; j jumps back to it")
+        self.surface.prompts.say(f"bookmarked: {note or format_clock(self.surface.view.now)}; j jumps back to it")
 
     def jump(self) -> None:
         """Offer bookmarks and branches, and go to one."""
@@ -187,7 +187,7 @@ class TimeTravel:
                 goals[options.index(option)]()
 
         about = f"You are on {session.branch.name}, {format_clock(self.surface.view.now)} of {format_clock(session.end.time)}."
-        self.surface.ask(Question("Jump to", about, tuple(options)), chosen)
+        self.surface.prompts.ask(Question("Jump to", about, tuple(options)), chosen)
 
     def _to_branch(self, name: str, position: Position | None) -> None:
         branch = next(b for b in self.session.branches if b.name == name)
@@ -207,7 +207,7 @@ class TimeTravel:
     def go_to_mark(self, mark: Mark | None) -> None:
         """Go to a mark of the timeline."""
         if mark is None:
-            self.surface.say("choose a mark on the timeline with ← and →", refused=True)
+            self.surface.prompts.say("choose a mark on the timeline with ← and →", refused=True)
         else:
             self.go_to_event(mark.seq)
 
@@ -241,7 +241,7 @@ class TimeTravel:
             f"A state, as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, as leader changes, "
             f"isr({partition}) changes; or an event, as truncated, leader-elected {{election=unclean}}."
         )
-        self.surface.write(title, about, "", self._no_condition, then, travels=True)
+        self.surface.prompts.write(title, about, "", self._no_condition, then, travels=True)
 
     def until(self) -> None:
         """Ask for a condition, and go on until it holds."""
@@ -263,7 +263,7 @@ class TimeTravel:
             if found:
                 self._has_arrived()
             else:
-                self.surface.say(f"before this there was no such moment: {text}", refused=True)
+                self.surface.prompts.say(f"before this there was no such moment: {text}", refused=True)
 
         self.session.back_to_when(self._watch_for(text), text, done)
         self.surface.refresh_view()
@@ -287,7 +287,7 @@ class TimeTravel:
                 words, view = moments[options.index(option)]
                 self._show_diff(words, view)
 
-        self.surface.ask(Question("Difference from", "What differs between then and this moment.", options), chosen)
+        self.surface.prompts.ask(Question("Difference from", "What differs between then and this moment.", options), chosen)
 
     def _diff_with_any(self) -> None:
         """Ask for the other moment, look at it, and show what differs."""
@@ -311,4 +311,4 @@ class TimeTravel:
 
     def _show_diff(self, words: str, view: ClusterView) -> None:
         lines = paint_diff(view, self.surface.view, words, self.surface.paint, self.surface.room)
-        self.surface.look_closer("Difference", lines)
+        self.surface.prompts.look_closer("Difference", lines)

@@ -109,12 +109,14 @@ class Navigation:
         width = max(20, min(self.surface.app.size.width - 6, 150))
         state = self.panels.presenter.loaded.scenario()
         if self.panels.layout is not None and self.panels.layout.shared and not self.panels.events.has_focus and state is not None:
-            self.surface.look_closer("Scenario", paint_scenario(state, self.surface.paint, (width, 8 + 6 * len(state.expectations))))
+            self.surface.prompts.look_closer(
+                "Scenario", paint_scenario(state, self.surface.paint, (width, 8 + 6 * len(state.expectations)))
+            )
             return
         title, content, _ = self.panels.presenter.selected_in_full(
             self.surface.frame(), self.surface.paint, width, everything=self.panels.shows_everything
         )
-        self.surface.look_closer(title, content)
+        self.surface.prompts.look_closer(title, content)
 
     def to_cause(self) -> None:
         """From the selected event to its cause, or from a reading to what changed it last."""
@@ -130,7 +132,7 @@ class Navigation:
     def search(self) -> None:
         """Ask what to list."""
         if self.page is None:
-            self.surface.write(
+            self.surface.prompts.write(
                 "Filter partitions, brokers and events",
                 "Words that all have to be there, for example b55, offline, orders-, dead, truncated, #120; empty shows all.",
                 self.selection.words,
@@ -138,7 +140,7 @@ class Navigation:
                 self.look_for,
             )
         elif not self.page.search():
-            self.surface.say("this screen has nothing to filter", refused=True)
+            self.surface.prompts.say("this screen has nothing to filter", refused=True)
 
     def look_for(self, words: str) -> None:
         """List only what has these words; the selection goes to a partition and a broker that are listed."""
@@ -164,7 +166,7 @@ class Navigation:
             self.surface.rearrange()
             self.panels.page_panel.focus()
         if self.panels.layout is not None and self.panels.layout.size is SizeClass.MINIMAL:
-            self.surface.say("that screen needs 80×20; it comes up when there is room", refused=True)
+            self.surface.prompts.say("that screen needs 80×20; it comes up when there is room", refused=True)
         self.surface.show_now()
         if page.unfinished:
             self.surface.refresh_view()
@@ -189,4 +191,4 @@ class Navigation:
                 self.panels.events.go_to(seq)
                 self.panels.events.focus()
                 return
-        self.surface.say(f"event {seq} is no longer in memory; g and #{seq} goes back to it", refused=True)
+        self.surface.prompts.say(f"event {seq} is no longer in memory; g and #{seq} goes back to it", refused=True)

@@ -7,7 +7,7 @@ what is selected the `Selection`, what a key does the handlers: the screen holds
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import ClassVar, Final
 
 from textual import events
@@ -15,25 +15,22 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.screen import Screen
-from textual.strip import Strip
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView
 from scenarios.play_target import PlayTarget
-from tui.actions.context import ActionContext, Option, Question, TextPrompt
+from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.registry import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.selection import Selection
 from tui.analysis.isr_reasons import IsrReasons
-from tui.dialogs.closer_look import CloserLook
 from tui.dialogs.command_palette import CommandFinder
-from tui.dialogs.question import QuestionDialog
-from tui.dialogs.text_line import TextLineDialog
 from tui.handlers.action_runner import ActionRunner
 from tui.handlers.causes import Causes
 from tui.handlers.help import HelpScreens
 from tui.handlers.playback_controls import PlaybackControls
+from tui.handlers.prompts import Prompts
 from tui.handlers.saving import Saving
 from tui.handlers.time_travel import TimeTravel
 from tui.main_screen.display_options import Display
@@ -46,7 +43,7 @@ from tui.main_screen.view_source import ViewSource
 from tui.pages.page import OVERVIEW, Page, PagePanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
-from tui.panels.footer import Footer, FooterMessage
+from tui.panels.footer import Footer
 from tui.panels.grid import Grid
 from tui.panels.lines import gathered
 from tui.panels.tabs import Tabs
@@ -55,9 +52,6 @@ from tui.rendering.palette import Palette
 from tui.session.garbage_collection import REST_SECONDS, GarbageCollection
 from tui.session.loading import LoadedSession
 from tui.terminal.compositor import compose_panels, is_open, write
-
-NOTE_SECONDS: Final = 5.0
-"""How long a message stays in the footer."""
 
 _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home")
 
@@ -84,6 +78,7 @@ class MainScreen(Screen[None]):
         self.presenter = Presenter(loaded, display, self.selection)
         self.panels = PanelSet(self.presenter, paint, session.rings.of(NOTABLE))
         self.pages = PageStack(self)
+        self.prompts = Prompts(session, self)
         self.time_travel = TimeTravel(session, self)
         self.causes = Causes(session, self, self.time_travel)
         self.navigation = Navigation(session, self, self.selection, self.panels, self.pages, self.causes)
@@ -92,8 +87,6 @@ class MainScreen(Screen[None]):
         self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
         self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.open_page)
         self.garbage = GarbageCollection(own_process=loaded.own_process)
-        self._note: FooterMessage | None = None
-        self._note_number = 0
         self._last_frame = 0.0
         self._frames = 0
         self._beat = -1  # the number of a frame that only offsets and time tell from the one before; -1: everything is shown
@@ -132,8 +125,8 @@ class MainScreen(Screen[None]):
             "palette": self._open_command_palette,
             "filter": navigation.next_level,
             "follow": navigation.follow,
-            "order": lambda: self.say(self.selection.turn_order(self.view)),
-            "only": lambda: self.say(self.selection.next_filter(self.view)),
+            "order": lambda: self.prompts.say(self.selection.turn_order(self.view)),
+            "only": lambda: self.prompts.say(self.selection.next_filter(self.view)),
             "search": navigation.search,
             "zoom": navigation.zoom,
             "back": navigation.back,
@@ -153,28 +146,9 @@ class MainScreen(Screen[None]):
         return self.pages.page
 
     @property
-    def chosen(self) -> TopicPartition | None:
-        """The selected partition."""
-        return self.selection.partition
-
-    @property
-    def chosen_broker(self) -> int | None:
-        """The selected broker."""
-        return self.selection.broker
-
-    @property
-    def worst_first(self) -> bool:
-        """Whether partitions are listed with the worst first."""
-        return self.selection.worst_first
-
-    @property
     def isr_reasons(self) -> IsrReasons:
         """Why replicas are out of an ISR."""
         return self.presenter.isr_reasons
-
-    def choose(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
-        """Select a partition, a broker, or both."""
-        self.selection.choose(partition, broker)
 
     def key(self, action: str) -> str:
         """The key of an action as people read it."""
@@ -235,7 +209,7 @@ class MainScreen(Screen[None]):
         self.rearrange()
         if notes := self.loaded.notes:
             more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
-            self.say(notes[0] + more, refused=True)
+            self.prompts.say(notes[0] + more, refused=True)
         self.call_after_refresh(self._run_or_rest)
 
     def forget(self) -> None:
@@ -309,7 +283,7 @@ class MainScreen(Screen[None]):
 
     def _take_view(self) -> None:
         """Take a new view, and what follows of it."""
-        self.source.take(self.chosen, wide=self._shows_all)
+        self.source.take(self.selection.partition, wide=self._shows_all)
         branch = self.session.branch
         self.loaded.history.observe(self.view, branch.name, branch.origin, self.session.lags)
         self._use_rings()
@@ -351,7 +325,7 @@ class MainScreen(Screen[None]):
         if panels.layout is None:
             return
         if panels.layout.grid is not None:
-            self.source.bring_up(panels.partitions_in_sight(self.view), self.chosen, wide=self._shows_all)
+            self.source.bring_up(panels.partitions_in_sight(self.view), self.selection.partition, wide=self._shows_all)
         if not is_open(self):
             with self.app.batch_update():
                 self._show()
@@ -359,7 +333,7 @@ class MainScreen(Screen[None]):
             write(self, pieces)
 
     def _show(self) -> None:
-        self.panels.show(self.frame(), self.page, self._note, self._beat)
+        self.panels.show(self.frame(), self.page, self.prompts.message, self._beat)
 
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
@@ -370,19 +344,19 @@ class MainScreen(Screen[None]):
     def action_move(self, key: str) -> None:
         """An arrow: brokers sideways, partitions or events up and down."""
         if self.panels.timeline.has_focus and key in ("left", "right"):
-            self._note = None  # the footer tells the mark where the timeline has no headline
+            self.prompts.message = None  # the footer tells the mark where the timeline has no headline
         self.navigation.move(key)
 
     def on_brokers_picked(self, message: Brokers.Picked) -> None:
         """A broker was clicked."""
-        self.choose(broker=message.broker)
+        self.selection.choose(broker=message.broker)
         self.show_now()
         if message.menu:
             self.actions.menu(f"b{message.broker}", (BROKER, NETWORK))
 
     def on_grid_picked(self, message: Grid.Picked) -> None:
         """A cell was clicked."""
-        self.choose(message.partition, message.broker)
+        self.selection.choose(message.partition, message.broker)
         self.show_now()
         if message.menu:
             self.actions.menu(f"{message.partition}", (CLUSTER, CLIENTS))
@@ -433,7 +407,7 @@ class MainScreen(Screen[None]):
         try:
             self.app.open_target(target)  # type: ignore[attr-defined]
         except (KafkaError, ValueError) as wrong:
-            self.say(str(wrong), refused=True)
+            self.prompts.say(str(wrong), refused=True)
 
     def open_page(self, name: str) -> Page:
         """Open a page, or have it open already."""
@@ -450,59 +424,6 @@ class MainScreen(Screen[None]):
     def go_to_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
         """Select what somebody named."""
         self.navigation.go_to_name(partition, broker)
-
-    # --- messages and questions ------------------------------------------------------------------------------------
-
-    def say(self, text: str, *, refused: bool = False) -> None:
-        """Show a message in the footer for a moment."""
-        self._note = FooterMessage(text, refused)
-        self._note_number += 1
-        number = self._note_number
-        self.set_timer(NOTE_SECONDS, lambda: self._unsay(number))
-        self.show_now()
-
-    def drop_message(self) -> None:
-        """Take the message in the footer away."""
-        if self._note is not None:
-            self._note = None
-            self.show_now()
-
-    def _unsay(self, number: int) -> None:
-        if number == self._note_number:
-            self.drop_message()
-
-    def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
-        """Ask a question; `leaves`: it is whether to leave the playground."""
-        self.app.push_screen(QuestionDialog(question, self.paint, asks_to_leave=leaves), answered)
-
-    def write(
-        self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
-    ) -> None:
-        """Ask for a line of text; `then` gets it when it is right. While somebody writes, time stands still.
-
-        Args:
-            title, about, text, wrong: of the dialog.
-            then: gets the line.
-            travels: whether that goes through time, and leaves it paused.
-        """
-        session = self.session
-        playing = session.playback.playing
-        if playing:
-            session.pause()
-            self.show_now()
-
-        def written(answer: str | None) -> None:
-            if playing and not session.playback.moving and (answer is None or not travels):
-                session.playback.play()
-            if answer is not None:
-                then(answer)
-            self.refresh_view()
-
-        self.app.push_screen(TextLineDialog(title, about, text, wrong, self.paint), written)
-
-    def look_closer(self, title: str, lines: Sequence[Strip]) -> None:
-        """Show lines in a box over the screen."""
-        self.app.push_screen(CloserLook(title, lines))
 
     def explain(self, word: str = "") -> None:
         """What words and symbols mean; the one that is asked for first."""

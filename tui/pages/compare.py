@@ -249,7 +249,7 @@ class ComparePage(Page):
                 self.second = makers[options.index(option)][2]()
                 screen.show_now()
 
-        screen.ask(question, chosen)
+        screen.prompts.ask(question, chosen)
         return True
 
 

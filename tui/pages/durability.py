@@ -203,7 +203,7 @@ class DurabilityPage(Page):
             return False
         self._selected = max(0, min(len(self._entries) - 1, self._selected + by))
         if self._entries:
-            self.screen.choose(partition=self._entries[self._selected].harm.tp)
+            self.screen.selection.choose(partition=self._entries[self._selected].harm.tp)
         return True
 
     def enter(self) -> bool:

@@ -167,7 +167,7 @@ class MessagesPage(Page):
     _shown: tuple[int, ...] = ()
 
     def _update(self) -> Lane | None:
-        tp = self.screen.chosen
+        tp = self.screen.selection.partition
         view = next((p for p in self.screen.view.partitions if p.tp == tp), None)
         if tp is None or view is None:
             return None

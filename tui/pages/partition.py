@@ -373,12 +373,12 @@ class PartitionPage(Page):
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now."""
         screen = self.screen
-        tp = screen.chosen
+        tp = screen.selection.partition
         if tp is None:
             return [Row().add(" There is no partition.", self.paint.muted).strip(width)]
         detail = screen.session.partition_detail(tp)
         left, unclean = screen.isr_reasons.of(detail.view, screen.session.rings), screen.unclean_words(detail.view)
-        return self.window(paint_partition_page(detail, screen.view, self.paint, width, screen.chosen_broker, left, unclean), height)
+        return self.window(paint_partition_page(detail, screen.view, self.paint, width, screen.selection.broker, left, unclean), height)
 
     def move(self, key: str) -> bool:
         """Another partition, or another part of this one."""
@@ -386,9 +386,9 @@ class PartitionPage(Page):
             return True
         if key not in ("up", "down"):
             return False
-        order = [p.tp for p in in_order(self.screen.view, self.screen.worst_first)]
-        if self.screen.chosen in order:
-            at = order.index(self.screen.chosen) + (1 if key == "down" else -1)
-            self.screen.choose(partition=order[max(0, min(len(order) - 1, at))])
+        order = [p.tp for p in in_order(self.screen.view, self.screen.selection.worst_first)]
+        if self.screen.selection.partition in order:
+            at = order.index(self.screen.selection.partition) + (1 if key == "down" else -1)
+            self.screen.selection.choose(partition=order[max(0, min(len(order) - 1, at))])
             self.top = 0
         return True

@@ -209,5 +209,5 @@ class ScenariosPage(FilteredPage):
             if option is not None:
                 self.screen.start_over(targets[question.options.index(option)])
 
-        self.screen.ask(question, chosen)
+        self.screen.prompts.ask(question, chosen)
         return True

@@ -259,7 +259,9 @@ class SettingsPage(FilteredPage):
     def place(self) -> SettingsScope:
         """For whom values are shown: the selected partition's topic and the selected broker."""
         screen = self.screen
-        return SettingsScope(None if screen.chosen is None else screen.chosen.topic, screen.chosen_broker, screen.loaded.release)
+        return SettingsScope(
+            None if screen.selection.partition is None else screen.selection.partition.topic, screen.selection.broker, screen.loaded.release
+        )
 
     def _at(self) -> int:
         return next((n for n, each in enumerate(self._known) if each.setting.name == self._selected), 0)
@@ -288,10 +290,10 @@ class SettingsPage(FilteredPage):
             return True
         setting = known.setting
         if self.screen.loaded.read_only:
-            self.screen.say(READ_ONLY, refused=True)
+            self.screen.prompts.say(READ_ONLY, refused=True)
             return True
         if not known.exists:
-            self.screen.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
+            self.screen.prompts.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
             return True
         now = self.place.value_of(setting, self.screen.session.settings())
         if setting.type == "boolean":
@@ -306,7 +308,7 @@ class SettingsPage(FilteredPage):
             return None
 
         about = f"{setting.meaning} {sentence_of(takes_effect(setting))}"
-        self.screen.write(
+        self.screen.prompts.write(
             setting.name, about, render_value(now), wrong, lambda text: self.screen.put(edit_question(setting, text, self.place))
         )
         return True

@@ -59,7 +59,7 @@ async def test_the_table_of_b2_is_typed_in_from_the_running_playground(size: tup
             await press(main_screen, pilot, keys)
             assert shown(app, main_screen) == expected
         assert main_screen.session.cluster.now == before, "virtual time stands still"
-        assert main_screen.chosen == TopicPartition("topic-1", 0)
+        assert main_screen.selection.partition == TopicPartition("topic-1", 0)
     assert len(BEGIN) + sum(map(len, TABLE)) <= 25
 
 
@@ -87,7 +87,7 @@ async def test_single_steps_of_a_broker_take_a_count() -> None:
         partition = main_screen.selection.partition_in(main_screen.view)
         assert partition is not None
         follower = partition.replicas[1]
-        while main_screen.chosen_broker != follower:
+        while main_screen.selection.broker != follower:
             await pilot.press("right")
         await press(main_screen, pilot, ["E", "r", "E", "a", "3", "enter"])
         await press(main_screen, pilot, ["E", "f", "2", "enter"])

@@ -284,9 +284,9 @@ async def test_the_mouse_selects_and_acts() -> None:
     async with playing() as (_, main_screen, pilot):
         await pilot.click("#brokers", offset=(40, 2))
         assert main_screen.context().broker is not None
-        assert main_screen.chosen_broker == 2
+        assert main_screen.selection.broker == 2
         await pilot.click("#grid", offset=(5, 4))
-        assert str(main_screen.chosen) == "orders-2"
+        assert str(main_screen.selection.partition) == "orders-2"
         footer = main_screen.panels.footer.lines[0].text
         await pilot.click("#footer", offset=(re.search(r"\bk kill", footer).start(), 0))  # type: ignore[union-attr]
         assert done(main_screen) == ["kill b2"]
@@ -342,7 +342,7 @@ async def test_all_panels_stand_at_every_size(size: tuple[int, int]) -> None:
         await pilot.press("right", "k")
         main_screen.session.tape.advance_to(20 * SECOND)
         main_screen.refresh_view()
-        main_screen._unsay(main_screen._note_number)
+        main_screen.prompts.drop_message()
         await pilot.pause()
         lines = screen_text(app).splitlines()
         assert len(lines) == size[1]
@@ -422,10 +422,10 @@ async def test_a_click_selects_the_broker_that_stands_there_when_the_first_have_
     spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(1, 31)), topics=(TopicSpec("t"),))
     async with playing(PlayTarget(None, spec, CURRENT, title="thirty"), size=(80, 24)) as (app, main_screen, pilot):
         await pilot.press("left")
-        assert main_screen.chosen_broker == 30
+        assert main_screen.selection.broker == 30
         first = screen_text(app).splitlines()[3].split()
         await pilot.click("#brokers", offset=(4, 1))
-        assert first[1] == f"b{main_screen.chosen_broker}" != "b1"
+        assert first[1] == f"b{main_screen.selection.broker}" != "b1"
 
 
 async def test_the_right_button_asks_what_to_do_with_what_is_under_it() -> None:
@@ -472,7 +472,7 @@ async def test_row_and_inspector_and_account_show_one_moment() -> None:
         for _ in range(20):
             main_screen._last_frame = time.perf_counter() - 0.05
             main_screen._next_frame()
-            p = next(p for p in main_screen.view.partitions if p.tp == main_screen.chosen)
+            p = next(p for p in main_screen.view.partitions if p.tp == main_screen.selection.partition)
             row = next(line.text for line in main_screen.panels.grid.lines if line.text.startswith("►"))
             inspector = "\n".join(line.text for line in main_screen.panels.inspector.lines)
             for copy in p.copies:

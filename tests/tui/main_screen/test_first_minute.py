@@ -155,7 +155,7 @@ async def test_the_arrows_go_through_the_brokers_as_they_stand() -> None:
         await pilot.pause()
         assert screen_text(app).splitlines()[3].split()[1] == "b55"
         await pilot.press("left")
-        assert main_screen.chosen_broker == 55
+        assert main_screen.selection.broker == 55
 
 
 # --- what a step did -----------------------------------------------------------------------------------------------

@@ -153,10 +153,10 @@ async def test_worst_first_goes_to_the_top() -> None:
         main_screen.refresh_view()
         await pilot.press("o")
         order = [partition.tp for partition in main_screen.panels.grid.order]
-        assert main_screen.chosen == order[0]
+        assert main_screen.selection.partition == order[0]
         assert f"► {order[0]}" in screen_text(app)
         await pilot.press("pagedown", "o")
-        assert main_screen.chosen == TopicPartition("orders", 0)
+        assert main_screen.selection.partition == TopicPartition("orders", 0)
 
 
 async def test_an_empty_filter_says_so() -> None:

@@ -207,7 +207,7 @@ async def test_the_page_opens_moves_and_closes(size: tuple[int, int]) -> None:
         assert "2 Partition" in screen_text(app)
         assert "orders-0" in screen_text(app)
         await pilot.press("down")
-        assert main_screen.chosen == TopicPartition("orders", 1)
+        assert main_screen.selection.partition == TopicPartition("orders", 1)
         assert "orders-1" in screen_text(app)
         await pilot.press("right", "k")
         assert main_screen.session.cluster.view().broker(2).state == "stopped"

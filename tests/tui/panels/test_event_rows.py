@@ -224,8 +224,8 @@ async def test_words_filter_partitions_brokers_and_events_on_the_overview() -> N
         assert "'b55' only, of 600" in text
         assert 0 < len(main_screen.panels.grid.order) < 60
         assert all(55 in p.replicas for p in main_screen.panels.grid.order)
-        assert main_screen.chosen_broker == 55
-        assert main_screen.chosen in {p.tp for p in main_screen.panels.grid.order}
+        assert main_screen.selection.broker == 55
+        assert main_screen.selection.partition in {p.tp for p in main_screen.panels.grid.order}
         assert "with 'b55'" in text
         await pilot.press("escape")
         assert len(main_screen.panels.grid.order) == 600

@@ -184,7 +184,7 @@ async def test_the_controller_looks_again_after_a_time_that_is_counted_down(size
         await pilot.press("u")
         main_screen.refresh_view()
         await pilot.pause()
-        main_screen._unsay(main_screen._note_number)
+        main_screen.prompts.drop_message()
         wait = main_screen.view.unclean_check_us
         assert 0 < wait < 300 * SECOND
         minutes, seconds = divmod(wait // SECOND, 60)
@@ -269,7 +269,7 @@ async def test_the_headline_about_unclean_election_is_the_clusters() -> None:
         main_screen.refresh_view()
         notes = []
         for tp in (TP, TopicPartition("payments", 0)):
-            main_screen.choose(partition=tp)
+            main_screen.selection.choose(partition=tp)
             await pilot.pause()
             notes.append(main_screen.presenter.settings_note(main_screen.frame(), main_screen.panels.brokers.box.width))
         assert notes[0] == notes[1]

@@ -108,8 +108,8 @@ async def test_the_palette_goes_to_a_partition_a_broker_and_a_word_by_name() -> 
             await pilot.pause(0.3)
             assert seen is None or seen in screen_text(app)
         await pilot.press("escape")
-        assert main_screen.chosen == TopicPartition("orders", 217)
-        assert main_screen.chosen_broker == 55
+        assert main_screen.selection.partition == TopicPartition("orders", 217)
+        assert main_screen.selection.broker == 55
         assert "►" in next(line for line in screen_text(app).splitlines() if "orders-217" in line)
 
 
@@ -128,5 +128,5 @@ async def test_going_to_a_partition_that_a_filter_hides_drops_the_filter() -> No
         await pilot.pause()
         assert len(main_screen.panels.grid.order) == 6
         main_screen.go_to_name(partition=TopicPartition("payments", 1))
-        assert main_screen.chosen == TopicPartition("payments", 1)
+        assert main_screen.selection.partition == TopicPartition("payments", 1)
         assert len(main_screen.panels.grid.order) == 9

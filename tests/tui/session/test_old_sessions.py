@@ -163,7 +163,7 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
         for key in ("k", "c", "u", "p"):
             await pilot.press(key)
             assert "opened read-only" in said(app, main_screen)
-        main_screen.say("")
+        main_screen.prompts.say("")
         await pilot.press("6", "enter")
         assert app.screen is main_screen, "no value is asked for that nobody may set"
         assert "opened read-only" in said(app, main_screen)

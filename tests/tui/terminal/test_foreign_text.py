@@ -97,7 +97,7 @@ async def test_dialogs_and_messages_take_nothing_for_markup() -> None:
     question = Question(f"title {HOSTILE}", f"about {HOSTILE}", (Option("a", HOSTILE, (), HOSTILE), Option("b", "b", (), refused=HOSTILE)))
     shown = visible(HOSTILE)
     async with playing(size=(120, 40)) as (app, main_screen, pilot):
-        main_screen.say(HOSTILE)
+        main_screen.prompts.say(HOSTILE)
         await pilot.pause()
         assert shown in screen_text(app)
         for dialog in (

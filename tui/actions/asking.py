@@ -1,0 +1,22 @@
+"""What whoever looks can be told and asked. `tui.handlers.prompts` does it on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from textual.strip import Strip
+
+from tui.actions.context import Option, Question
+
+
+class Asking(Protocol):
+    """Says something, and asks; `Prompts` says what each of these does."""
+
+    def say(self, text: str, *, refused: bool = False) -> None: ...
+    def drop_message(self) -> None: ...
+    def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None: ...
+    def write(
+        self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
+    ) -> None: ...
+    def look_closer(self, title: str, lines: Sequence[Strip]) -> None: ...

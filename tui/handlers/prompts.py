@@ -1,0 +1,93 @@
+"""What is said in the footer, and what is asked over the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from textual.app import App
+from textual.strip import Strip
+
+from tui.actions.context import Option, Question
+from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.question import QuestionDialog
+from tui.dialogs.text_line import TextLineDialog
+from tui.panels.footer import FooterMessage
+from tui.rendering.palette import Palette
+from tui.session.session import Session
+
+MESSAGE_SECONDS: Final = 5.0
+"""How long a message stays in the footer."""
+
+
+class PromptScreen(Protocol):
+    """The screen that messages and dialogs are for."""
+
+    @property
+    def app(self) -> App[object]: ...
+    @property
+    def paint(self) -> Palette: ...
+
+    def show_now(self) -> None: ...
+    def refresh_view(self) -> None: ...
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> object: ...
+
+
+class Prompts:
+    """Says and asks. `message` is what stands in the footer; None: nothing."""
+
+    def __init__(self, session: Session, screen: PromptScreen) -> None:
+        self.session = session
+        self.screen = screen
+        self.message: FooterMessage | None = None
+
+    def say(self, text: str, *, refused: bool = False) -> None:
+        """Show a message in the footer for a moment."""
+        self.message = message = FooterMessage(text, refused)
+        self.screen.set_timer(MESSAGE_SECONDS, lambda: self._unsay(message))
+        self.screen.show_now()
+
+    def drop_message(self) -> None:
+        """Take the message in the footer away."""
+        if self.message is not None:
+            self.message = None
+            self.screen.show_now()
+
+    def _unsay(self, message: FooterMessage) -> None:
+        if self.message is message:
+            self.drop_message()
+
+    def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
+        """Ask a question; `leaves`: it is whether to leave the playground."""
+        self.screen.app.push_screen(QuestionDialog(question, self.screen.paint, asks_to_leave=leaves), answered)
+
+    def write(
+        self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
+    ) -> None:
+        """Ask for a line of text. While somebody writes, time stands still.
+
+        Args:
+            title, about: what is wanted.
+            text: what stands there at the start.
+            wrong: says what is wrong with a text, or None.
+            then: gets the line when it is right.
+            travels: whether that goes through time, and leaves it paused.
+        """
+        session = self.session
+        playing = session.playback.playing
+        if playing:
+            session.pause()
+            self.screen.show_now()
+
+        def written(answer: str | None) -> None:
+            if playing and not session.playback.moving and (answer is None or not travels):
+                session.playback.play()
+            if answer is not None:
+                then(answer)
+            self.screen.refresh_view()
+
+        self.screen.app.push_screen(TextLineDialog(title, about, text, wrong, self.screen.paint), written)
+
+    def look_closer(self, title: str, lines: Sequence[Strip]) -> None:
+        """Show lines in a box over the screen."""
+        self.screen.app.push_screen(CloserLook(title, lines))
