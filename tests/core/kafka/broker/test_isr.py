@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core.kafka import errors, events
@@ -10,6 +11,7 @@ from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import PartitionStatus, status_of
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionRequest, AlterPartitionResponse
+from core.kafka.release import CURRENT
 from core.lab.account import Account
 from core.sim.journal import Journal
 from core.sim.units import US_PER_MS
@@ -327,6 +329,24 @@ def test_isr_17_a_partition_dropped_from_a_busy_session_gets_late() -> None:
     bench.wait(1)
     assert bench.partition().out_of_sync_replicas() == (2,)
     assert bench.partition(other).out_of_sync_replicas() == ()
+
+
+@pytest.mark.parametrize("records", [0, 5])
+def test_isr_17_a_partition_that_a_new_session_lacks_gets_late(records: int) -> None:
+    """The follower was at the log end in a session that another one has taken the place of; the task looks for it all the same."""
+    bench = BrokerBench(attrs.evolve(CURRENT, shrink_spares_equal_leo=False))
+    other = TopicPartition("t", 1)
+    for tp in (TP, other):
+        bench.partition_is((1, 2), (1, 2), tp=tp)
+    bench.fetch(2, 0)
+    bench.broker.check_isr()
+    bench.wait(10_000)
+    bench.fetch(2, 0, tp=other)
+    if records:
+        bench.produce(records)
+    bench.wait(20_001)
+    bench.broker.check_isr()
+    assert [item.tp for item in bench.proposal().items] == [TP]
 
 
 @pytest.mark.parametrize(
