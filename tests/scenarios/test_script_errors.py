@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.errors import ScriptError
+from scenarios.errors import ScriptError, did_you_mean
 from scenarios.language.script import read_script
 from tui.cli import main
 
@@ -277,3 +277,9 @@ def test_an_error_keeps_its_parts() -> None:
     assert (caught.value.place.line, caught.value.place.column) == (4, 39)
     assert caught.value.field == "timeline[2].produce.records"
     assert caught.value.remedy == "write a whole number from 1 to 1000000000"
+
+
+@pytest.mark.parametrize(("known", "more"), [(40, ""), (41, " and 1 more")])
+def test_forty_known_words_are_listed(known: int, more: str) -> None:
+    words = [f"{number:02}" for number in range(known)]
+    assert did_you_mean("quite another", words) == f"known are {', '.join(words[:40])}{more}"
