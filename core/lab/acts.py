@@ -52,8 +52,8 @@ class Kill(Act, word="kill", does="kill -9 a broker's process; its logs survive"
 
 
 @attrs.frozen(eq=False, repr=False)
-class PowerLoss(Act, word="power-loss", does="a broker's machine loses power; the unflushed tail of its logs is gone"):
-    """The broker's machine loses power: of what lies above a log's recovery point, some or all is gone.
+class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machine; unflushed records may be lost"):
+    """The broker's machine loses power: some or all records above a log's recovery point may be lost.
 
     `unflushed` says how much of that tail had reached the disk by itself: `drawn` (for each log, from the seed), `lost`
     (nothing) or `kept` (all). `keep` says instead, per partition, the offset up to which the log had reached the disk;
@@ -66,7 +66,7 @@ class PowerLoss(Act, word="power-loss", does="a broker's machine loses power; th
 
 
 @attrs.frozen(eq=False, repr=False)
-class Shutdown(Act, word="shutdown", does="stop a broker in good order (controlled shutdown)"):
+class Shutdown(Act, word="shutdown", does="shut a broker down cleanly (controlled shutdown)"):
     """Controlled shutdown (SIGTERM): leaderships move away first, high watermarks are written, then the process ends."""
 
     broker: int
@@ -80,15 +80,15 @@ class Start(Act, word="start", does="start a stopped broker"):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Pause(Act, word="pause", does="freeze a broker's process, as a long GC pause does"):
-    """The process stands still (a long GC pause, SIGSTOP): nothing is handled or sent; messages wait."""
+class Pause(Act, word="pause", does="pause a broker's process, as a long GC pause does"):
+    """Pause the process (a long GC pause, SIGSTOP): it processes and sends nothing, and messages wait."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class Resume(Act, word="resume", does="let a paused broker go on"):
-    """A paused process goes on."""
+class Resume(Act, word="resume", does="resume a paused broker"):
+    """Resume a paused process."""
 
     broker: int
 
@@ -97,7 +97,7 @@ class Resume(Act, word="resume", does="let a paused broker go on"):
 
 
 @attrs.frozen(eq=False, repr=False)
-class FailDir(Act, word="fail-dir", does="a log directory of a broker fails"):
+class FailDir(Act, word="fail-dir", does="make a log directory of a broker fail"):
     """A log directory of a broker fails (a disk dies): its replicas go offline; without another directory the broker halts."""
 
     broker: int
@@ -105,10 +105,10 @@ class FailDir(Act, word="fail-dir", does="a log directory of a broker fails"):
 
 
 @attrs.frozen(eq=False, repr=False)
-class RepairDir(Act, word="repair-dir", does="replace a failed log directory; the broker finds it at its next start"):
-    """A failed log directory is replaced, by an empty one or (`empty: false`) with what was in it.
+class RepairDir(Act, word="repair-dir", does="replace a failed log directory; the broker uses it after its next start"):
+    """Replace a failed log directory by an empty one, or (`empty: false`) restore it with its contents.
 
-    The broker takes it up when it starts.
+    The broker uses it after its next start.
     """
 
     broker: int
@@ -129,8 +129,8 @@ class MoveReplica(Act, word="move-replica", does="move a replica to another log 
 
 
 @attrs.frozen(eq=False, repr=False)
-class SlowDisk(Act, word="slow-disk", does="make each write of a broker's disk take time, or (0) no longer"):
-    """A broker's disk takes `delay` for each write, one after another: of followers' fetchers and of producers' batches; 0 ends it."""
+class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broker; 0 ends it"):
+    """Each write to a broker's disk takes `delay`, one after another: those of its fetchers and those of producers' batches; 0 ends it."""
 
     broker: int
     delay: int
@@ -154,15 +154,15 @@ class StartController(Act, word="start-controller", does="start a killed control
 
 
 @attrs.frozen(eq=False, repr=False)
-class PauseController(Act, word="pause-controller", does="freeze a dedicated controller, as a long GC pause does"):
-    """A dedicated controller stands still; when it goes on it believes what it believed: a zombie, until it is told."""
+class PauseController(Act, word="pause-controller", does="pause a dedicated controller, as a long GC pause does"):
+    """Pause a dedicated controller; when it resumes, it is a zombie: it still believes what it believed before, until it learns better."""
 
     node: str
 
 
 @attrs.frozen(eq=False, repr=False)
-class ResumeController(Act, word="resume-controller", does="let a paused controller go on"):
-    """A paused controller goes on."""
+class ResumeController(Act, word="resume-controller", does="resume a paused controller"):
+    """Resume a paused controller."""
 
     node: str
 
@@ -182,21 +182,21 @@ class Cut(Act, word="cut", does="cut the link between two nodes"):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Heal(Act, word="heal", does="heal a cut link, or all of them"):
+class Heal(Act, word="heal", does="heal a cut link, or all cut links"):
     """Heal the link between two nodes, or every cut link."""
 
     between: tuple[str, str] | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
-class Isolate(Act, word="isolate", does="cut a node off from all others"):
+class Isolate(Act, word="isolate", does="cut all links of a node"):
     """Cut every link of a node."""
 
     node: str
 
 
 @attrs.frozen(eq=False, repr=False)
-class Link(Act, word="link", does="change a link's latency, jitter or loss; what a client's proxy repeats or reorders"):
+class Link(Act, word="link", does="change a link's latency, jitter, or loss, or make a client's proxy repeat or reorder requests"):
     """Change a link in both directions: latency and jitter in µs, loss in parts per million.
 
     Loss is made good by TCP, and TCP neither repeats nor overtakes. What repeats a request, or sends it on another connection
@@ -213,7 +213,7 @@ class Link(Act, word="link", does="change a link's latency, jitter or loss; what
 
 
 @attrs.frozen(eq=False, repr=False)
-class Hold(Act, word="hold", does="hold back the messages from one node to another"):
+class Hold(Act, word="hold", does="hold back messages from one node to another"):
     """Hold back every message from the first node to the second until `release`; order is kept."""
 
     between: tuple[str, str]
@@ -221,7 +221,7 @@ class Hold(Act, word="hold", does="hold back the messages from one node to anoth
 
 @attrs.frozen(eq=False, repr=False)
 class Release(Act, word="release", does="deliver held messages"):
-    """Deliver the messages that `hold` held back; with `messages` only the oldest so many, and the rest is held on."""
+    """Deliver the messages that `hold` held back; with `messages`, only that many, the oldest; the others stay held."""
 
     between: tuple[str, str]
     messages: int | None = None
@@ -269,7 +269,7 @@ class CreatePartitions(Act, word="create-partitions", does="give a topic more pa
 
 
 @attrs.frozen(eq=False, repr=False)
-class Elect(Act, word="elect", does="elect preferred leaders, or unclean ones"):
+class Elect(Act, word="elect", does="elect preferred leaders, or leaders from outside the ISR"):
     """`kafka-leader-election`: preferred or unclean, for one partition or all of them."""
 
     election: str = "preferred"
@@ -285,14 +285,14 @@ class Reassign(Act, word="reassign", does="move a partition to other replicas, o
 
 
 @attrs.frozen(eq=False, repr=False)
-class CancelReassignment(Act, word="cancel-reassignment", does="give a running reassignment up"):
-    """Give a running reassignment up (`kafka-reassign-partitions --cancel`)."""
+class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running reassignment"):
+    """Cancel a running reassignment (`kafka-reassign-partitions --cancel`)."""
 
     partition: TopicPartition
 
 
 @attrs.frozen(eq=False, repr=False)
-class Unregister(Act, word="unregister", does="take a broker's registration away"):
+class Unregister(Act, word="unregister", does="unregister a broker"):
     """`kafka-cluster unregister` (KRaft): the controller forgets a broker, which leaves every ISR first.
 
     Its replicas stay assigned to it: reassign them before. A process that still runs is refused its heartbeats, comes into no
@@ -314,7 +314,7 @@ class DeleteRecords(Act, word="delete-records", does="delete a partition's recor
 
 
 @attrs.frozen(eq=False, repr=False)
-class SetClock(Act, word="clock", does="let a component's clock be wrong, or run too fast or too slow"):
+class SetClock(Act, word="clock", does="set a node's clock wrong, or make it run too fast or too slow"):
     """Set the clock of a broker, a client, or the controller: `skew` it is ahead of the true time (behind, if negative), `drift` it gains from now on.
 
     A broker and the controller measure the durations of their settings by it, retention holds the broker's time of day
@@ -411,7 +411,7 @@ class StopConsume(Act, word="stop-consume", does="stop a consumer"):
 
 
 @attrs.frozen(eq=False, repr=False)
-class SetPace(Act, word="pace", does="move a running cluster by hand, or let it run by itself again"):
+class SetPace(Act, word="pace", does="step a running cluster by hand, or let it run by itself again"):
     """Turn a running cluster to another pace: `by-hand` or `timeline`.
 
     By hand, followers fetch and loads produce only as single acts say, and whatever is on its way arrives at once. Brokers keep
@@ -425,7 +425,7 @@ class SetPace(Act, word="pace", does="move a running cluster by hand, or let it 
 
 
 @attrs.frozen(eq=False, repr=False)
-class Fetch(Act, word="fetch", does="by hand: a follower fetches and is answered at once", by_hand=True):
+class Fetch(Act, word="fetch", does="by hand: a follower fetches, and the leader answers at once", by_hand=True):
     """By hand: one turn of a follower's fetcher, answered at once: it asks, the leader answers, it appends.
 
     An answer at once carries the high watermark from before this very fetch. A fetcher that must first truncate does
@@ -447,10 +447,10 @@ class Arrive(Act, word="arrive", does="by hand: a follower's fetch reaches the l
 
 
 @attrs.frozen(eq=False, repr=False)
-class Answer(Act, word="answer", does="by hand: a waiting fetch is answered", by_hand=True):
+class Answer(Act, word="answer", does="by hand: the leader answers a waiting fetch", by_hand=True):
     """By hand: the waiting fetch of a follower leaves the purgatory: log and HW are read now, the answer is delivered.
 
-    `records` bounds what it carries; `lost` loses the answer on its way; `corrupt` turns bits of its records over, so that their checksums are wrong.
+    `records` bounds what it carries; `lost` loses the answer on its way; `corrupt` flips bits of its records, so that their checksums are wrong.
     """
 
     follower: int
@@ -488,7 +488,7 @@ class Checkpoint(Act, word="checkpoint", does="by hand: a broker checkpoints its
 
 
 @attrs.frozen(eq=False, repr=False)
-class CheckIsr(Act, word="check-isr", does="by hand: a broker looks for followers to drop from its ISRs", by_hand=True):
+class CheckIsr(Act, word="check-isr", does="by hand: a broker checks its ISRs for followers to remove", by_hand=True):
     """By hand: a broker runs its isr-expiration task over the partitions it leads."""
 
     broker: int

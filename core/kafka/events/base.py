@@ -83,9 +83,24 @@ def ids(ids: Sequence[int]) -> str:
     return "[" + ",".join(str(i) for i in ids) + "]"
 
 
+def count_of(count: int, singular: str, plural: str = "") -> str:
+    """A count of things, `plural` where it is not the singular with an s: `1 partition`, `2,000 partitions`."""
+    return f"1 {singular}" if count == 1 else f"{count:,} {plural or singular + 's'}"
+
+
 def records(count: int) -> str:
     """A count of records."""
-    return "1 record" if count == 1 else f"{count:,} records"
+    return count_of(count, "record")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them: `b1`, `b1 and b2`, `b1, b2, and b3`."""
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
+
+
+def brokers(ids: Sequence[int]) -> str:
+    """Brokers as a sentence has them."""
+    return listed([f"b{i}" for i in ids]) or "no broker"
 
 
 def offsets(start: int, end: int) -> str:
@@ -94,5 +109,5 @@ def offsets(start: int, end: int) -> str:
 
 
 def leader_name(leader: int) -> str:
-    """A leader, or nobody."""
-    return "nobody" if leader < 0 else f"b{leader}"
+    """A leader, or none."""
+    return "no leader" if leader < 0 else f"b{leader}"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, offsets
+from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, offsets
 from core.sim.units import format_duration
 
 _STOPPED: Final = {
-    "killed": "was killed; its logs stay, nobody was told: the controller notices when its session expires",
-    "power-loss": "lost power; what was not flushed is gone",
-    "shutdown": "has shut down in good order, its high watermarks are on disk",
-    "exited": "exited: its log is longer than its leader's, and unclean.leader.election.enable is false, so it may not be cut",
-    "unheard": "halted: it could not tell the controller of its failed log directory within log.dir.failure.timeout.ms; now its session expires",
-    "halted": "halted: it has no log directory left that it may use; nobody was told: the controller notices when its session expires",
+    "killed": "was killed; its logs remain, and the controller notices only when its session expires",
+    "power-loss": "lost power; records that were not flushed may be lost",
+    "shutdown": "shut down cleanly; its high watermarks are on disk",
+    "exited": "exited: its log is longer than its leader's, and unclean.leader.election.enable is false, so it may not truncate",
+    "unheard": "halted: it could not report its failed log directory to the controller within log.dir.failure.timeout.ms",
+    "halted": "halted: it cannot run without the failed log directory; the controller notices only when its session expires",
 }
+
+
+_MAY_NOT_LEAD: Final = "it may no longer lead, and leaves ISRs that have other members"
 
 
 class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}):
@@ -32,7 +35,7 @@ class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown"
 
 
 class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
-    """The tail of a log went with the machine's page cache; `offset` is its recovery point, below which all was flushed."""
+    """A broker lost the tail of a log with the page cache of its machine; `offset` is the recovery point: everything below it was flushed."""
 
     broker: int
     topic: str
@@ -43,13 +46,13 @@ class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.mes
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} lost {offsets(self.from_offset, self.to_offset)} of {self.tp}: "
-            f"not on disk when the power went (flushed was what is below the recovery point {self.offset})"
+            f"b{self.broker} lost {offsets(self.from_offset, self.to_offset)} of {self.tp}, "
+            f"which {'was' if self.to_offset == self.from_offset + 1 else 'were'} not on disk when the power failed (recovery point {self.offset})"
         )
 
 
 class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", level=NOTABLE):
-    """A broker's process runs again; `recovery_us` is spent on log recovery when there was no clean-shutdown file."""
+    """A broker's process runs again; without a clean-shutdown file, it recovered its logs for `recovery_us`."""
 
     broker: int
     clean: bool
@@ -57,27 +60,30 @@ class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", 
 
     def sentence(self) -> str:
         if self.clean:
-            return f"b{self.broker} starts: clean-shutdown file found, recovery skipped; high watermarks come from the checkpoint"
-        return f"b{self.broker} starts: no clean-shutdown file, logs recovered in {format_duration(self.recovery_us)}; high watermarks come from the last checkpoint"
+            return f"b{self.broker} started after a clean shutdown, without log recovery; its high watermarks are from the checkpoint"
+        return (
+            f"b{self.broker} started after an unclean shutdown and recovered its logs in {format_duration(self.recovery_us)}; "
+            "its high watermarks are from the last checkpoint"
+        )
 
 
 class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.ms, BrokerHeartbeatManager", level=NOTABLE):
-    """A broker's process stands still."""
+    """A broker's process is paused."""
 
     broker: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} stands still (as in a long GC pause): it handles and sends nothing, but believes what it believed"
+        return f"b{self.broker} is paused, as in a long GC pause: it processes and sends nothing, and its metadata becomes outdated"
 
 
 class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager", level=NOTABLE):
-    """A paused process goes on."""
+    """A paused process resumes."""
 
     broker: int
     paused_us: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} goes on after {format_duration(self.paused_us)}"
+        return f"b{self.broker} resumed after {format_duration(self.paused_us)}"
 
 
 class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlManager#registerBroker"):
@@ -87,19 +93,17 @@ class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlMa
     broker_epoch: int
 
     def sentence(self) -> str:
-        return f"the controller registered b{self.broker} with broker epoch {self.broker_epoch}; fenced until it has the metadata"
+        return f"the controller registered b{self.broker} with broker epoch {self.broker_epoch}; b{self.broker} stays fenced until it has the metadata"
 
 
 class BrokerUnregistered(Event, kind="broker-unregistered", source="ReplicationControlManager#handleBrokerUnregistered", level=NOTABLE):
-    """Somebody took a broker's registration away; it leaves every ISR, its replicas stay assigned to it."""
+    """Somebody removed a broker's registration; its replicas stay assigned to it."""
 
     broker: int
     broker_epoch: int
 
     def sentence(self) -> str:
-        return (
-            f"b{self.broker} is no longer registered (its broker epoch was {self.broker_epoch}): it leaves every ISR, and may lead nothing"
-        )
+        return f"b{self.broker} was unregistered (its broker epoch was {self.broker_epoch}): {_MAY_NOT_LEAD}"
 
 
 class RegistrationRefused(Event, kind="registration-refused", source="ClusterControlManager#registerBroker"):
@@ -110,7 +114,7 @@ class RegistrationRefused(Event, kind="registration-refused", source="ClusterCon
 
     def sentence(self) -> str:
         who = "the controller" if self.error == "DUPLICATE_BROKER_REGISTRATION" else "ZooKeeper"
-        return f"{who} refused to register b{self.broker}: {self.error} (its former session is still valid); it tries again"
+        return f"{who} refused to register b{self.broker}: {self.error} (its previous session is still valid); it will retry"
 
 
 class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManager#handleBrokerFenced", level=NOTABLE):
@@ -122,20 +126,20 @@ class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManage
 
     def sentence(self) -> str:
         if self.limit_us < 0:
-            return f"the controller fenced b{self.broker}: it leaves every ISR, its leaderships are elected anew"
+            return f"the controller fenced b{self.broker}: {_MAY_NOT_LEAD}"
         return (
-            f"the controller fenced b{self.broker}: no heartbeat within broker.session.timeout.ms {format_duration(self.limit_us)}; "
-            "it leaves every ISR, its leaderships are elected anew"
+            f"the controller fenced b{self.broker}: no heartbeat within broker.session.timeout.ms ({format_duration(self.limit_us)}); "
+            f"{_MAY_NOT_LEAD}"
         )
 
 
 class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlManager#handleBrokerUnfenced", level=NOTABLE):
-    """A registered broker has caught up with the metadata and may lead again; it re-enters no ISR by this."""
+    """A registered broker has caught up with the metadata and may lead again; this does not add it to any ISR."""
 
     broker: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} is unfenced: it may lead again; into an ISR it comes only by fetching up to the high watermark"
+        return f"b{self.broker} is unfenced: it may lead again, and can rejoin an ISR once it has fetched up to the high watermark"
 
 
 class ShutdownBegun(Event, kind="shutdown-begun", source="ReplicationControlManager#handleBrokerInControlledShutdown", level=NOTABLE):
@@ -144,7 +148,7 @@ class ShutdownBegun(Event, kind="shutdown-begun", source="ReplicationControlMana
     broker: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} asks for controlled shutdown: it leaves every ISR and its leaderships move first"
+        return f"b{self.broker} asked for a controlled shutdown: first it leaves ISRs, and other brokers take over its partitions"
 
 
 class HighWatermarksCheckpointed(Event, kind="checkpoint", source="ReplicaManager#checkpointHighWatermarks", level=DETAIL):
@@ -154,4 +158,4 @@ class HighWatermarksCheckpointed(Event, kind="checkpoint", source="ReplicaManage
     partitions: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} wrote {self.partitions} changed high watermarks to replication-offset-checkpoint"
+        return f"b{self.broker} wrote {count_of(self.partitions, 'changed high watermark')} to replication-offset-checkpoint"

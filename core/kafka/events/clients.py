@@ -1,4 +1,4 @@
-"""What producers and consumers are told."""
+"""What producers and consumers learn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplete"):
-    """A producer was told that its batch is in; `latency_us` from first send. With acks=0 it tells itself: offsets are -1."""
+    """A producer's batch was acknowledged `latency_us` after it was first sent. With acks=0 no broker answers: offsets are -1."""
 
     producer: str
     topic: str
@@ -22,15 +22,15 @@ class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplet
     def sentence(self) -> str:
         acks = "all" if self.acks < 0 else str(self.acks)
         if self.acks == 0:
-            return f"{self.producer} sent {records(self.records)} to {self.tp} and takes them for written (acks=0)"
+            return f"{self.producer} sent {records(self.records)} to {self.tp} and expects no response (acks=0)"
         return (
-            f"{self.producer} was acknowledged {offsets(self.from_offset, self.to_offset)} of {self.tp} "
+            f"{self.producer} received the acknowledgment for {offsets(self.from_offset, self.to_offset)} of {self.tp} "
             f"after {format_duration(self.latency_us)} (acks={acks}, attempt {self.attempt})"
         )
 
 
 class ProduceFailed(Event, kind="produce-failed", source="Sender#failBatch, Sender#canRetry"):
-    """A produce attempt failed; `retry` tells whether the producer tries again or gives up."""
+    """A produce attempt failed; `retry` tells whether the producer retries or gives up."""
 
     producer: str
     topic: str
@@ -43,11 +43,11 @@ class ProduceFailed(Event, kind="produce-failed", source="Sender#failBatch, Send
 
     def sentence(self) -> str:
         what = f"{self.producer} got {self.error} for {records(self.records)} to {self.tp} (attempt {self.attempt})"
-        return what + (": it tries again" if self.retry else ": it gives up")
+        return what + (" and will retry" if self.retry else " and gave up")
 
 
 class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#createdMs"):
-    """A batch has had no answer for longer than a second; told once. `waited_us` is from first send, as `latency_us` of what is acknowledged."""
+    """A batch has had no response for longer than a second; reported once. `waited_us` is measured as `latency_us` of `produce-acked`."""
 
     producer: str
     topic: str
@@ -59,14 +59,18 @@ class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#create
 
     def sentence(self) -> str:
         acks = "all" if self.acks < 0 else str(self.acks)
+        if self.attempt == 0:
+            return (
+                f"{self.producer} has waited {format_duration(self.waited_us)} to send {records(self.records)} to {self.tp} (acks={acks})"
+            )
         return (
-            f"{self.producer} has waited {format_duration(self.waited_us)} for an answer to {records(self.records)} of "
+            f"{self.producer} has waited {format_duration(self.waited_us)} for a response to {records(self.records)} for "
             f"{self.tp} (acks={acks}, attempt {self.attempt})"
         )
 
 
 class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", level=NOTABLE):
-    """A producer gave a batch up, which it had first sent `waited_us` before; whether its records are in a log, it does not know."""
+    """A producer gave up on a batch after `waited_us`; it does not know whether the records are in a log."""
 
     producer: str
     topic: str
@@ -77,22 +81,24 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
     waited_us: int
 
     def sentence(self) -> str:
-        return f"{self.producer} gives up {records(self.records)} of {self.tp} after {format_duration(self.waited_us)}: {self.error}"
+        return f"{self.producer} gave up on {records(self.records)} for {self.tp} after {format_duration(self.waited_us)}: {self.error}"
 
 
 class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdManager#generateProducerId"):
-    """A broker gave an idempotent producer its id; its epoch begins with 0."""
+    """A broker assigned an idempotent producer its ID; the producer epoch starts at 0."""
 
     broker: int
     producer: str
     producer_id: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} gave {self.producer} the producer id {self.producer_id}: each of its batches now carries a sequence number"
+        return (
+            f"b{self.broker} assigned producer ID {self.producer_id} to {self.producer}: each of its batches now carries a sequence number"
+        )
 
 
 class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
-    """A leader recognised an idempotent producer's retry: nothing is appended, the offsets of the first time are the answer."""
+    """A leader recognized the retry of an idempotent producer: it appends nothing and returns the offsets of the first attempt."""
 
     broker: int
     topic: str
@@ -104,15 +110,15 @@ class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEnt
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} knows sequence {self.sequence} of {self.producer} already: it is at {offsets(self.from_offset, self.to_offset)} "
-            f"of {self.tp}, and is not appended again"
+            f"b{self.broker} already has sequence {self.sequence} from {self.producer} at {offsets(self.from_offset, self.to_offset)} "
+            f"of {self.tp}, and does not append it again"
         )
 
 
 class ProducerEpochBumped(
     Event, kind="producer-epoch-bumped", source="TransactionManager#requestIdempotentEpochBumpForPartition", level=NOTABLE
 ):
-    """An idempotent producer cannot tell what became of a batch, and begins a new epoch with sequence 0 in that partition."""
+    """An idempotent producer does not know what became of a batch, and starts a new epoch with sequence 0 in that partition."""
 
     producer: str
     topic: str
@@ -122,11 +128,11 @@ class ProducerEpochBumped(
     error: str
 
     def sentence(self) -> str:
-        return f"{self.producer} gave a batch of {self.tp} up ({self.error}) and goes on in producer epoch {self.producer_epoch} from sequence 0"
+        return f"{self.producer} gave up on a batch for {self.tp} ({self.error}) and continues in producer epoch {self.producer_epoch} at sequence 0"
 
 
 class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation", level=DETAIL):
-    """A consumer was given records: always below the high watermark it was told."""
+    """A consumer received records; they are always below the high watermark of the response."""
 
     consumer: str
     topic: str
@@ -141,7 +147,7 @@ class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation",
 
 
 class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferredReadReplica, RackAwareReplicaSelector, KIP-392"):
-    """A consumer reads a partition from another broker: its leader named a follower in the consumer's rack, or (`reason`) it goes back to the leader."""
+    """A consumer now reads a partition from another broker: from a follower in its rack that the leader named, or from the leader again (`reason`)."""
 
     consumer: str
     topic: str
@@ -154,12 +160,12 @@ class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferr
     def sentence(self) -> str:
         name = self.tp
         if self.reason:
-            return f"{self.consumer} goes back to the leader of {name}, {leader_name(self.broker)}: {self.reason}"
-        return f"{leader_name(self.leader)} sent {self.consumer} to b{self.broker} for {name}: that replica is in its rack {self.rack}"
+            return f"{self.consumer} reads {name} from its leader again ({leader_name(self.broker)}): {self.reason}"
+        return f"{leader_name(self.leader)} redirected {self.consumer} to b{self.broker} for {name}: that replica is in the rack of the consumer ({self.rack})"
 
 
 class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", level=NOTABLE):
-    """A consumer's position was not in the log any more and was reset."""
+    """A consumer reset its position, which is no longer in the log."""
 
     consumer: str
     topic: str
@@ -170,11 +176,11 @@ class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", le
     policy: str
 
     def sentence(self) -> str:
-        return f"{self.consumer} stood at {self.from_offset} of {self.tp} ({self.error}) and was reset to {self.policy}: {self.to_offset}"
+        return f"{self.consumer} reset its position in {self.tp} from {self.from_offset} to {self.to_offset} ({self.policy}) after {self.error}"
 
 
 class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
-    """A consumer found that what it read last is not in the new leader's log any more, and goes back to where that diverges."""
+    """A consumer found that the new leader's log lacks what it read last, and goes back to where the logs diverge."""
 
     consumer: str
     topic: str
@@ -186,6 +192,6 @@ class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionSt
 
     def sentence(self) -> str:
         return (
-            f"{self.consumer} had read {self.tp} up to {self.from_offset} in epoch {self.read_epoch}; by its new leader the log diverges "
-            f"at {self.to_offset} (epoch {self.leader_epoch}): it goes back there"
+            f"{self.consumer} went back from {self.from_offset} to {self.to_offset} in {self.tp}: it had read epoch {self.read_epoch}, "
+            f"but on the new leader, epoch {self.leader_epoch} ends there"
         )

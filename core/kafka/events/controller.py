@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name
+from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, ids, leader_name, listed
 from core.sim.units import format_duration
 
 
@@ -17,8 +17,7 @@ class TopicCreated(Event, kind="topic-created", source="ReplicationControlManage
     replication_factor: int
 
     def sentence(self) -> str:
-        many = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
-        return f"topic {self.topic}: {many}, replication factor {self.replication_factor}"
+        return f"topic {self.topic} was created: {count_of(self.partitions, 'partition')}, replication factor {self.replication_factor}"
 
 
 class PartitionsCreated(Event, kind="partitions-created", source="ReplicationControlManager#createPartitions", level=NOTABLE):
@@ -29,7 +28,7 @@ class PartitionsCreated(Event, kind="partitions-created", source="ReplicationCon
     partitions: int
 
     def sentence(self) -> str:
-        return f"topic {self.topic}: {self.added} more, {self.partitions} partitions now"
+        return f"topic {self.topic} got {count_of(self.added, 'more partition')} and now has {self.partitions}"
 
 
 class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE):
@@ -40,7 +39,40 @@ class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManage
     message: str
 
     def sentence(self) -> str:
-        return f"topic {self.topic} refused, nothing created: {self.error}: {self.message}"
+        return f"nothing was created for topic {self.topic}: {self.error}: {self.message}"
+
+
+_BROKERS_DID: Final = {
+    " has no znode any more": ("no longer has a znode", "no longer have a znode"),
+    " is back": ("is back", "are back"),
+    " asked for it": ("proposed the ISR", "proposed the ISR"),
+    " fenced": ("was fenced", "were fenced"),
+    " unregistered": ("was unregistered", "were unregistered"),
+    " registered anew": ("registered again", "registered again"),
+    " shuts down": ("is shutting down", "are shutting down"),
+}
+"""Of a reason in the log that begins with brokers the rest, and how a sentence has it of one and of several."""
+
+_REPHRASED: Final = {
+    "asked for": "as requested",
+    " is given up": " was cancelled",
+    " does without": " excludes it",
+    " in touch": " are in touch",
+    " has it in a log directory that works": " has it in a working log directory",
+}
+"""Of other reasons in the log the end, and how a sentence has it."""
+
+
+def _because(reason: str) -> str:
+    """A reason as a sentence has it; in the log it stands as it always did."""
+    for end, (one, several) in _BROKERS_DID.items():
+        if reason.endswith(end):
+            who = reason.removesuffix(end).split()
+            return f"{listed(who)} {one if len(who) == 1 else several}"
+    for end, words in _REPHRASED.items():
+        if reason.endswith(end):
+            return reason.removesuffix(end) + words
+    return reason
 
 
 class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeBuilder#build"):
@@ -61,19 +93,20 @@ class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeB
     reason: str
 
     def sentence(self) -> str:
+        leader = leader_name(self.leader) if self.leader < 0 else f"leader b{self.leader}"
         elr = f", ELR {ids(self.elr)}" if self.elr else ""
         return (
-            f"{self.tp}: leader {leader_name(self.leader)}, ISR {ids(self.isr)}{elr}, leader epoch "
-            f"{self.leader_epoch}, partition epoch {self.partition_epoch} ({self.reason})"
+            f"{self.tp}: {leader}, ISR {ids(self.isr)}{elr}, leader epoch "
+            f"{self.leader_epoch}, partition epoch {self.partition_epoch} ({_because(self.reason)})"
         )
 
 
 _ELECTED: Final = {
     "clean": "the first live ISR member in replica order",
-    "preferred": "its preferred replica, in the ISR",
-    "unclean": "outside the ISR, because {allowed}: what it lacks is lost",
-    "eligible": "from the eligible leader replicas: it holds all that is committed",
-    "last-known": "the last known leader: ISR and ELR are both empty",
+    "preferred": "the preferred replica, which is in the ISR",
+    "unclean": "outside the ISR, because {allowed}; the records it lacks are lost",
+    "eligible": "from the eligible leader replicas (ELR), because the ISR was empty",
+    "last-known": "the last known leader, because the ISR and the ELR were empty",
 }
 
 
@@ -92,14 +125,14 @@ class LeaderElected(
     reason: str
 
     def sentence(self) -> str:
-        name = self.tp
-        allowed = "an unclean election was asked for" if self.reason == "asked for" else "unclean.leader.election.enable is true"
+        before = "a time without a leader" if self.old_leader < 0 else f"b{self.old_leader}"
+        allowed = "an unclean election was requested" if self.reason == "asked for" else "unclean.leader.election.enable is true"
         how = _ELECTED[self.election].format(allowed=allowed)
-        return f"b{self.leader} leads {name} in epoch {self.leader_epoch} after {leader_name(self.old_leader)}: {how} ({self.reason})"
+        return f"b{self.leader} leads {self.tp} in epoch {self.leader_epoch} after {before}: {how} ({_because(self.reason)})"
 
 
 class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeBuilder#electLeader", level=NOTABLE):
-    """No replica may lead: the partition serves nothing until an ISR (or eligible) member returns."""
+    """No replica may lead: the partition serves no requests until a member of the ISR (or ELR) returns."""
 
     topic: str
     partition: int
@@ -109,10 +142,10 @@ class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeB
     reason: str
 
     def sentence(self) -> str:
-        nobody = f"no member of ISR {ids(self.isr)}" if self.isr else "nobody of its ISR and ELR"
+        nobody = f"no member of ISR {ids(self.isr)}" if self.isr else "no member of its ISR or ELR"
         return (
-            f"{self.tp} is offline: {nobody} may lead, and no other replica either "
-            f"(unclean.leader.election.enable is false, or none lives) ({self.reason})"
+            f"{self.tp} is offline: {nobody} may lead ({_because(self.reason)}), nor may another replica: "
+            "unclean.leader.election.enable is false, or none is alive"
         )
 
 
@@ -125,7 +158,7 @@ class ElectionRefused(Event, kind="election-refused", source="ReplicationControl
     error: str
 
     def sentence(self) -> str:
-        return f"{self.election} election of {self.tp} refused: {self.error}"
+        return f"the {self.election} leader election for {self.tp} was refused: {self.error}"
 
 
 class AlterPartitionRefused(
@@ -140,23 +173,23 @@ class AlterPartitionRefused(
     error: str
 
     def sentence(self) -> str:
-        return f"the controller refused ISR {ids(self.isr)} of {self.tp} from b{self.broker}: {self.error}"
+        return f"the controller refused ISR {ids(self.isr)} for {self.tp}, which b{self.broker} proposed: {self.error}"
 
 
 class ControllerCandidate(Event, kind="controller-candidate", source="QuorumState#transitionToCandidate", level=DETAIL):
-    """A voter stands for election as the controllers' leader."""
+    """A voter is a candidate for the active controller."""
 
     controller: str
     controller_epoch: int
 
     def sentence(self) -> str:
-        return f"{self.controller} has heard nothing from an active controller and stands for election in controller epoch {self.controller_epoch}"
+        return f"{self.controller} is a candidate in controller epoch {self.controller_epoch}: it has not heard from an active controller"
 
 
 class ControllerElected(
     Event, kind="controller-elected", source="QuorumController.QuorumMetaLogListener#handleLeaderChange", level=NOTABLE
 ):
-    """A voter is the active controller: a majority holds the first entry of its epoch. Without voters: a broker made /controller in ZooKeeper."""
+    """A voter is the active controller: a majority holds the first entry of its epoch. Without voters: a broker created /controller in ZooKeeper."""
 
     controller: str
     controller_epoch: int
@@ -165,17 +198,17 @@ class ControllerElected(
 
     def sentence(self) -> str:
         if self.voters == 0:
-            return f"{self.controller} is controller in epoch {self.controller_epoch}: it made /controller; brokers refuse whoever was it before"
+            return f"{self.controller} is the controller in epoch {self.controller_epoch}: it created /controller; brokers refuse older controller epochs"
         if self.voters == 1:
-            return f"{self.controller} is the active controller in epoch {self.controller_epoch}: the only voter"
+            return f"{self.controller} is the active controller in epoch {self.controller_epoch}: it is the only voter"
         return (
-            f"{self.controller} is the active controller in epoch {self.controller_epoch}: {self.majority} of {self.voters} voters make a "
-            "majority; brokers' sessions begin anew"
+            f"{self.controller} is the active controller in epoch {self.controller_epoch}: at least {self.majority} of {self.voters} "
+            "voters elected it; broker sessions restart"
         )
 
 
 class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftClient#transitionToResigned", level=NOTABLE):
-    """A voter leads the quorum no more; `uncommitted` writes of it wait for what its successor has."""
+    """A voter no longer leads the quorum; whether its `uncommitted` writes survive depends on what its successor has."""
 
     controller: str
     controller_epoch: int
@@ -183,24 +216,24 @@ class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftCli
     uncommitted: int
 
     def sentence(self) -> str:
-        tail = f"; {self.uncommitted} of its writes were never committed" if self.uncommitted else ""
-        return f"{self.controller} resigns as controller of epoch {self.controller_epoch}: {self.reason}{tail}"
+        tail = f"; {count_of(self.uncommitted, 'write was', 'writes were')} not committed yet" if self.uncommitted else ""
+        return f"{self.controller} resigned as controller of epoch {self.controller_epoch}: {_because(self.reason)}{tail}"
 
 
 class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE):
-    """A voter dropped writes that its new leader does not have: no majority ever held them, no broker ever saw them."""
+    """A voter dropped writes that its new leader lacks: they never reached a majority, and no broker saw them."""
 
     controller: str
     controller_epoch: int
     uncommitted: int
 
     def sentence(self) -> str:
-        many = "1 write" if self.uncommitted == 1 else f"{self.uncommitted} writes"
-        return f"{self.controller} drops {many} that no majority ever held: epoch {self.controller_epoch} goes on without"
+        many = count_of(self.uncommitted, "write")
+        return f"{self.controller} dropped {many} that never reached a majority; the leader of epoch {self.controller_epoch} lacks {'it' if self.uncommitted == 1 else 'them'}"
 
 
 class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
-    """No majority of the controllers is in touch: metadata stand still until one is."""
+    """No majority of the controllers is in touch: the metadata does not change until one is."""
 
     controller: str
     in_touch: int
@@ -209,8 +242,8 @@ class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
 
     def sentence(self) -> str:
         return (
-            f"no controller majority: {self.controller} reaches {self.in_touch} of {self.voters} voters and needs {self.majority}. No leader is elected, "
-            "no ISR changes, nobody is fenced; leaders go on with the ISR they have"
+            f"no majority of controllers: {self.controller} reaches {self.in_touch} of {self.voters} voters and needs {self.majority}, "
+            "so leaders, ISRs, and fencing do not change"
         )
 
 
@@ -220,7 +253,7 @@ class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", leve
     controller: str
 
     def sentence(self) -> str:
-        return f"controller {self.controller} was killed; its log and its vote are on disk"
+        return f"controller {self.controller} was killed; its log and its vote remain on disk"
 
 
 class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE):
@@ -229,23 +262,23 @@ class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClien
     controller: str
 
     def sentence(self) -> str:
-        return f"controller {self.controller} starts"
+        return f"controller {self.controller} started"
 
 
 class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=NOTABLE):
-    """A controller's process stands still."""
+    """A controller's process is paused."""
 
     controller: str
 
     def sentence(self) -> str:
-        return f"controller {self.controller} stands still (as in a long GC pause), and believes what it believed"
+        return f"controller {self.controller} is paused, as in a long GC pause: it processes and sends nothing"
 
 
 class ControllerResumed(Event, kind="controller-resumed", source="KafkaRaftClient#poll", level=NOTABLE):
-    """A paused controller goes on."""
+    """A paused controller resumes."""
 
     controller: str
     paused_us: int
 
     def sentence(self) -> str:
-        return f"controller {self.controller} goes on after {format_duration(self.paused_us)}"
+        return f"controller {self.controller} resumed after {format_duration(self.paused_us)}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, offsets
+from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, offsets
 from core.sim.units import format_duration
 
 
 class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, LogLoader#recoverLog"):
-    """A starting broker without clean-shutdown file read what may not have been flushed, one directory at a time of the others."""
+    """A broker that starts without a clean-shutdown file recovers the logs of a directory, from their recovery points on."""
 
     broker: int
     dir: int
@@ -19,13 +19,14 @@ class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, L
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} recovers log directory {self.dir}: {self.segments} segments of {self.logs} logs from their recovery points on, "
-            f"{self.bytes:,} bytes, take {self.threads} threads (num.recovery.threads.per.data.dir) {format_duration(self.recovery_us)}"
+            f"b{self.broker} recovers {count_of(self.segments, 'segment')} of {count_of(self.logs, 'log')} in log directory {self.dir} "
+            f"({count_of(self.bytes, 'byte')}) in {format_duration(self.recovery_us)} "
+            f"with {count_of(self.threads, 'thread')} (num.recovery.threads.per.data.dir)"
         )
 
 
 class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
-    """A log was flushed because it had not been for log.flush.interval.ms: what is below `to_offset` outlives the machine."""
+    """A broker flushed a log because log.flush.interval.ms had elapsed: records below `to_offset` survive a power loss."""
 
     broker: int
     topic: str
@@ -34,11 +35,11 @@ class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
     to_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} flushed {self.tp} to disk, {offsets(self.from_offset, self.to_offset)}: log.flush.interval.ms"
+        return f"b{self.broker} flushed {offsets(self.from_offset, self.to_offset)} of {self.tp} to disk: log.flush.interval.ms elapsed"
 
 
 class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteOldSegments"):
-    """Retention deleted the oldest segments; the log starts at `to_offset` now. `rule`: retention.ms, retention.bytes or log-start."""
+    """Retention deleted the oldest segments; the log now starts at `to_offset`. `rule`: retention.ms, retention.bytes or log-start."""
 
     broker: int
     topic: str
@@ -49,10 +50,9 @@ class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteO
     rule: str
 
     def sentence(self) -> str:
-        why = "they lie below the log start offset" if self.rule == "log-start" else f"{self.rule} says so"
+        why = "below the log start offset" if self.rule == "log-start" else f"beyond {self.rule}, and below the high watermark"
         return (
-            f"b{self.broker} deleted {self.segments} segments of {self.tp}, "
-            f"{offsets(self.from_offset, self.to_offset)}: {why}, and they are below the high watermark"
+            f"b{self.broker} deleted {count_of(self.segments, 'segment')} of {self.tp}, {offsets(self.from_offset, self.to_offset)}: {why}"
         )
 
 
@@ -67,8 +67,8 @@ class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLo
     rule: str
 
     def sentence(self) -> str:
-        why = "its leader's log starts there" if self.rule == "leader" else "somebody asked for it (DeleteRecords)"
-        return f"the log of {self.tp} on b{self.broker} starts at {self.new_offset}, before at {self.old_offset}: {why}"
+        why = "its leader's log starts there" if self.rule == "leader" else "a client requested it (DeleteRecords)"
+        return f"b{self.broker} moved the log start offset of {self.tp} from {self.old_offset} to {self.new_offset}: {why}"
 
 
 class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partition#deleteRecordsOnLeader", level=NOTABLE):
@@ -83,7 +83,7 @@ class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partiti
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} refused to delete the records of {self.tp} before {self.offset}: {self.error}, "
+            f"b{self.broker} refused to delete the records of {self.tp} below offset {self.offset}: {self.error}, "
             f"the high watermark is {self.high_watermark}"
         )
 
@@ -91,7 +91,7 @@ class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partiti
 class LogRestarted(
     Event, kind="log-restarted", source="AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt", level=NOTABLE
 ):
-    """A follower whose log ends below its leader's log start dropped everything and goes on from there."""
+    """A follower whose log ends below its leader's log start offset dropped everything and continues from there."""
 
     broker: int
     topic: str
@@ -102,8 +102,8 @@ class LogRestarted(
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} begins its log of {self.tp} anew at {self.new_offset}: it ended at {self.old_offset}, "
-            f"and b{self.leader} has deleted what comes next"
+            f"b{self.broker} restarted its log of {self.tp} at {self.new_offset}: it ended at {self.old_offset}, "
+            f"and b{self.leader} has deleted the records after that"
         )
 
 
@@ -115,13 +115,11 @@ class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLo
     partitions: int
 
     def sentence(self) -> str:
-        return (
-            f"log directory {self.dir} of b{self.broker} failed: {self.partitions} replicas are offline; the rest of the broker serves on"
-        )
+        return f"log directory {self.dir} of b{self.broker} failed, which takes {count_of(self.partitions, 'replica')} offline"
 
 
 class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationControlManager#handleDirectoriesOffline", level=NOTABLE):
-    """The controller heard of a failed directory: the broker leaves the ISRs and leaderships of what is in it."""
+    """The controller heard of a failed directory: the broker may no longer lead, or be in sync for, the partitions in it."""
 
     broker: int
     dir: int
@@ -129,25 +127,25 @@ class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationC
 
     def sentence(self) -> str:
         return (
-            f"the controller heard from b{self.broker} that its log directory {self.dir} is offline: "
-            f"it leaves the ISR, and the leadership, of {self.partitions} partitions there"
+            f"b{self.broker} reported its log directory {self.dir} as offline: "
+            f"the controller updates the leader or the ISR of {count_of(self.partitions, 'partition')}"
         )
 
 
 class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", level=NOTABLE):
-    """A failed directory works again; the broker takes it up when it starts the next time."""
+    """A failed directory works again; the broker uses it after its next start."""
 
     broker: int
     dir: int
     empty: bool
 
     def sentence(self) -> str:
-        how = "by an empty one" if self.empty else "with what was in it"
-        return f"log directory {self.dir} of b{self.broker} is replaced {how}; the broker takes it up at its next start"
+        how = "replaced by an empty one" if self.empty else "restored with its contents"
+        return f"log directory {self.dir} of b{self.broker} was {how}; the broker uses it after its next start"
 
 
 class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaManager#markPartitionOffline"):
-    """A process is told of a replica that is in a failed log directory: it counts as offline until the process ends."""
+    """A broker learned of a replica that is in its failed log directory: it counts as offline until the process ends."""
 
     broker: int
     topic: str
@@ -155,11 +153,11 @@ class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaMa
     dir: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} is to host {self.tp}, which is in its failed log directory {self.dir}: it is offline"
+        return f"b{self.broker} cannot host {self.tp}: the replica is offline, in failed log directory {self.dir}"
 
 
 class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="ReplicaManager#stopPartitions, HostedPartition.Offline"):
-    """A replica in a failed log directory was reassigned away. `counted`: its process goes on counting it as offline until it ends."""
+    """A replica in a failed log directory was reassigned to another broker. `counted`: the process still counts it as offline until it ends."""
 
     broker: int
     topic: str
@@ -168,8 +166,8 @@ class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="Repli
     counted: bool
 
     def sentence(self) -> str:
-        tail = "; it counts as offline there until the process ends" if self.counted else ""
-        return f"b{self.broker} hosts {self.tp} of its failed log directory {self.dir} no more{tail}"
+        tail = "; the replica counts as offline until the process ends" if self.counted else ""
+        return f"b{self.broker} no longer hosts {self.tp}, which is in failed log directory {self.dir}{tail}"
 
 
 class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#alterReplicaLogDirs, KIP-113"):
@@ -182,11 +180,11 @@ class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#
     bytes: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} copies {self.tp} to its log directory {self.dir}: {self.bytes:,} bytes so far"
+        return f"b{self.broker} started to copy {self.tp} to its log directory {self.dir}: {count_of(self.bytes, 'byte')} to copy"
 
 
 class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCurrentWithFutureReplica", level=NOTABLE):
-    """The future replica has caught up with the current one and took its place."""
+    """The future replica caught up with the current one and replaced it."""
 
     broker: int
     topic: str
@@ -197,8 +195,8 @@ class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCu
 
     def sentence(self) -> str:
         return (
-            f"{self.tp} of b{self.broker} is in log directory {self.dir} now, before in {self.old_dir}: "
-            f"both copies ended at {self.end_offset}"
+            f"b{self.broker} moved {self.tp} from log directory {self.old_dir} to {self.dir}: "
+            f"the copy caught up at offset {self.end_offset}"
         )
 
 
@@ -210,8 +208,8 @@ class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTA
 
     def sentence(self) -> str:
         if not self.delay_us:
-            return f"the disk of b{self.broker} is as fast as ever again"
-        return f"each write of b{self.broker} takes {format_duration(self.delay_us)}: of its fetchers, and of producers' batches, one after another"
+            return f"the disk of b{self.broker} is back to normal speed"
+        return f"each disk write of b{self.broker} now takes {format_duration(self.delay_us)}; writes of its fetchers and of producers wait in one queue"
 
 
 class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETAIL):
@@ -221,14 +219,14 @@ class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETA
     write_wait_us: int
 
     def sentence(self) -> str:
-        return f"the disk of b{self.broker} is behind: a write that arrives now is done in {format_duration(self.write_wait_us)}"
+        return f"the disk of b{self.broker} is behind: a write that arrives now completes after {format_duration(self.write_wait_us)}"
 
 
 class RecoveryPointsCheckpointed(Event, kind="log-checkpoint", source="LogManager#checkpointLogRecoveryOffsets", level=DETAIL):
-    """A broker wrote recovery points or log start offsets to their checkpoint files; `partitions` counts those that may have changed."""
+    """A broker wrote recovery points to their checkpoint files; `partitions` counts those that may have changed."""
 
     broker: int
     partitions: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} wrote {self.partitions} recovery points to recovery-point-offset-checkpoint"
+        return f"b{self.broker} wrote {count_of(self.partitions, 'recovery point')} to recovery-point-offset-checkpoint"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import NOTABLE, Event, offsets, records
+from core.kafka.events.base import NOTABLE, Event, count_of, offsets, records
 
 CAUGHT_UP = "caught-up"
 """The broker holds all committed records."""
@@ -13,7 +13,7 @@ NOT_ELECTABLE = "not-electable"
 """It cannot be elected as things are."""
 
 LEADS = "leads"
-"""It was elected: the history goes on with its log."""
+"""It was elected: its log is the one that counts."""
 
 
 UNKNOWN: Final = -1
@@ -24,8 +24,10 @@ def _whose(acknowledged: int, read: int, count: int) -> str:
     """For whom lost records count, in words."""
     if acknowledged == UNKNOWN:
         return "acknowledged or read"
-    words = [("" if many == count else f"{many:,} ") + what for many, what in ((acknowledged, "acknowledged"), (read, "read")) if many]
-    return " and ".join(words)
+    some = [(many, what) for many, what in ((acknowledged, "acknowledged"), (read, "read")) if many]
+    if all(many == count for many, _ in some):
+        return " and ".join(what for _, what in some)
+    return ", ".join(f"{many:,} {what}" for many, what in some)
 
 
 class RecordsLost(
@@ -51,16 +53,16 @@ class RecordsLost(
 
     def sentence(self) -> str:
         count = self.to_offset - self.from_offset
-        are, them = ("is", "it") if count == 1 else ("are", "them")
+        them = "it" if count == 1 else "them"
         return (
-            f"LOST: {records(count)} of {self.tp}, {offsets(self.from_offset, self.to_offset)} "
-            f"of epoch {self.epoch}, {_whose(self.lost_acknowledged, self.lost_read, count)}, {are} not in the log of b{self.broker}, which leads in epoch {self.leader_epoch}; "
-            f"event {self.doomed_by} doomed {them}"
+            f"LOST: {records(count)} of {self.tp} ({offsets(self.from_offset, self.to_offset)} of epoch {self.epoch}; "
+            f"{_whose(self.lost_acknowledged, self.lost_read, count)}): b{self.broker}, which leads in epoch {self.leader_epoch}, "
+            f"lacks {them} because of event {self.doomed_by}"
         )
 
 
 class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
-    """Records that count as lost already are acknowledged to their producer, or read by a consumer, only after their loss.
+    """Records were acknowledged to their producer, or read by a consumer, after they were lost.
 
     They count once in `lost`; `lost_acknowledged` and `lost_read` grow by these columns.
     """
@@ -74,15 +76,13 @@ class LostRecordsSeen(Event, kind="lost-records-seen", source="durability accoun
     lost_read: int
 
     def sentence(self) -> str:
-        how = "acknowledged to their producer" if self.lost_acknowledged else "read by a consumer"
-        return (
-            f"{offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {self.tp}, "
-            f"lost already, {'is' if self.to_offset == self.from_offset + 1 else 'are'} {how}"
-        )
+        how = "acknowledged to the producer" if self.lost_acknowledged else "read by a consumer"
+        was, it = ("was", "it was") if self.to_offset == self.from_offset + 1 else ("were", "they were")
+        return f"{offsets(self.from_offset, self.to_offset)} of {self.tp} (epoch {self.epoch}) {was} {how} after {it} lost"
 
 
 class RecordsExposed(Event, kind="records-exposed", source="durability account", level=NOTABLE):
-    """Committed records have begun to hang on luck: `broker` lacks some of [from, to), and it may be elected."""
+    """Committed records are at risk: `broker` lacks some of [from, to), and it may be elected."""
 
     topic: str
     partition: int
@@ -93,13 +93,13 @@ class RecordsExposed(Event, kind="records-exposed", source="durability account",
 
     def sentence(self) -> str:
         return (
-            f"EXPOSED: b{self.broker} may be elected leader of {self.tp} and lacks {records(self.records)} "
-            f"that {'is' if self.records == 1 else 'are'} committed, within {offsets(self.from_offset, self.to_offset)}"
+            f"EXPOSED: b{self.broker} may be elected leader of {self.tp} although it lacks {count_of(self.records, 'committed record')} "
+            f"{'at' if self.to_offset == self.from_offset + 1 else 'within'} {offsets(self.from_offset, self.to_offset)}"
         )
 
 
 class RecordsSafe(Event, kind="records-safe", source="durability account", level=NOTABLE):
-    """A broker endangers committed records no more. `why`: it caught up, may not be elected now, or leads, so that they are gone."""
+    """A broker no longer endangers committed records. `why`: it caught up, it cannot be elected now, or it leads and they are gone."""
 
     topic: str
     partition: int
@@ -109,8 +109,8 @@ class RecordsSafe(Event, kind="records-safe", source="durability account", level
     def sentence(self) -> str:
         name = self.tp
         if self.why == LEADS:
-            return f"no longer exposed: b{self.broker} leads {name}, and what it lacked is gone from the history that counts"
-        how = "holds all that is committed" if self.why == CAUGHT_UP else "may not be elected now"
+            return f"no longer exposed: b{self.broker} leads {name}, and the committed records that it lacked are gone"
+        how = "has all committed records" if self.why == CAUGHT_UP else "cannot be elected leader"
         return f"safe again: b{self.broker} {how} of {name}"
 
 
@@ -138,13 +138,13 @@ class RecordsRecovered(
 
     def sentence(self) -> str:
         return (
-            f"back again: {offsets(self.from_offset, self.to_offset)} of epoch {self.epoch} of {self.tp}, "
-            f"which b{self.broker} had kept and now leads with"
+            f"back again: {offsets(self.from_offset, self.to_offset)} of {self.tp} (epoch {self.epoch}), "
+            f"which b{self.broker}, the leader now, had kept"
         )
 
 
 class RecordsDiverged(Event, kind="records-diverged", source="durability account", level=NOTABLE):
-    """Two replicas hold different records at the same offsets and no longer notice."""
+    """Two replicas hold different records at the same offsets, and replication does not detect it."""
 
     topic: str
     partition: int
@@ -156,7 +156,7 @@ class RecordsDiverged(Event, kind="records-diverged", source="durability account
     def sentence(self) -> str:
         return (
             f"DIVERGED: b{self.broker} and its leader b{self.leader} hold different records at {offsets(self.from_offset, self.to_offset)} "
-            f"of {self.tp}, and replication goes on behind them"
+            f"of {self.tp}, and replication does not detect it"
         )
 
 
@@ -171,4 +171,4 @@ class RecordsDuplicated(Event, kind="records-duplicated", source="durability acc
     to_offset: int
 
     def sentence(self) -> str:
-        return f"duplicated: b{self.broker} appended {offsets(self.from_offset, self.to_offset)} of {self.tp}, a retry of a batch of {self.producer} that is already in the log"
+        return f"duplicated: b{self.broker} appended {offsets(self.from_offset, self.to_offset)} of {self.tp}, a retry of a batch from {self.producer} that is already in the log"

@@ -1,13 +1,13 @@
-"""ISR changes as leaders propose them and get them."""
+"""ISR changes: what leaders propose, and what is committed."""
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, ids, records
+from core.kafka.events.base import NOTABLE, Event, brokers, ids, records
 from core.sim.units import format_duration
 
 
 class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#maybeShrinkIsr"):
-    """A leader wants to drop followers that have not caught up in time (before 0.9: not fetched)."""
+    """A leader wants to remove followers that have not caught up in time (before 0.9: not fetched)."""
 
     broker: int
     topic: str
@@ -19,13 +19,13 @@ class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#may
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} wants {ids(self.out)} out of the ISR of {self.tp}: last caught up (before 0.9: fetched) "
-            f"{format_duration(self.lag_us)} ago, replica.lag.time.max.ms allows {format_duration(self.limit_us)}"
+            f"b{self.broker} wants to remove {brokers(self.out)} from the ISR of {self.tp}: "
+            f"lag time {format_duration(self.lag_us)} exceeds replica.lag.time.max.ms ({format_duration(self.limit_us)})"
         )
 
 
 class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getOutOfSyncReplicas"):
-    """Before 0.9: a leader asks to drop followers that lack too many records, though they fetch."""
+    """Before 0.9: a leader wants to remove followers that lack too many records, although they fetch in time."""
 
     broker: int
     topic: str
@@ -37,13 +37,13 @@ class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getO
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} wants {ids(self.out)} out of the ISR of {self.tp}: {records(self.missing)} behind, "
-            f"replica.lag.max.messages allows {self.limit_records:,}; they fetch in time all the same"
+            f"b{self.broker} wants to remove {brokers(self.out)} from the ISR of {self.tp}: {records(self.missing)} behind, "
+            f"which exceeds replica.lag.max.messages ({self.limit_records:,}), although {'it fetches' if len(self.out) == 1 else 'they fetch'} in time"
         )
 
 
 class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#maybeExpandIsr"):
-    """A leader wants to take a follower in that has reached the high watermark: it asks the controller, or before 2.7 writes it to ZooKeeper."""
+    """A leader wants to add a follower that has reached the high watermark: it asks the controller, or before 2.7 writes to ZooKeeper itself."""
 
     broker: int
     topic: str
@@ -55,8 +55,8 @@ class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#may
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} wants b{self.follower} in the ISR of {self.tp}: its LEO {self.offset} has reached "
-            f"the high watermark {self.high_watermark}; since 2.7 (KIP-497) the high watermark waits for it as of now"
+            f"b{self.broker} wants to add b{self.follower} to the ISR of {self.tp}: "
+            f"its LEO {self.offset} has reached the high watermark {self.high_watermark}"
         )
 
 
@@ -74,7 +74,7 @@ class IsrShrunk(
 
     def sentence(self) -> str:
         them = "it" if len(self.out) == 1 else "them"
-        return f"{ids(self.out)} left the ISR of {self.tp}: now {ids(self.isr)}; the high watermark no longer waits for {them}"
+        return f"{brokers(self.out)} left the ISR of {self.tp}, which is now {ids(self.isr)}; the high watermark no longer waits for {them}"
 
 
 class IsrExpanded(
@@ -90,11 +90,11 @@ class IsrExpanded(
     partition_epoch: int
 
     def sentence(self) -> str:
-        return f"{ids(self.joined)} joined the ISR of {self.tp}: now {ids(self.isr)}"
+        return f"{brokers(self.joined)} joined the ISR of {self.tp}, which is now {ids(self.isr)}"
 
 
 class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleAlterPartitionError"):
-    """A leader's ISR proposal came back with an error."""
+    """A leader's ISR change failed."""
 
     broker: int
     topic: str
@@ -103,4 +103,4 @@ class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleA
     error: str
 
     def sentence(self) -> str:
-        return f"b{self.broker} did not get ISR {ids(self.isr)} for {self.tp}: {self.error}"
+        return f"b{self.broker} could not change the ISR of {self.tp} to {ids(self.isr)}: {self.error}"

@@ -37,14 +37,14 @@ class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTA
 
     def sentence(self) -> str:
         return (
-            f"the link {self.src} → {self.dst} now takes {format_duration(self.latency_us)}"
-            + (f" ± {format_duration(self.jitter_us)}" if self.jitter_us else "")
-            + (f" and loses {self.loss_ppm / 10_000:g} % of messages" if self.loss_ppm else "")
+            f"the link {self.src} → {self.dst} now has {format_duration(self.latency_us)} latency"
+            + (f" plus up to {format_duration(self.jitter_us)} jitter" if self.jitter_us else "")
+            + (f" and loses {self.loss_ppm / 10_000:g}% of messages" if self.loss_ppm else "")
         )
 
 
 class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE):
-    """What a proxy on a client's link does to requests changed."""
+    """A proxy on a client's link treats requests differently from now on."""
 
     src: str
     dst: str
@@ -52,9 +52,11 @@ class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", 
     reorder_ppm: int
 
     def sentence(self) -> str:
+        if not self.duplicate_ppm and not self.reorder_ppm:
+            return f"no proxy on the link {self.src} → {self.dst} repeats or reorders requests"
         return (
-            f"a proxy on the link {self.src} → {self.dst} delivers {self.duplicate_ppm / 10_000:g} % of requests twice, and lets later ones "
-            f"overtake {self.reorder_ppm / 10_000:g} %"
+            f"a proxy on the link {self.src} → {self.dst} delivers {self.duplicate_ppm / 10_000:g}% of requests twice "
+            f"and lets later requests overtake {self.reorder_ppm / 10_000:g}%"
         )
 
 
@@ -65,7 +67,7 @@ class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequ
     dst: str
 
     def sentence(self) -> str:
-        return f"messages {self.src} → {self.dst} are held back"
+        return f"messages from {self.src} to {self.dst} are held back"
 
 
 class LinkReleased(Event, kind="link-released", source="Selector#poll", level=NOTABLE):
@@ -76,4 +78,5 @@ class LinkReleased(Event, kind="link-released", source="Selector#poll", level=NO
     messages: int
 
     def sentence(self) -> str:
-        return f"{self.messages} held messages {self.src} → {self.dst} are let go"
+        many = "1 held message" if self.messages == 1 else f"{self.messages:,} held messages"
+        return f"{many} from {self.src} to {self.dst} {'is' if self.messages == 1 else 'are'} released"

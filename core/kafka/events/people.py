@@ -26,11 +26,13 @@ class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig,
 
     def sentence(self) -> str:
         where = f" for {self.subject}" if self.subject else ""
-        return f"{self.name} is now {self.new}{where} (it was {self.old})"
+        return (
+            f"{self.name} is now {self.new}{where} (it was {self.old})" if self.old != self.new else f"{self.name} stays {self.new}{where}"
+        )
 
 
 class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE):
-    """A component's clock is wrong from now on, or right again."""
+    """A component's clock is wrong from now on, or correct again."""
 
     node: str
     skew_us: int
@@ -38,7 +40,9 @@ class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABL
 
     def sentence(self) -> str:
         if not self.skew_us and not self.drift_ppm:
-            return f"the clock of {self.node} is right"
+            return f"the clock of {self.node} is correct"
         skew = f" is {format_duration(abs(self.skew_us))} {'ahead' if self.skew_us > 0 else 'behind'}" if self.skew_us else ""
-        drift = f" {'gains' if self.drift_ppm > 0 else 'loses'} {abs(self.drift_ppm) / 10_000:g} % from now on" if self.drift_ppm else ""
+        drift = (
+            f" runs {abs(self.drift_ppm) / 10_000:g}% too {'fast' if self.drift_ppm > 0 else 'slow'} from now on" if self.drift_ppm else ""
+        )
         return f"the clock of {self.node}{skew}{' and' if skew and drift else ''}{drift}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, ids, leader_name, offsets, records
+from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, ids, leader_name, offsets, records
 
 
 class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
-    """A broker took up leadership: its log is now what counts."""
+    """A broker became leader: its log now decides."""
 
     broker: int
     topic: str
@@ -20,8 +20,8 @@ class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} leads {self.tp} from offset {self.offset} in epoch {self.leader_epoch}; "
-            f"it keeps its own high watermark {self.high_watermark}"
+            f"b{self.broker} became leader of {self.tp} in epoch {self.leader_epoch} at offset {self.offset}; "
+            f"it keeps its own high watermark, {self.high_watermark}"
         )
 
 
@@ -59,13 +59,13 @@ class Appended(Event, kind="append", source="Partition#appendRecordsToLeader"):
     def sentence(self) -> str:
         acks = "all" if self.acks < 0 else str(self.acks)
         return (
-            f"b{self.broker} appended {offsets(self.from_offset, self.to_offset)} of {self.producer} to "
-            f"{self.tp} (acks={acks}): LEO {self.to_offset}"
+            f"b{self.broker} appended {offsets(self.from_offset, self.to_offset)} from {self.producer} to "
+            f"{self.tp} (acks={acks}); its LEO is now {self.to_offset}"
         )
 
 
 class AppendRefused(Event, kind="append-refused", source="Partition#appendRecordsToLeader", level=NOTABLE):
-    """A leader (or a broker that is none) refused a produced batch; nothing was appended."""
+    """A broker refused a produced batch, and appended nothing."""
 
     broker: int
     topic: str
@@ -77,12 +77,12 @@ class AppendRefused(Event, kind="append-refused", source="Partition#appendRecord
     min_isr: int
 
     def sentence(self) -> str:
-        why = f": ISR {ids(self.isr)} is smaller than min.insync.replicas {self.min_isr}" if self.error == "NOT_ENOUGH_REPLICAS" else ""
-        return f"b{self.broker} refused {records(self.records)} of {self.producer} for {self.tp}, nothing appended: {self.error}{why}"
+        why = f", ISR {ids(self.isr)} is smaller than min.insync.replicas ({self.min_isr})" if self.error == "NOT_ENOUGH_REPLICAS" else ""
+        return f"b{self.broker} refused {records(self.records)} from {self.producer} for {self.tp}: {self.error}{why}"
 
 
 class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFollowerFetchState", level=DETAIL):
-    """The leader learned how far a follower's log reaches: the offset its fetch asks from."""
+    """The leader learned the LEO of a follower: the offset that its fetch starts at."""
 
     broker: int
     topic: str
@@ -92,11 +92,11 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
     new_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.follower} asked b{self.broker} for {self.tp} from offset {self.new_offset}: so it holds all below"
+        return f"b{self.follower} asked b{self.broker} for {self.tp} from offset {self.new_offset}, so b{self.broker} knows that as its LEO"
 
 
 class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
-    """A follower appended what it was handed; `high_watermark` is its own after that."""
+    """A follower appended the records of a fetch response; `high_watermark` is its own after that."""
 
     broker: int
     topic: str
@@ -109,7 +109,7 @@ class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThre
     def sentence(self) -> str:
         return (
             f"b{self.broker} copied {offsets(self.from_offset, self.to_offset)} of {self.tp} from "
-            f"b{self.leader}: LEO {self.to_offset}, high watermark {self.high_watermark}"
+            f"b{self.leader}; its LEO is now {self.to_offset}, its high watermark {self.high_watermark}"
         )
 
 
@@ -123,11 +123,11 @@ class FollowerHighWatermark(Event, kind="follower-high-watermark", source="Unifi
     new_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} learned the high watermark of {self.tp}: {self.old_offset} → {self.new_offset}"
+        return f"b{self.broker} updated its high watermark of {self.tp} from {self.old_offset} to {self.new_offset}, as its leader reported"
 
 
 class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#maybeIncrementLeaderHW"):
-    """A leader's high watermark rose; `held_by` is the replica with the smallest LEO that counts."""
+    """A leader's high watermark rose; `held_by` has the lowest LEO of the replicas that it waits for."""
 
     broker: int
     topic: str
@@ -139,17 +139,17 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
 
     def sentence(self) -> str:
         why = (
-            "every replica that counts has all"
+            "all replicas that it waits for have reached its LEO"
             if self.held_by == self.broker
-            else f"b{self.held_by} has fetched up to there, the others that count no less"
+            else f"b{self.held_by} is the slowest replica that it waits for"
         )
-        return f"high watermark of {self.tp} {self.old_offset} → {self.new_offset} on b{self.broker}: {why}"
+        return f"b{self.broker} raised the high watermark of {self.tp} from {self.old_offset} to {self.new_offset}: {why}"
 
 
 class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
-    """A follower asked where its last epoch ends (OffsetsForLeaderEpoch) and was told (`epoch`, `end_offset`).
+    """A follower asked where its last epoch ends (OffsetsForLeaderEpoch); the leader answered (`epoch`, `end_offset`).
 
-    -1 where the leader cannot tell; before 2.0 it tells no epoch.
+    Both are -1 if the leader does not know; before 2.0 the answer has no epoch.
     """
 
     broker: int
@@ -162,22 +162,22 @@ class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#
 
     def sentence(self) -> str:
         which = f"epoch {self.epoch}" if self.epoch >= 0 else "it"
-        told = "nobody can tell by its leader's log" if self.end_offset < 0 else f"{which} ends at {self.end_offset}"
+        told = f"b{self.leader} does not know" if self.end_offset < 0 else f"{which} ends at {self.end_offset}"
         return f"b{self.broker} asked b{self.leader} where epoch {self.asked_epoch} of {self.tp} ends: {told}"
 
 
 _TRUNCATED: Final = {
-    "high-watermark": "before 0.11 a follower cuts to its own high watermark, since then only where no leader epoch tells better (KIP-101)",
-    "leader-epoch": "b{leader} said where the epoch ends that it was asked for (KIP-101)",
-    "diverging-epoch": "b{leader} answered the fetch with a diverging epoch (KIP-595)",
+    "high-watermark": "cut at its own high watermark, because no leader epoch shows where the logs diverge",
+    "leader-epoch": "b{leader} answered where the leader epoch ends (KIP-101)",
+    "diverging-epoch": "b{leader} answered its fetch with a diverging epoch (KIP-595)",
     "out-of-range": "the log of b{leader} ends there",
 }
 
 
 class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=NOTABLE, words={"rule": tuple(_TRUNCATED)}):
-    """A replica cut its log to `from_offset`.
+    """A replica truncated its log to `from_offset`.
 
-    It reached to `to_offset`. `rule`: high-watermark, leader-epoch, diverging-epoch or out-of-range.
+    The log had ended at `to_offset`. `rule`: high-watermark, leader-epoch, diverging-epoch or out-of-range.
     """
 
     broker: int
@@ -192,12 +192,12 @@ class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=N
     def sentence(self) -> str:
         return (
             f"b{self.broker} truncated {self.tp} from {self.to_offset} to {self.from_offset} "
-            f"({offsets(self.from_offset, self.to_offset)} gone from it): {_TRUNCATED[self.rule].format(leader=self.leader)}"
+            f"(dropping {offsets(self.from_offset, self.to_offset)}): {_TRUNCATED[self.rule].format(leader=self.leader)}"
         )
 
 
 class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#processFetchRequest"):
-    """A follower's fetch came back with an error; it tries again after replica.fetch.backoff.ms, or waits for metadata."""
+    """A follower's fetch failed; it retries after replica.fetch.backoff.ms, or waits for metadata."""
 
     broker: int
     topic: str
@@ -210,7 +210,7 @@ class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#proc
 
 
 class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
-    """A follower appended what it was handed, and knows that more is committed: `high_watermark` is its leader's."""
+    """A follower appended the records of a fetch response, and knows that more are committed: `high_watermark` is its leader's."""
 
     broker: int
     topic: str
@@ -221,8 +221,8 @@ class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", le
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} lacks {records(self.high_watermark - self.offset)} of {self.tp} that are committed: "
-            f"its LEO is {self.offset}, the high watermark of b{self.leader} {self.high_watermark}"
+            f"b{self.broker} lacks {count_of(self.high_watermark - self.offset, 'committed record')} of {self.tp}: "
+            f"its LEO is {self.offset}, and the high watermark of b{self.leader} is {self.high_watermark}"
         )
 
 
@@ -236,5 +236,6 @@ class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFet
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} got no answer from b{self.leader} ({self.error}): {self.partitions} partitions wait replica.fetch.backoff.ms"
+            f"b{self.broker} got no response from b{self.leader} ({self.error}): its fetches for {count_of(self.partitions, 'partition')} "
+            "wait for replica.fetch.backoff.ms"
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, leader_name
+from core.kafka.events.base import NOTABLE, Event, count_of
 from core.sim.units import format_duration
 
 
 class SessionExpired(Event, kind="session-expired", source="zookeeper.session.timeout.ms", level=NOTABLE):
-    """A broker's ZooKeeper session expired: its ephemeral znodes go."""
+    """A broker's ZooKeeper session expired: its ephemeral znodes are deleted."""
 
     broker: int
     silent_us: int
@@ -17,33 +17,33 @@ class SessionExpired(Event, kind="session-expired", source="zookeeper.session.ti
         why = (
             ""
             if self.limit_us < 0
-            else f": nothing heard for {format_duration(self.silent_us)}, zookeeper.session.timeout.ms is {format_duration(self.limit_us)}"
+            else f" after {format_duration(self.silent_us)} of silence (zookeeper.session.timeout.ms is {format_duration(self.limit_us)})"
         )
-        return f"ZooKeeper ends the session of b{self.broker}{why}; /brokers/ids/{self.broker} goes, and /controller if it held it"
+        return f"ZooKeeper ended the session of b{self.broker}{why} and deleted its znodes, such as /brokers/ids/{self.broker}"
 
 
 class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBroker", level=NOTABLE):
-    """A broker's znode is there: the controller counts it among the living."""
+    """A broker's znode was created: the broker counts as alive."""
 
     broker: int
     broker_epoch: int
 
     def sentence(self) -> str:
-        return f"/brokers/ids/{self.broker} is there: b{self.broker} lives (zxid {self.broker_epoch})"
+        return f"b{self.broker} is alive: its znode /brokers/ids/{self.broker} was created (zxid {self.broker_epoch})"
 
 
 class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBrokerChange", level=NOTABLE):
-    """A broker's znode is gone."""
+    """A broker's znode was deleted."""
 
     broker: int
     broker_epoch: int
 
     def sentence(self) -> str:
-        return f"/brokers/ids/{self.broker} is gone: the controller will elect others where b{self.broker} led, and take it out of the ISRs"
+        return f"b{self.broker} is gone: its znode /brokers/ids/{self.broker} was deleted; the controller elects new leaders where it led"
 
 
 class ControllerRequestRefused(Event, kind="controller-request-refused", source="ReplicaManager#becomeLeaderOrFollower", level=NOTABLE):
-    """A broker refused a request of a controller that has been replaced."""
+    """A broker refused a request from a controller that has been replaced."""
 
     broker: int
     sender: int
@@ -53,13 +53,13 @@ class ControllerRequestRefused(Event, kind="controller-request-refused", source=
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} refuses {self.request} from b{self.sender}: STALE_CONTROLLER_EPOCH, it was sent in controller epoch "
-            f"{self.controller_epoch}, and there has been {self.known_epoch}"
+            f"b{self.broker} refused {self.request} from b{self.sender}: STALE_CONTROLLER_EPOCH, "
+            f"controller epoch {self.controller_epoch} is older than {self.known_epoch}"
         )
 
 
 class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaManager#becomeLeaderOrFollower"):
-    """A broker ignored its role in a partition: it knows a newer leader epoch."""
+    """A broker ignored a role in a partition, because it already has that leader epoch or a newer one."""
 
     broker: int
     topic: str
@@ -69,13 +69,13 @@ class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaM
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} ignores LeaderAndIsr for {self.topic}-{self.partition}: leader epoch {self.leader_epoch}, "
-            f"and it is in {self.known_epoch} already"
+            f"b{self.broker} ignored LeaderAndIsr for {self.topic}-{self.partition}: "
+            f"leader epoch {self.leader_epoch} is not newer than its own, {self.known_epoch}"
         )
 
 
 class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):
-    """A broker was told to follow a leader that does not live, or nobody: it stays what it was (`old_leader`, `old_epoch`; -1: nothing)."""
+    """A broker cannot follow a leader that is not alive, or none: it stays what it was (`old_leader`, `old_epoch`; -1: nothing)."""
 
     broker: int
     topic: str
@@ -86,18 +86,18 @@ class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager
     old_epoch: int
 
     def sentence(self) -> str:
-        whom = "nobody leads" if self.leader < 0 else f"b{self.leader} does not live"
+        whom = "there is no leader" if self.leader < 0 else f"b{self.leader} is not alive"
         if self.old_leader == self.broker:
-            stays = f"stays leader in epoch {self.old_epoch}, as it believes"
+            stays = f"still considers itself the leader in epoch {self.old_epoch}"
         elif self.old_leader < 0:
-            stays = "has the log, and follows nobody"
+            stays = "has the log but follows no leader"
         else:
-            stays = f"stays with {leader_name(self.old_leader)} in epoch {self.old_epoch}"
-        return f"b{self.broker} cannot become follower of {self.tp} in epoch {self.leader_epoch}: {whom}; it {stays}"
+            stays = f"still follows b{self.old_leader} in epoch {self.old_epoch}"
+        return f"b{self.broker} cannot become a follower of {self.tp} in epoch {self.leader_epoch}: {whom}; b{self.broker} {stays}"
 
 
 class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#processLeaderAndIsrResponseReceived", level=NOTABLE):
-    """A broker has answered LeaderAndIsr with KAFKA_STORAGE_ERROR: the controller moves what is in its failed log directory."""
+    """A broker answered LeaderAndIsr with KAFKA_STORAGE_ERROR: the controller elects other leaders for what is in its failed log directory."""
 
     broker: int
     partitions: int
@@ -105,13 +105,13 @@ class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#pr
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} answers LeaderAndIsr for {self.partitions} partitions KAFKA_STORAGE_ERROR: their replicas there are in a failed "
-            f"log directory ({self.offline} in all); the controller takes them out of the ISRs and elects others where they led"
+            f"b{self.broker} answered LeaderAndIsr with KAFKA_STORAGE_ERROR for {count_of(self.partitions, 'partition')}, "
+            f"so {count_of(self.offline, 'replica is', 'replicas are')} offline there; the controller elects other leaders"
         )
 
 
 class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaManager#maybePropagateIsrChanges"):
-    """A leader tells the controller which partitions' ISRs it has changed."""
+    """A leader tells the controller in which partitions it has changed the ISR."""
 
     broker: int
     partitions: int
@@ -119,8 +119,7 @@ class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaMa
     since_us: int
 
     def sentence(self) -> str:
-        many = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
         return (
-            f"b{self.broker} publishes ISR changes of {many}: the last one has rested {format_duration(self.rested_us)} (5 s are asked), "
-            f"{format_duration(self.since_us)} after it last published (60 s at most)"
+            f"b{self.broker} published ISR changes of {count_of(self.partitions, 'partition')}: the last change was "
+            f"{format_duration(self.rested_us)} ago (due after 5s), the last publication {format_duration(self.since_us)} ago (due after 60s)"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from core.kafka import events
@@ -37,7 +39,7 @@ def test_an_unclean_election_that_was_asked_for_is_not_said_to_be_by_the_setting
     run.do(acts.Elect("unclean", TopicPartition("t", 0)))
     run.run_until(run.now + SECOND)
     (sentence,) = [each for each in said(told, events.LeaderElected) if each.startswith("b2 leads t-0")]
-    assert "outside the ISR, because an unclean election was asked for" in sentence
+    assert "outside the ISR, because an unclean election was requested" in sentence
 
 
 def test_a_partition_goes_offline_also_where_unclean_election_is_allowed() -> None:
@@ -48,7 +50,7 @@ def test_a_partition_goes_offline_also_where_unclean_election_is_allowed() -> No
         run.run_until(run.now + 15 * SECOND)
     (sentence,) = said(told, events.PartitionOffline)
     assert "no member of ISR [1] may lead" in sentence
-    assert "unclean.leader.election.enable is false, or none lives" in sentence
+    assert "unclean.leader.election.enable is false, or none is alive" in sentence
 
 
 def test_a_broker_that_could_not_tell_of_a_failed_directory_has_another() -> None:
@@ -59,14 +61,16 @@ def test_a_broker_that_could_not_tell_of_a_failed_directory_has_another() -> Non
     run.do(acts.FailDir(1, 1))
     run.run_until(31 * SECOND)
     (sentence,) = said(told, events.BrokerStopped)
-    assert sentence.startswith("b1 halted: it could not tell the controller of its failed log directory within log.dir.failure.timeout.ms")
+    assert sentence.startswith(
+        "b1 halted: it could not report its failed log directory to the controller within log.dir.failure.timeout.ms"
+    )
 
 
 def test_what_a_leader_answers_about_epochs_is_what_it_can_tell() -> None:
     def asked(epoch: int, end: int) -> str:
         return events.EpochAnswered(1, "t", 0, 2, 3, epoch, end).sentence().partition("ends: ")[2]
 
-    assert [asked(2, 7), asked(-1, 7), asked(-1, -1)] == ["epoch 2 ends at 7", "it ends at 7", "nobody can tell by its leader's log"]
+    assert [asked(2, 7), asked(-1, 7), asked(-1, -1)] == ["epoch 2 ends at 7", "it ends at 7", "b2 does not know"]
 
 
 def test_zookeeper_and_not_the_controller_refuses_a_registration() -> None:
@@ -82,8 +86,8 @@ def test_zookeeper_and_not_the_controller_refuses_a_registration() -> None:
 @pytest.mark.parametrize(
     ("to_offset", "acknowledged", "read", "sentence"),
     [
-        (8, 1, 0, "offset 7 of epoch 2 of t-0, lost already, is acknowledged to their producer"),
-        (9, 0, 2, "offsets 7–8 of epoch 2 of t-0, lost already, are read by a consumer"),
+        (8, 1, 0, "offset 7 of t-0 (epoch 2) was acknowledged to the producer after it was lost"),
+        (9, 0, 2, "offsets 7–8 of t-0 (epoch 2) were read by a consumer after they were lost"),
     ],
 )
 def test_lost_records_that_are_seen_later(to_offset: int, acknowledged: int, read: int, sentence: str) -> None:
@@ -105,3 +109,64 @@ def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, senten
 def test_every_kind_says_what_it_said() -> None:
     """`python -m tests.core.kafka.sentence_samples` writes them anew; read the difference."""
     assert sentence_samples.text() == sentence_samples.FILE.read_text(encoding="utf-8")
+
+
+def test_no_sentence_names_releases() -> None:
+    """An event does not know under which release it happened, so what it says holds under every release that tells it."""
+    texts = sentence_samples.FILE.read_text(encoding="utf-8").splitlines()
+    assert not [text for text in texts if re.search(r"\b(?:before|since|until|from|to) \d+\.\d|\bas of now\b", text)]
+
+
+@pytest.mark.parametrize(("release", "halts"), [("1.1", False), ("3.3", True), ("4.1", False)])
+def test_a_failed_directory_is_not_said_to_leave_the_broker_running(release: str, halts: bool) -> None:
+    """Some releases end the process although another directory works."""
+    told: list[tuple] = []
+    run = cluster(told, release, log_dirs=2)
+    run.run_until(SECOND)
+    run.do(acts.FailDir(1, 1))
+    assert [each.startswith("log directory 1 of b1 failed, which takes") for each in said(told, events.LogDirFailed)] == [True]
+    stopped = said(told, events.BrokerStopped)
+    assert bool(stopped) == halts
+    assert all(each.startswith("b1 halted: it cannot run without the failed log directory") for each in stopped)
+
+
+def test_a_power_loss_is_not_said_to_lose_what_reached_the_disk() -> None:
+    told: list[tuple] = []
+    run = cluster(told)
+    run.do(acts.Produce("t", 5))
+    run.run_until(SECOND)
+    run.do(acts.PowerLoss(2, unflushed="kept"))
+    assert not said(told, events.UnflushedLost)
+    assert said(told, events.BrokerStopped) == ["b2 lost power; records that were not flushed may be lost"]
+
+
+def test_jitter_only_adds_to_the_latency() -> None:
+    sentence = events.LinkChanged("b1", "b2", 20_000, 5_000, 0).sentence()
+    assert sentence == "the link b1 → b2 now has 20ms latency plus up to 5ms jitter"
+
+
+def test_a_batch_that_was_not_sent_does_not_wait_for_a_response() -> None:
+    def waiting(attempt: int) -> str:
+        return events.ProduceWaiting("app", "t", 0, 3, -1, attempt, 1_200_000).sentence()
+
+    assert waiting(0) == "app has waited 1.2s to send 3 records to t-0 (acks=all)"
+    assert waiting(1) == "app has waited 1.2s for a response to 3 records for t-0 (acks=all, attempt 1)"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("b3 b4 has no znode any more", "b3 and b4 no longer have a znode"),
+        ("b1 b2 b3 is back", "b1, b2, and b3 are back"),
+        ("b3 is back", "b3 is back"),
+        ("b3 fenced", "b3 was fenced"),
+        ("the move of t-0 is given up", "the move of t-0 was cancelled"),
+        ("new controller", "new controller"),
+    ],
+)
+def test_a_reason_of_the_log_reads_as_a_sentence(reason: str, words: str) -> None:
+    assert (
+        events.PartitionOffline("t", 0, 1, 2, (1,), reason)
+        .sentence()
+        .startswith(f"t-0 is offline: no member of ISR [1] may lead ({words})")
+    )

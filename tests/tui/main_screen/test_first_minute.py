@@ -187,7 +187,7 @@ async def test_a_step_by_hand_names_the_act_and_what_came_of_it() -> None:
         for _ in range(4):
             await pilot.press("n")
             await pilot.pause()
-        assert "arrive b1: high watermark of orders-0 0 → 1 on b2" in screen_text(app).splitlines()[-1]
+        assert "arrive b1: b2 raised the high watermark of orders-0 from 0 to 1" in screen_text(app).splitlines()[-1]
 
 
 # --- what a scenario is about --------------------------------------------------------------------------------------
