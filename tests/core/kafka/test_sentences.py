@@ -97,9 +97,9 @@ def test_lost_records_that_are_seen_later(to_offset: int, acknowledged: int, rea
 @pytest.mark.parametrize(
     ("acks", "sentence"),
     [
-        (0, "p sent 2 records to t-0 and takes them for written (acks=0)"),
-        (1, "p was acknowledged offsets 7–8 of t-0 after 5ms (acks=1, attempt 3)"),
-        (-1, "p was acknowledged offsets 7–8 of t-0 after 5ms (acks=all, attempt 3)"),
+        (0, "p sent 2 records to t-0 and expects no response (acks=0)"),
+        (1, "p received the acknowledgment for offsets 7–8 of t-0 after 5ms (acks=1, attempt 3)"),
+        (-1, "p received the acknowledgment for offsets 7–8 of t-0 after 5ms (acks=all, attempt 3)"),
     ],
 )
 def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, sentence: str) -> None:
