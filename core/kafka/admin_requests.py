@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import enum
 from typing import NamedTuple
 
-from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
+
+
+class ElectionMode(enum.StrEnum):
+    """What an election may do (Kafka: `PartitionChangeBuilder.Election`)."""
+
+    ONLINE = "ONLINE"
+    """Keep the leader if it may lead, else the first ISR member that may."""
+    UNCLEAN = "UNCLEAN"
+    """As ONLINE, and at last any replica that is up, at the price of what it lacks."""
+    PREFERRED = "PREFERRED"
+    """The first assigned replica if it may lead, else as ONLINE. Never unclean, whatever the topic says."""
 
 
 class AlterConfig(NamedTuple):

@@ -16,12 +16,12 @@ from core.kafka.broker.replica import Replica
 from core.kafka.clients.client import Client
 from core.kafka.clients.producer import Producer, ProducerBatch
 from core.kafka.controller.replication_control import ReplicationControl
-from core.kafka.controller.zookeeper.channels import ControllerChannels
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Term
 from core.kafka.messages import FetchRequest, FetchResponse
-from core.kafka.zookeeper.client import ZooKeeperClient
 from core.kafka.zookeeper.server import ZooKeeper
+from core.kafka.zookeeper_mode.client import ZooKeeperClient
+from core.kafka.zookeeper_mode.controller.channels import ControllerChannels
 from core.sim.state import Declared, Table
 
 KAFKA: Final[Table] = {

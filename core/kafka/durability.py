@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 from core.kafka.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from core.kafka.controller.registration import PartitionRegistration
     from core.kafka.log.replica_log import ReplicaLog
     from core.kafka.log.term import Run, Stretch, Term
     from core.kafka.messages import ProduceRequest
+    from core.kafka.registration import PartitionRegistration
 
 
 class PartitionObserver(Protocol):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.term import Stretch, StretchFields, Term
+from core.kafka.registration import PartitionRegistration
 from core.sim.journal import Column
 
 # --- replication ---------------------------------------------------------------------------------------------------

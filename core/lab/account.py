@@ -17,13 +17,13 @@ from typing import Final, NamedTuple
 import attrs
 
 from core.kafka import events
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.intervals import Intervals
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Run, Stretch, Term
 from core.kafka.messages import ProduceRequest
+from core.kafka.registration import PartitionRegistration
 from core.sim.growing import Growing
 from core.sim.journal import Journal
 

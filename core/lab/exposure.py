@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from core.kafka import events
+from core.kafka.admin_requests import ElectionMode
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.partition import Partition
 from core.kafka.controller.controller import Controller
-from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.events.durability import CAUGHT_UP, LEADS, NOT_ELECTABLE
 from core.kafka.ids import TopicPartition
 from core.kafka.log.intervals import Intervals
@@ -28,7 +28,7 @@ from core.lab.account import Account
 from core.sim.journal import Journal
 
 if TYPE_CHECKING:
-    from core.kafka.controller.zookeeper.control import ZooKeeperControl
+    from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
 
 
 class Exposure:

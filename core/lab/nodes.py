@@ -31,7 +31,7 @@ from core.sim.stream import Stream
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import ControllerNode, Quorum
-    from core.kafka.controller.zookeeper.control import ZooKeeperControl
+    from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
 
 ENDLESS: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
 """How a cluster may be busy without end at one moment."""

@@ -16,7 +16,6 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.controller.controller import Controller
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import CONTROLLER, NO_EPOCH, TopicPartition, broker_address
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Batch, Term
@@ -38,6 +37,7 @@ from core.kafka.messages import (
     ProduceRequest,
     ProduceResponse,
 )
+from core.kafka.registration import PartitionRegistration
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings import Settings
 from core.kafka.topic_spec import PartitionSpec, TopicSpec

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from core.kafka import health
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import PartitionStatus
+from core.kafka.registration import PartitionRegistration
 
 Line = dict[str, Any]
 Rows = dict[tuple[Any, ...], dict[str, int]]

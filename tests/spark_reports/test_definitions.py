@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from core.kafka import health
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER
+from core.kafka.registration import PartitionRegistration
 from spark_reports.severity import RANKS, STATE_WORDS
 from spark_reports.summaries import partition_states
 

@@ -25,7 +25,6 @@ from core.kafka.broker.isr_order import expanded, shrunk
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica import Replica
 from core.kafka.broker.waiters import HighWatermarkWaiter, SessionEntry
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.durability import PartitionObserver
 from core.kafka.health import effective_min_isr, is_under_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
@@ -33,6 +32,7 @@ from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Term
 from core.kafka.messages import AlterPartitionItem, AskedPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.release import HighWatermarkRule, Truncation
 from core.sim.journal import Column, nobody
 

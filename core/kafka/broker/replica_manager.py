@@ -15,7 +15,6 @@ from core.kafka.broker.list_offsets import list_offsets
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.produce_answers import refuse_produce
 from core.kafka.broker.roles import make_follower, make_leader, mark_offline, stop_partition
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.segments import delete_old_segments
 from core.kafka.messages import (
@@ -28,6 +27,7 @@ from core.kafka.messages import (
     OffsetsResponse,
     ProduceRequest,
 )
+from core.kafka.registration import PartitionRegistration
 from core.kafka.release import Truncation
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER
 from core.kafka.log.term import Term
+from core.kafka.registration import PartitionRegistration
 
 
 def make_leader(partition: Partition, registration: PartitionRegistration) -> bool:

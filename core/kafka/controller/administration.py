@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from core.kafka import events
 from core.kafka.admin_requests import (
@@ -17,15 +17,31 @@ from core.kafka.admin_requests import (
 )
 from core.kafka.controller.controller import Controller
 from core.kafka.controller.create_partitions import create_partitions
+from core.kafka.controller.replication_control import ReplicationControl
 from core.kafka.errors import KafkaError
 from core.kafka.ids import broker_address
-from core.kafka.settings import render_value
-
-if TYPE_CHECKING:
-    from core.kafka.controller.zookeeper.control import ZooKeeperControl
+from core.kafka.settings import Settings, render_value
+from core.sim.journal import Journal
 
 
-def administer(controller: Controller | ZooKeeperControl, request: AdminRequest) -> None:
+class Administered(Protocol):
+    """A controller of either kind, as far as administrators change something in it."""
+
+    journal: Journal
+
+    @property
+    def replication(self) -> ReplicationControl:
+        """Its topics and partitions."""
+
+    @property
+    def settings(self) -> Settings:
+        """Its view of the settings."""
+
+    def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
+        """A configuration has changed; the brokers are to hear of it."""
+
+
+def administer(controller: Administered, request: AdminRequest) -> None:
     """Carry a request out; one that has become impossible since it was checked changes nothing.
 
     Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.kafka import errors, events
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import TopicPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 
 if TYPE_CHECKING:

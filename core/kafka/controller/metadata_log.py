@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import attrs
 
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.settings import Settings
 from core.sim.spelled_out import SpelledOut
 

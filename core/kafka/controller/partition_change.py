@@ -5,32 +5,21 @@ The steps and their order are those of Kafka's `PartitionChangeBuilder#build`; a
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Collection
 from typing import Final, Literal
 
 import attrs
 
+from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER
+from core.kafka.registration import PartitionRegistration
 from core.sim.spelled_out import SpelledOut
 
 ElectionKind = Literal["", "clean", "unclean", "preferred", "eligible", "last-known", "none"]
 """How a record's leader came about; '' where the record elects nobody."""
 
 _NO_ELECTION: Final = ""
-
-
-class ElectionMode(enum.StrEnum):
-    """What an election may do (Kafka: `PartitionChangeBuilder.Election`)."""
-
-    ONLINE = "ONLINE"
-    """Keep the leader if it may lead, else the first ISR member that may."""
-    UNCLEAN = "UNCLEAN"
-    """As ONLINE, and at last any replica that is up, at the price of what it lacks."""
-    PREFERRED = "PREFERRED"
-    """The first assigned replica if it may lead, else as ONLINE. Never unclean, whatever the topic says."""
 
 
 @attrs.frozen(repr=False)

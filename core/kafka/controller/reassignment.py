@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 import attrs
 
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
 from core.kafka.ids import TopicPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.release import DeadTarget, Release
 from core.sim.spelled_out import SpelledOut
 

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from core.kafka import errors, events
+from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
-from core.kafka.controller.partition_change import ElectionMode, PartitionChange, build_partition_change, merge
+from core.kafka.controller.partition_change import PartitionChange, build_partition_change, merge
 from core.kafka.controller.placement import StripedReplicaPlacer, UsableBroker
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem
+from core.kafka.registration import PartitionRegistration
 from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
 from core.sim.journal import Journal

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.admin_requests import AlterConfig, AlterPartitionReassignment, CreatePartitions, CreateTopic, ElectLeaders, UnregisterBroker
+from core.kafka.admin_requests import (
+    AlterConfig,
+    AlterPartitionReassignment,
+    CreatePartitions,
+    CreateTopic,
+    ElectionMode,
+    ElectLeaders,
+    UnregisterBroker,
+)
 from core.kafka.controller.controller import Controller
-from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.controller.reassignment import refusal_of_dead_target
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
-from core.kafka.controller.zookeeper.control import ZooKeeperControl
 from core.kafka.settings import SETTINGS
+from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
+from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
 from core.lab.nodes import ClusterNodes
 from core.lab.staging import place_logs
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.admin_requests import ElectionMode
 from core.kafka.broker.disk import Disk
 from core.kafka.broker.fetch_session import SessionPartition
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import NEVER, Replica
-from core.kafka.controller.partition_change import ElectionMode
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.registration import PartitionRegistration
 from core.lab.nodes import ClusterNodes
 from core.lab.views import observe
 from core.lab.views.detail import (

@@ -12,9 +12,9 @@ from core.kafka.broker.partition import Partition
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
 from core.kafka.controller.controller import UNCLEAN, Controller
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.settings import render_value
 from core.lab.views.partition_health import health_of
 from core.lab.views.view import (

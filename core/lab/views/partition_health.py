@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import PartitionStatus, effective_min_isr, status_of
 from core.kafka.ids import TopicPartition, broker_address
+from core.kafka.registration import PartitionRegistration
 
 if TYPE_CHECKING:
     from core.kafka.broker.partition import Partition

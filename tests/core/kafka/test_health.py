@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import (
     STALL_BOUND,
     PartitionStatus,
@@ -23,6 +22,7 @@ from core.kafka.health import (
     unclean_election,
 )
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts

@@ -10,10 +10,10 @@ from typing import Final
 
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
-from core.kafka.controller.zookeeper.control import ZooKeeperControl
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import Release, Truncation
+from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
 from core.lab.cluster import Cluster
 
 _AFFECTING: Final = frozenset(

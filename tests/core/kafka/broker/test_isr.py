@@ -7,10 +7,10 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.broker.replica import NEVER
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import PartitionStatus, status_of
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionRequest, AlterPartitionResponse
+from core.kafka.registration import PartitionRegistration
 from core.kafka.release import CURRENT
 from core.lab.account import Account
 from core.sim.journal import Journal

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.broker.roles import make_follower, make_leader
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.messages import FetchRequest
+from core.kafka.registration import PartitionRegistration
 from tests.core.node_bench import TP, BrokerBench, log_of
 
 

@@ -8,16 +8,12 @@ from typing import Any
 import attrs
 import pytest
 
-from core.kafka.controller.partition_change import (
-    ElectionMode,
-    PartitionChange,
-    build_partition_change,
-    merge,
-)
+from core.kafka.admin_requests import ElectionMode
+from core.kafka.controller.partition_change import PartitionChange, build_partition_change, merge
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_LEADER
+from core.kafka.registration import PartitionRegistration
 
 FOO = PartitionRegistration(replicas=(2, 1, 3), isr=(2, 1, 3), leader=1, leader_epoch=100, partition_epoch=200)
 BAR = PartitionRegistration((1, 2, 3, 4), (1, 2, 3), 1, 100, 200, removing=(1,), adding=(4,))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.controller.reassignment import CompletedReassignment, PartitionReassignmentReplicas, PartitionReassignmentRevert
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
+from core.kafka.registration import PartitionRegistration
 
 between = PartitionReassignmentReplicas.between
 

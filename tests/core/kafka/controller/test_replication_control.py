@@ -11,11 +11,9 @@ import statistics
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.admin_requests import AlterConfig
+from core.kafka.admin_requests import AlterConfig, ElectionMode
 from core.kafka.controller.administration import administer
 from core.kafka.controller.metadata_log import BrokerRegistration
-from core.kafka.controller.partition_change import ElectionMode
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import (
@@ -27,6 +25,7 @@ from core.kafka.messages import (
     RegistrationRequest,
     RegistrationResponse,
 )
+from core.kafka.registration import PartitionRegistration
 from core.kafka.release import CURRENT, RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts

@@ -6,13 +6,13 @@ Kafka: `processReplicaLeaderElection`, `checkAndTriggerAutoLeaderRebalance`.
 from __future__ import annotations
 
 from core.kafka import errors, events
-from core.kafka.controller.partition_change import ElectionMode
-from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
-from core.kafka.controller.zookeeper.elections import imbalance_ratio
-from core.kafka.controller.zookeeper.partition_states import PartitionStateMachine
+from core.kafka.admin_requests import ElectionMode
 from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result
+from core.kafka.zookeeper_mode.controller.controllership import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.elections import imbalance_ratio
+from core.kafka.zookeeper_mode.controller.partition_states import PartitionStateMachine
 from core.sim.units import SECOND
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.controller.zookeeper.control import ZooKeeperControl
-from core.kafka.controller.zookeeper.moves import reassign_to
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.moves import reassign_to
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec

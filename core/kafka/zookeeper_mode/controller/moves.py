@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from core.kafka.controller.registration import PartitionRegistration
-from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
-from core.kafka.controller.zookeeper.event_manager import Then
-from core.kafka.controller.zookeeper.partition_states import Decision, PartitionStateMachine
 from core.kafka.ids import TopicPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ReplicaAssignment, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result, SetData
+from core.kafka.zookeeper_mode.controller.controllership import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.event_manager import Then
+from core.kafka.zookeeper_mode.controller.partition_states import Decision, PartitionStateMachine
 
 
 class Moves(ControllerPart):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import TopicPartition
+from core.kafka.registration import PartitionRegistration
 
 
 class LeaderAndIsrRequest(NamedTuple):

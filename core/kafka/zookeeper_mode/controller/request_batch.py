@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.kafka.broker.context import BrokerContext
-from core.kafka.controller.registration import PartitionRegistration
-from core.kafka.controller.zookeeper.channels import ControllerChannels
-from core.kafka.controller.zookeeper.context import ControllerContext
-from core.kafka.controller.zookeeper.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from core.kafka.ids import TopicPartition
+from core.kafka.registration import PartitionRegistration
+from core.kafka.zookeeper_mode.controller.channels import ControllerChannels
+from core.kafka.zookeeper_mode.controller.context import ControllerContext
+from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 
 
 class ControllerRequests:

@@ -12,12 +12,12 @@ from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.broker.partition import Partition
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem
-from core.kafka.zookeeper.client import ZooKeeperClient
+from core.kafka.registration import PartitionRegistration
 from core.kafka.zookeeper.paths import ISR_CHANGES, PartitionState, state_path
 from core.kafka.zookeeper.protocol import OK, Create, Result, SetData
+from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.sim.units import SECOND, US_PER_MS
 
 CHECK_INTERVAL: Final = 2_500 * US_PER_MS

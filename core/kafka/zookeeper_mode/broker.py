@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Final
 from core.kafka import errors, events
 from core.kafka.broker.broker import REGISTRATION_RETRY, Broker
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.broker.zookeeper_isr import ZooKeeperIsrManager
 from core.kafka.controller.metadata_log import MetadataLog
-from core.kafka.controller.zookeeper.kafka_controller import KafkaController
-from core.kafka.controller.zookeeper.requests import (
+from core.kafka.ids import NO_LEADER, PRODUCER_ID_BLOCK_SIZE, TopicPartition
+from core.kafka.messages import AllocateProducerIdsResponse
+from core.kafka.settings import Settings
+from core.kafka.zookeeper import paths
+from core.kafka.zookeeper.paths import ConfigChange, broker_path
+from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Result, SetData
+from core.kafka.zookeeper_mode.client import ZooKeeperClient
+from core.kafka.zookeeper_mode.controller.kafka_controller import KafkaController
+from core.kafka.zookeeper_mode.controller.requests import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     ControlResponse,
@@ -23,13 +29,7 @@ from core.kafka.controller.zookeeper.requests import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from core.kafka.ids import NO_LEADER, PRODUCER_ID_BLOCK_SIZE, TopicPartition
-from core.kafka.messages import AllocateProducerIdsResponse
-from core.kafka.settings import Settings
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.client import ZooKeeperClient
-from core.kafka.zookeeper.paths import ConfigChange, broker_path
-from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Result, SetData
+from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected, Timer
 from core.sim.network import Network

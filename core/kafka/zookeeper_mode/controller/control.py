@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 import attrs
 
 from core.kafka import errors, events
+from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.metadata_log import BrokerRegistration, MetadataLog
-from core.kafka.controller.partition_change import ElectionMode
 from core.kafka.controller.placement import UsableBroker, assign_replicas_to_brokers
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.controller.replication_control import ReplicationControl
-from core.kafka.controller.zookeeper.moves import reassign_to
 from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
+from core.kafka.registration import PartitionRegistration
 from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, SetData
 from core.kafka.zookeeper.server import ZooKeeper
+from core.kafka.zookeeper_mode.controller.moves import reassign_to
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.stream import Stream
 
 if TYPE_CHECKING:
-    from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
+    from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 
 
 class ZooKeeperReplication(ReplicationControl):

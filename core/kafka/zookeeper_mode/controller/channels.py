@@ -12,14 +12,14 @@ from typing import Final
 import attrs
 
 from core.kafka.broker.context import BrokerContext
-from core.kafka.controller.zookeeper.requests import (
+from core.kafka.ids import broker_address
+from core.kafka.zookeeper_mode.controller.requests import (
     ControlResponse,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from core.kafka.ids import broker_address
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS

@@ -10,20 +10,20 @@ from collections.abc import Callable, Collection, Iterable
 
 import attrs
 
-from core.kafka.controller.registration import PartitionRegistration
-from core.kafka.controller.zookeeper.controllership import ControllerPart
-from core.kafka.controller.zookeeper.elections import (
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.registration import PartitionRegistration
+from core.kafka.zookeeper import paths
+from core.kafka.zookeeper.paths import PartitionState, state_path
+from core.kafka.zookeeper.protocol import OK, Create, GetData, Multi, Result, SetData
+from core.kafka.zookeeper_mode.controller.controllership import ControllerPart
+from core.kafka.zookeeper_mode.controller.elections import (
     Elected,
     controlled_shutdown_partition_leader_election,
     offline_partition_leader_election,
     preferred_replica_partition_leader_election,
     reassign_partition_leader_election,
 )
-from core.kafka.controller.zookeeper.event_manager import Then
-from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import PartitionState, state_path
-from core.kafka.zookeeper.protocol import OK, Create, GetData, Multi, Result, SetData
+from core.kafka.zookeeper_mode.controller.event_manager import Then
 
 Decision = tuple[int, tuple[int, ...], str]
 """A partition's new (leader, ISR, kind of election)."""

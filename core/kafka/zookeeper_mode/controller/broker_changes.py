@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from core.kafka import errors, events
-from core.kafka.controller.zookeeper.controllership import ControllerPart, Controllership
-from core.kafka.controller.zookeeper.moves import Moves
-from core.kafka.controller.zookeeper.partition_states import PartitionStateMachine
-from core.kafka.controller.zookeeper.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
 from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import state_path
 from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
+from core.kafka.zookeeper_mode.controller.controllership import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.moves import Moves
+from core.kafka.zookeeper_mode.controller.partition_states import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
 
 
 class BrokerChanges(ControllerPart):

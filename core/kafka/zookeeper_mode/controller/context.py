@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.kafka.controller.registration import PartitionRegistration
 from core.kafka.ids import TopicPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.zookeeper.paths import PartitionState, ReplicaAssignment
 from core.kafka.zookeeper.protocol import OK, Result
 

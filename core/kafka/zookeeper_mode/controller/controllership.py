@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
-from core.kafka.controller.zookeeper.channels import ControllerChannels
-from core.kafka.controller.zookeeper.context import ControllerContext
-from core.kafka.controller.zookeeper.event_manager import ControllerEventManager
-from core.kafka.controller.zookeeper.request_batch import ControllerRequests
-from core.kafka.zookeeper.client import ZooKeeperClient
+from core.kafka.zookeeper_mode.client import ZooKeeperClient
+from core.kafka.zookeeper_mode.controller.channels import ControllerChannels
+from core.kafka.zookeeper_mode.controller.context import ControllerContext
+from core.kafka.zookeeper_mode.controller.event_manager import ControllerEventManager
+from core.kafka.zookeeper_mode.controller.request_batch import ControllerRequests
 
 
 class Controllership:

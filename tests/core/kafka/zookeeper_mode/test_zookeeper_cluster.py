@@ -5,17 +5,17 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from core.kafka.broker.zookeeper_broker import ZooKeeperBroker
-from core.kafka.broker.zookeeper_isr import must_publish
-from core.kafka.controller.registration import PartitionRegistration
-from core.kafka.controller.zookeeper.control import ZooKeeperControl
-from core.kafka.controller.zookeeper.requests import LeaderAndIsrRequest, LeaderAndIsrResponse, StopReplicaRequest
 from core.kafka.events import EventTuple
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.registration import PartitionRegistration
 from core.kafka.release import RELEASES, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import GetChildren
+from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
+from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, LeaderAndIsrResponse, StopReplicaRequest
+from core.kafka.zookeeper_mode.isr_manager import must_publish
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec

@@ -12,20 +12,20 @@ from typing import Final
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_channel import ControllerChannel
-from core.kafka.controller.registration import PartitionRegistration
-from core.kafka.controller.zookeeper.asked_elections import AskedElections
-from core.kafka.controller.zookeeper.broker_changes import BrokerChanges
-from core.kafka.controller.zookeeper.controllership import Controllership
-from core.kafka.controller.zookeeper.isr_changes import IsrChanges
-from core.kafka.controller.zookeeper.moves import Moves
-from core.kafka.controller.zookeeper.partition_states import PartitionStateMachine
-from core.kafka.controller.zookeeper.requests import ControlledShutdownRequest, LeaderAndIsrResponse
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionRequest
+from core.kafka.registration import PartitionRegistration
 from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.client import ZooKeeperClient
 from core.kafka.zookeeper.paths import ConfigChange, ReplicaAssignment, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Op, Result, SetData
+from core.kafka.zookeeper_mode.client import ZooKeeperClient
+from core.kafka.zookeeper_mode.controller.asked_elections import AskedElections
+from core.kafka.zookeeper_mode.controller.broker_changes import BrokerChanges
+from core.kafka.zookeeper_mode.controller.controllership import Controllership
+from core.kafka.zookeeper_mode.controller.isr_changes import IsrChanges
+from core.kafka.zookeeper_mode.controller.moves import Moves
+from core.kafka.zookeeper_mode.controller.partition_states import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, LeaderAndIsrResponse
 from core.sim.units import SECOND
 
 FIRST_BALANCE: Final = 5 * SECOND
