@@ -98,7 +98,10 @@ class Resume(Act, word="resume", does="resume a paused broker"):
 
 @attrs.frozen(eq=False, repr=False)
 class FailDir(Act, word="fail-dir", does="make a log directory of a broker fail"):
-    """A log directory of a broker fails (a disk dies): its replicas go offline; without another directory the broker halts."""
+    """A log directory of a broker fails (a disk dies): its replicas go offline.
+
+    The broker halts if it has no other directory, or if its release cannot run with a failed one.
+    """
 
     broker: int
     dir: int = 1
@@ -199,9 +202,9 @@ class Isolate(Act, word="isolate", does="cut all links of a node"):
 class Link(Act, word="link", does="change a link's latency, jitter, or loss, or make a client's proxy repeat or reorder requests"):
     """Change a link in both directions: latency and jitter in µs, loss in parts per million.
 
-    Loss is made good by TCP, and TCP neither repeats nor overtakes. What repeats a request, or sends it on another connection
-    than the one before it, is a proxy between a client and a broker: `duplicate` and `reorder` are the shares of the requests
-    of a client's link that such a proxy delivers twice, or lets later ones overtake. An answer comes once, and in order.
+    TCP sends lost messages again, and neither repeats nor reorders messages. A proxy between a client and a broker can repeat a
+    request, or send it on another connection than the one before it: `duplicate` and `reorder` are the shares of requests on a
+    client's link that such a proxy delivers twice, or lets later requests overtake. Each answer arrives once, and in order.
     """
 
     between: tuple[str, str]
@@ -234,8 +237,8 @@ class Release(Act, word="release", does="deliver held messages"):
 class Set(Act, word="set", does="change a Kafka setting while it runs"):
     """Change a Kafka setting, cluster-wide, for a topic or for a broker.
 
-    A setting that Kafka reads only at start is refused in a running cluster; `force` has it so all the same, as if the
-    brokers had been restarted with it and nothing else had happened.
+    A setting that Kafka reads only at start is refused in a running cluster; `force` sets it anyway, as if the
+    brokers had restarted with it and nothing else had happened.
     """
 
     name: str
@@ -260,7 +263,7 @@ class CreateTopic(Act, word="create-topic", does="create a topic"):
 class CreatePartitions(Act, word="create-partitions", does="give a topic more partitions"):
     """Give a topic more partitions, `partitions` in all (`kafka-topics --alter`); `replicas` places the new ones by hand.
 
-    Clients hear of them with their next metadata: at the latest after metadata.max.age.ms (5 minutes).
+    Clients learn of them with their next metadata update, at the latest after metadata.max.age.ms (5 minutes).
     """
 
     topic: str
@@ -293,10 +296,10 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 
 @attrs.frozen(eq=False, repr=False)
 class Unregister(Act, word="unregister", does="unregister a broker"):
-    """`kafka-cluster unregister` (KRaft): the controller forgets a broker, which leaves every ISR first.
+    """`kafka-cluster unregister` (KRaft): the controller removes the registration of a broker, which loses its leaderships and leaves ISRs.
 
-    Its replicas stay assigned to it: reassign them before. A process that still runs is refused its heartbeats, comes into no
-    ISR, and registers again only when it is started anew.
+    Its replicas stay assigned to it: reassign them before. If the process still runs, the controller refuses its heartbeats;
+    it joins no ISR, and registers again only after a restart.
     """
 
     broker: int
@@ -315,10 +318,10 @@ class DeleteRecords(Act, word="delete-records", does="delete a partition's recor
 
 @attrs.frozen(eq=False, repr=False)
 class SetClock(Act, word="clock", does="set a node's clock wrong, or make it run too fast or too slow"):
-    """Set the clock of a broker, a client, or the controller: `skew` it is ahead of the true time (behind, if negative), `drift` it gains from now on.
+    """Set the clock of a broker, a client, or the controller: `skew` is how far it is ahead (behind if negative), `drift` how fast it gains from now on.
 
-    A broker and the controller measure the durations of their settings by it, retention holds the broker's time of day
-    against the records' timestamps, and those are their producer's.
+    Brokers and the controller measure the durations of their settings by their clocks. Retention compares the time of day
+    of the broker with the timestamps of records, which come from the clock of the producer.
     """
 
     node: str
@@ -387,7 +390,7 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
     """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest.
 
     `rack` is its client.rack: with `replica.selector.class: RackAwareReplicaSelector` leaders send it to a replica there (KIP-392).
-    With `since` it begins at the first record of that virtual time (offsetsForTimes), or at the end if none is as young.
+    With `since` it begins at the first record of that virtual time (offsetsForTimes), or at the end if there is none.
     `config` has settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
@@ -412,10 +415,10 @@ class StopConsume(Act, word="stop-consume", does="stop a consumer"):
 
 @attrs.frozen(eq=False, repr=False)
 class SetPace(Act, word="pace", does="step a running cluster by hand, or let it run by itself again"):
-    """Turn a running cluster to another pace: `by-hand` or `timeline`.
+    """Switch a running cluster to another pace: `by-hand` or `timeline`.
 
     By hand, followers fetch and loads produce only as single acts say, and whatever is on its way arrives at once. Brokers keep
-    their other tasks, but no virtual time passes unless somebody lets it. Back on the timeline everything runs by itself again.
+    their other tasks, but virtual time passes only when you let it. Back on the timeline everything runs by itself again.
     """
 
     pace: str
