@@ -111,7 +111,7 @@ def test_what_a_consumer_has_read_counts_as_lost_without_an_acknowledgement() ->
     assert (cluster.account.lost, cluster.account.lost_acknowledged, cluster.account.lost_read) == (4, 0, 4)
     (lost,) = kinds(events, "records-lost")
     assert lost[-2:] == (0, 4)
-    assert "4 records of t-0, offsets 0–3 of epoch 0, read, are not" in explain(lost)
+    assert "4 records of t-0 (offsets 0–3 of epoch 0; read)" in explain(lost)
 
 
 def test_a_record_that_was_acknowledged_and_read_is_lost_once_and_counts_for_both() -> None:
