@@ -17,8 +17,8 @@ class Entry(NamedTuple):
 
     Attributes:
         time: virtual µs.
-        order: counts schedulings; makes equal times fall in the order they were made. Empty fetch rounds have one of their own
-            below zero (`core.kafka.broker.quiet`).
+        order: counts schedulings; makes equal times fall in the order they were made. A protocol may give an order of its own,
+            below zero (`add_in_order`).
         node: address of the node that handles it.
         sender: address it comes from; the node itself for a timer.
         connection: ticket of the connection it travels on (`Network.ticket`); for a timer the incarnation of the node's process.
@@ -72,7 +72,7 @@ class Agenda:
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def add_in_order(self, time: int, order: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
-        """Schedule a message of an empty fetch round in its own order."""
+        """Schedule a message in an order of its own among what is due at the same time."""
         self.in_order += 1
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 

@@ -39,7 +39,7 @@ class Journal:
         self.sink = sink
 
     def emit(self, kind: str, *columns: object) -> int:
-        """Record an event of that kind (`core.kafka.events`) caused by `cause`; returns its seq."""
+        """Record an event of that kind caused by `cause`; returns its seq."""
         self.seq = seq = self.seq + 1
         self.sink((seq, self.now, self.cause, kind, *columns))
         return seq

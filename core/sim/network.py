@@ -66,7 +66,7 @@ class Network:
         given_up: how often the one that opened a connection gave it up, by (opener, other).
         at_once: by hand no message takes time, whatever its link is like.
         lose_next: directions whose next message is lost for good (by hand).
-        disturbed: called before the links between two nodes, or (None) anything about one, change (`core.kafka.broker.quiet`).
+        disturbed: called before the links between two nodes, or (None) anything about one, change.
     """
 
     __slots__ = (
@@ -158,7 +158,7 @@ class Network:
         self._transmit(sender, node, link, ticket, message, now, cause)
 
     def send_in_order(self, order: int, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
-        """As `send`, for an empty fetch or its empty answer: it has its own place among what arrives at the same time."""
+        """As `send`, for a message that has its own place among what arrives at the same time."""
         if self.steady_latency(sender, node) >= 0 and self.alive.get(node, False):
             ticket = self.ticket(sender, node, reply=reply)
             self.agenda.add_in_order(now + self.latency, order, node, sender, ticket, message, cause)
