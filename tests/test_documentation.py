@@ -1,0 +1,111 @@
+"""The pages of the documentation hold together: links lead somewhere, commands exist, and numbers of lines keep their bounds."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tui.cli import GROUPS
+
+ROOT: Final = Path(__file__).parents[1]
+PAGES: Final = sorted(
+    ROOT / name
+    for name in subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    if (ROOT / name).exists()
+)
+
+_FENCES: Final = re.compile(r"^( *)(```|~~~).*?^\1\2[ \t]*$", re.DOTALL | re.MULTILINE)
+_CODE: Final = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+_LINK: Final = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)(?:\s+\"[^\"]*\")?\)")
+_COMMAND: Final = re.compile(r"(?:^|`| {4}|\$ )(?:\.venv/bin/)?isrlab ([a-z][a-z-]*)", re.MULTILINE)
+_MAKE: Final = re.compile(r"(?:^|`| {4})make ([a-z][a-z-]*)", re.MULTILINE)
+_MODULE: Final = re.compile(r"python -m ((?:core|scenarios|spark_reports|tests|tui)[\w.]*)")
+
+
+def ids(page: Path) -> str:
+    """A page's path, as tests are called."""
+    return str(page.relative_to(ROOT))
+
+
+def links(page: Path) -> list[str]:
+    """Where a page's links and pictures lead, without those in code."""
+    return _LINK.findall(_CODE.sub("", _FENCES.sub("", page.read_text("utf-8"))))
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """The anchors of a page's headings, as GitHub, GitLab and Gitea make them."""
+    found: list[str] = []
+    for heading in re.findall(r"^#{1,6} +(.+?) *#*$", _FENCES.sub("", page.read_text("utf-8")), re.MULTILINE):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
+        anchor = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        found.append(f"{anchor}-{found.count(anchor)}" if anchor in found else anchor)
+    return frozenset(found)
+
+
+def broken(page: Path) -> list[str]:
+    """What is wrong with a page's links. Addresses of other sites are not looked at."""
+    wrong = []
+    for link in links(page):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.is_relative_to(ROOT) or not target.exists():
+            wrong.append(f"{link}: no such file")
+        elif anchor and (target.suffix != ".md" or anchor not in anchors(target)):
+            wrong.append(f"{link}: no such heading; there are {', '.join(sorted(anchors(target)))}")
+    return wrong
+
+
+def test_a_broken_link_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A `title`, twice\n# A title, twice\n[a](other.md) [b](#a-title-twice-1) [c](#no) [d](https://example.org/x) ![e](e.svg)\n"
+        "```\n[f](f.md)\n# G\n```\n`[h](h.md)` [i](../page.md) [[j]](#g)\n"
+    )
+    (tmp_path / "e.svg").touch()
+    assert [line.partition(":")[0] for line in broken(page)] == ["other.md", "#no", "../page.md", "#g"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert not broken(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_commands_exist(page: Path) -> None:
+    text = page.read_text("utf-8")
+    commands = {name for names in GROUPS.values() for name in names}
+    assert set(_COMMAND.findall(text)) <= commands
+    assert set(_MAKE.findall(text)) <= set(re.findall(r"^([a-z-]+):(?!=)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for module in _MODULE.findall(text):
+        path = ROOT.joinpath(*module.rstrip(".").split("."))
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
+
+
+def test_every_page_is_in_the_index() -> None:
+    """From README.md and docs/README.md a reader comes to every page."""
+    reached = {ROOT / "README.md"}
+    todo = list(reached)
+    while todo:
+        page = todo.pop()
+        for link in links(page):
+            target = (page.parent / link.partition("#")[0]).resolve()
+            if target.suffix == ".md" and target.is_relative_to(ROOT) and target.exists() and target not in reached:
+                reached.add(target)
+                todo.append(target)
+    templates = {page for page in PAGES if ".github" in page.parts}
+    assert sorted(map(ids, set(PAGES) - reached - templates)) == []
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < 250
