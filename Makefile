@@ -116,7 +116,7 @@ $(STAMPS)/serve: locks/serve.txt $(STAMPS)/play
 $(STAMPS)/spark: locks/spark.txt $(STAMPS)/play
 	@echo "Installing PySpark and a Java runtime for it (about 500 MB, once) …" >&2
 	@$(INSTALL) -r locks/spark.txt
-	@$(BIN)/python -m spark_reports.prepare
+	@$(BIN)/python -m spark_reports.make_class_archive
 	@touch $@
 
 $(STAMPS)/test: locks/test.txt $(STAMPS)/spark

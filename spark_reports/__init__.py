@@ -1,5 +1,6 @@
-"""Spark summaries of sessions: event logs in, tables out.
+"""Reports on sessions with Spark: event logs become rows, rows become summaries, and summaries become tables, pages, and files.
 
-`report` is what the command line calls; `spark` and `jvm` start Spark, `schema` and `sessions` read logs, `summaries`
-answer one question each, `render` shows the answers. PySpark is imported only when a report is asked for.
+The way of a report: `logs` finds event logs, `rows` turns their lines into rows, `summaries` defines the tables, `compute` computes
+them with `spark`, `tables` holds the result, and `output` shows it. `report` is the command `isrlab report`, `convert` is
+`isrlab log convert`, and `sweep` is `isrlab sweep`. PySpark is imported only when a command needs it.
 """

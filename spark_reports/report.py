@@ -23,14 +23,17 @@ from scenarios.output_files import check_outputs, whole_entries, write_whole
 from scenarios.printing import complain, say_json, styled
 from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
-from spark_reports.pools import pool_of
-from spark_reports.render import as_csv, comparison
-from spark_reports.render import as_json as json_document
-from spark_reports.render.html import ROWS as HTML_ROWS
-from spark_reports.render.progress import Progress
-from spark_reports.render.result import Report, Result
-from spark_reports.sessions import Found, Log, find_logs, glob_free, is_elsewhere, name_sessions, open_log, path_here, unpacked
-from spark_reports.spark import LOCAL_MASTER, is_local, read_conf, spark_session
+from spark_reports.logs.find_logs import FoundLogs, escape_glob, find_logs, is_remote, local_path
+from spark_reports.logs.session_log import SessionLog, name_sessions, open_log
+from spark_reports.logs.unpack import unpack
+from spark_reports.output import json_document
+from spark_reports.output.html import ROWS as HTML_ROWS
+from spark_reports.output.progress import Progress
+from spark_reports.spark.master import LOCAL_MASTER, is_local, read_conf
+from spark_reports.spark.session import spark_session
+from spark_reports.tables import comparison, csv_files
+from spark_reports.tables.result import Report, Result
+from spark_reports.thread_pool import pool_of
 
 SHOWN_ROWS: Final = 100
 """Rows of a table printed on the terminal, the worst if there are more; all of them go into files."""
@@ -83,7 +86,7 @@ def main_report(
         found = find_logs(paths)
         check_outputs({"--json": "-" if as_json else None, "--html": html}, found.files)
         out = _out_dir(out_dir, csv)
-        if isinstance(out, Path) and f"file://{glob_free(out)}" in found.datasets:
+        if isinstance(out, Path) and f"file://{escape_glob(out)}" in found.datasets:
             raise ReportError(f"{out}: is what is read; name another directory for the tables")
         with stoppable(), contextlib.ExitStack() as whole_at_end:
             scratch = whole_at_end.enter_context(tempfile.TemporaryDirectory(prefix="isrlab-logs-"))
@@ -106,7 +109,7 @@ def main_report(
                 complain(f"--compare: there are {sessions.count:,} sessions; 2 to {comparison.MOST} can stand side by side")
                 bad += 1
             if compared is not None and csv and isinstance(out, Path):
-                as_csv.write(compared.name, compared.columns, compared.rows, out, len(compared.rows))
+                csv_files.write(compared.name, compared.columns, compared.rows, out, len(compared.rows))
             report = attrs.evolve(report, tables=[sessions, *([compared] if compared is not None else []), overview, *others])
             if html is not None:
                 _write_html(Path(html), report)
@@ -124,8 +127,8 @@ def main_report(
 
 
 def _summarise(
-    logs: list[Log],
-    found: Found,
+    logs: list[SessionLog],
+    found: FoundLogs,
     out: Path | str | None,
     place: Path | str | None,
     kinds: Sequence[str],
@@ -139,18 +142,19 @@ def _summarise(
 ) -> tuple[Report | None, int]:
     """Every table of the usable logs, with what the charts are drawn from if asked, and how many logs turned out unusable."""
     with whole():
-        from spark_reports import computing, tables
-        from spark_reports.staging import stage
+        from spark_reports.compute import compute_tables, load_logs, session_settings
+        from spark_reports.rows.staging import stage_logs
+        from spark_reports.tables import spark_table
 
     size = sum(Path(log.readable).stat().st_size for log in logs)
     progress("starting Spark …")
-    chosen = {**computing.spark_settings(master or LOCAL_MASTER), **settings}
+    chosen = {**session_settings.spark_settings(master or LOCAL_MASTER), **settings}
     local = is_local(master or LOCAL_MASTER)
     stop = Event()
     with pool_of(1) as pool, contextlib.ExitStack() as at_end:
         # While Spark starts. Not logs beside remote ones: only when those are known are the sessions' names.
         to_stage = logs if local and not found.remote else [], found.datasets if local else []
-        staging = pool.submit(stage, *to_stage, scratch / "staged", *computing.needed(charts), stop)
+        staging = pool.submit(stage_logs, *to_stage, scratch / "staged", *load_logs.needed_kinds_and_columns(charts), stop)
         # Nothing is to be staged in a scratch directory that is gone.
         at_end.callback(wait, [staging])
         at_end.callback(stop.set)
@@ -160,25 +164,25 @@ def _summarise(
             staged = staging.result()
             left = [log for log in logs if log not in staged.logs]
             links = scratch if local else None
-            loaded = computing.load(spark, left, staged, found.remote, found.datasets, charts, links, complain)
+            loaded = load_logs.load_logs(spark, left, staged, found.remote, found.datasets, charts, links, complain)
             if not loaded.logs:
                 return None, loaded.refused
             with progress.watching(spark):
-                write = [tables.parquet(place)] if place is not None and "parquet" in kinds else []
-                write += [tables.csv(out)] if isinstance(out, Path) and "csv" in kinds else []
-                return computing.compute(loaded, limit, write, charts, progress), loaded.refused
+                write = [spark_table.parquet(place)] if place is not None and "parquet" in kinds else []
+                write += [spark_table.csv(out)] if isinstance(out, Path) and "csv" in kinds else []
+                return compute_tables.compute_tables(loaded, limit, write, charts, progress), loaded.refused
 
 
 def _counted(logs: int, size: int) -> str:
     return f"{logs} log{'s' if logs > 1 else ''} ({size / 1e6:,.1f} MB)" if logs else ""
 
 
-def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list[Log], int]:
+def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list[SessionLog], int]:
     """The logs that can be used, and how many cannot, each complained about; packed ones are unpacked to `scratch`."""
     logs, bad = [], 0
     for path in files:
         try:
-            log = open_log(path, unpacked(path, scratch))
+            log = open_log(path, unpack(path, scratch))
         except ReportError as wrong:
             complain(str(wrong))
             bad += 1
@@ -193,11 +197,11 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
     """The directory for the tables; an address of another file system is for Spark."""
     if out_dir is None:
         return None
-    if is_elsewhere(str(out_dir)):
+    if is_remote(str(out_dir)):
         if csv:
             raise ReportError(f"{out_dir}: CSV is written on this machine only; leave out --csv to write Parquet there")
         return str(out_dir)
-    out = Path(path_here(str(out_dir)))
+    out = Path(local_path(str(out_dir)))
     there = next(each for each in (out, *out.absolute().parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         why = os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)
@@ -206,14 +210,14 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
 
 
 def _write_html(path: Path, report: Report) -> None:
-    from spark_reports.render import html
+    from spark_reports.output import html
 
     write_whole(path, html.render(report))
 
 
 def _show(results: Sequence[Result]) -> None:
     """Write the tables to stdout."""
-    from spark_reports.render import terminal
+    from spark_reports.output import terminal
 
     terminal.render([result.cut(SHOWN_ROWS) for result in comparison.for_people(results)], styled(sys.stdout))
     sys.stdout.flush()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from spark_reports.severity import LEAST
-from spark_reports.summaries import SUMMARIES
-from spark_reports.summaries.overview import MEASURES, NAME, NOTES, TITLE, WORST
+from spark_reports.summaries.overview import FIGURES, NAME, NOTES, TITLE, WORST
+from spark_reports.summaries.registry import SUMMARIES
 
 DOCUMENT: Final = Path(__file__).with_name("SUMMARIES.md")
 """Where the document stands."""
@@ -31,9 +31,9 @@ computed over every row, whatever is shown.
 
 def document() -> str:
     """The text of SUMMARIES.md."""
-    measures = ", ".join(MEASURES)
+    measures = ", ".join(FIGURES)
     made_of = "\n".join(
-        f"| {name} | {'greatest' if each.worst else 'sum'} of `{each.value}` | {each.table} |" for name, each in MEASURES.items()
+        f"| {name} | {'greatest' if each.worst else 'sum'} of `{each.value}` | {each.table} |" for name, each in FIGURES.items()
     )
     parts = [_HEAD, f"\n## {TITLE}\n\n`{NAME}`: **session**, {measures}\n\n{NOTES}\n\nWorst first: {_worst(WORST)}.\n"]
     parts.append(f"\n| figure | made of each row | of table |\n|---|---|---|\n{made_of}\n")

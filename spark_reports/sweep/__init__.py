@@ -1,7 +1,6 @@
-"""Sweeps: the same workload and the same drawn faults under many settings, and what they cost in records and in availability.
+"""Sweeps: run a grid of settings under many seeds of drawn faults.
 
-`grid` is what a sweep is made of and `reading` how it is written; `faults` draws a seed's faults, `episodes` lays them out
-in time, `play` runs one stretch of them on the core, `runs` a whole (cell, seed). Those four need the core and attrs only:
-they are what executors get. `workers` and `on_spark` run them side by side, `store` keeps what is finished, `estimates` and
-`outcome` make the table, `terminal` and `html` show it, `script` writes a seed as a scenario, and `sweep` is the command.
+A sweep shows what each cell costs in lost records and in availability. `grid` says what a sweep runs, and `grid_file` reads it.
+`simulation` draws the faults of a seed and simulates a run. `execution` distributes the runs over processes or Spark, and keeps finished
+ones. `statistics` estimates the results of each cell, `output` shows them, and `command` is `isrlab sweep`.
 """

@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as scratch:
     SparkContext._gateway.proc.stdin.close()
     SparkContext._gateway.proc.wait()
 """
-OURS: Final = "from spark_reports.spark import spark_session\nwith spark_session(brief=True): pass"
+OURS: Final = "from spark_reports.spark.session import spark_session\nwith spark_session(brief=True): pass"
 DUCK: Final = "import runpy, sys; sys.argv = [sys.argv[1], '--duckdb', sys.argv[2]]; runpy.run_path(sys.argv[0], run_name='__main__')"
 
 QUERIES: Final = {

@@ -19,13 +19,14 @@ import attrs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from spark_reports.spark import spark_session
-from spark_reports.sweep.grid import Grid
-from spark_reports.sweep.on_spark import SETTINGS, OnSpark
-from spark_reports.sweep.reading import read_grid
-from spark_reports.sweep.rounds import sweep_runs
-from spark_reports.sweep.sweep import runs_csv
-from spark_reports.sweep.workers import Processes, Workers
+from spark_reports.spark.session import spark_session
+from spark_reports.sweep.execution.process_workers import ProcessWorkers
+from spark_reports.sweep.execution.rounds import sweep_runs
+from spark_reports.sweep.execution.spark_workers import SETTINGS, OnSpark
+from spark_reports.sweep.execution.workers import Workers
+from spark_reports.sweep.grid.grid import Grid
+from spark_reports.sweep.grid_file.read_grid import read_grid
+from spark_reports.sweep.output.result_files import runs_csv
 
 GRID: Final = """\
 cluster:
@@ -141,8 +142,8 @@ def main() -> None:
             measured[name] = doing()
             line(name, measured[name], runs)
 
-    do("pool of 1", lambda: measure(grid, runs, Processes(1)))
-    do("pool of 2", lambda: measure(grid, runs, Processes(2)))
+    do("pool of 1", lambda: measure(grid, runs, ProcessWorkers(1)))
+    do("pool of 2", lambda: measure(grid, runs, ProcessWorkers(2)))
     if only in ("", "Spark local[2]"):
         begun, before = time.perf_counter(), tree_usage().seconds
         with spark_session("local[2]", SETTINGS, brief=True) as spark:

@@ -36,8 +36,8 @@ from scenarios.releases import release_named
 from scenarios.replay import replay
 from scenarios.runner import Run
 from scenarios.textfile import decode
-from spark_reports.sweep.reading import read_grid
-from spark_reports.sweep.sweep import GRIDS
+from spark_reports.sweep.command import GRIDS
+from spark_reports.sweep.grid_file.read_grid import read_grid
 from tests.fuzz.mutations import NASTY, mutated
 from tests.fuzz.watch import Broken, command
 from tui.actions.keymap import DEFAULT, as_toml, load_keymap
@@ -342,7 +342,7 @@ def _nothing_lasts() -> Iterator[None]:
         mock.patch("importlib.util.find_spec", lambda name: None if name == "pyspark" else _find_spec(name)),
         mock.patch("scenarios.catalogue.names", return_value=["b2-high-watermark", "e1-data-loss"]),
         mock.patch("tui.terminal.browser_server.serve", return_value=None),
-        mock.patch("spark_reports.sweep.sweep.main_sweep", return_value=0),
+        mock.patch("spark_reports.sweep.command.main_sweep", return_value=0),
         mock.patch.object(selection, "PATTERN_SECONDS", 0.05),
     ):
         yield

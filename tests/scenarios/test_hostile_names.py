@@ -23,8 +23,8 @@ from scenarios.eventlog import End, encode_event, make_header
 from scenarios.language.cluster import read_cluster, write_cluster
 from scenarios.language.nodes import parse
 from scenarios.visible import visible, visible_json, visible_line, visible_text
-from spark_reports.render import as_csv
-from spark_reports.render.result import Result
+from spark_reports.tables import csv_files
+from spark_reports.tables.result import Result
 from tui.cli import GROUPS, main, parser_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -279,7 +279,7 @@ def test_a_describe_text_is_read_back_with_its_escapes(files: Path, capsys: pyte
 def test_cells_that_a_spreadsheet_would_run_are_defused(tmp_path: Path) -> None:
     cells: list[object] = ["=cmd|'/c calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", HOSTILE, "-1", "+2.5e3", -1, None, True, "a=b"]
     result = Result("t", "T", "", tuple(f"c{n}" for n in range(len(cells))), (tuple(cells),))
-    as_csv.write(result.name, result.columns, result.rows, tmp_path, 100)
+    csv_files.write(result.name, result.columns, result.rows, tmp_path, 100)
     text = (tmp_path / "t.csv").read_text(encoding="utf-8")
     assert_harmless(text)
     row = list(csv.reader(text.splitlines()))[1]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from spark_reports import computing
-from spark_reports.spark import spark_session
+from spark_reports.compute import session_settings
+from spark_reports.spark.session import spark_session
 
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -18,18 +18,19 @@ Tables = dict[str, list[dict[str, Any]]]
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Interprets its plans, as reports of few events do: generating code for them and compiling it takes longer than to carry them out."""
-    with spark_session("local[2]", {**computing.INTERPRETED, "spark.sql.adaptive.enabled": "false"}, brief=True) as session:
+    with spark_session("local[2]", {**session_settings.INTERPRETED, "spark.sql.adaptive.enabled": "false"}, brief=True) as session:
         yield session
 
 
 @pytest.fixture(scope="session")
 def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
     """Every summary of the given logs, and their overview, rows as dicts."""
-    from spark_reports.frames import inputs_of, read_frames, session_table
-    from spark_reports.sessions import name_sessions, open_log
-    from spark_reports.summaries import CHARTS, SUMMARIES, columns_of, kinds_of
-    from spark_reports.summaries.overview import MEASURED, overview
-    from spark_reports.summaries.summary import kinds_in
+    from spark_reports.compute.summary_inputs import session_table, summary_inputs
+    from spark_reports.logs.session_log import name_sessions, open_log
+    from spark_reports.rows.frames import read_frames
+    from spark_reports.summaries.inputs import occurring_kinds
+    from spark_reports.summaries.overview import SOURCES, overview
+    from spark_reports.summaries.registry import CHARTS, SUMMARIES, columns_of, kinds_of
 
     def run(paths: Sequence[Path]) -> Tables:
         every = (*SUMMARIES, *CHARTS)
@@ -38,13 +39,13 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
             frames = read_frames(spark, logs, [], kinds_of(every), columns_of(every), Path(links))
             assert frames.bad is not None
             assert frames.bad.collect() == []
-            inputs = inputs_of(frames, session_table(spark, logs), kinds_in(frames.rare))
+            inputs = summary_inputs(frames, session_table(spark, logs), occurring_kinds(frames.rare))
             tables, measured = {}, {"sessions": inputs.sessions}
             for summary in every:
                 frame = summary(inputs)
                 assert [(field.name, field.dataType) for field in frame.schema] == [(f.name, f.dataType) for f in summary.schema]
                 tables[summary.name] = [row.asDict() for row in frame.collect()]
-                if summary.name in MEASURED:
+                if summary.name in SOURCES:
                     measured[summary.name] = frame
             tables["overview"] = [row.asDict() for row in overview(measured, gathered=False).collect()]
             spark.catalog.clearCache()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from tests.spark_reports.logs import HEADER, event, log_text, write_log
+from tests.spark_reports.event_logs import HEADER, event, log_text, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

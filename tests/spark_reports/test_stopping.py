@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from scenarios.stopping import SIGNALS, Stopped, held, stoppable, whole
-from spark_reports.pools import pool_of
+from spark_reports.thread_pool import pool_of
 from tests.signals import heard
-from tests.spark_reports.logs import event, write_log
+from tests.spark_reports.event_logs import event, write_log
 from tests.spark_reports.sweep.grids import TEXT
 
 ROOT = Path(__file__).resolve().parents[2]

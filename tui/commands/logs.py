@@ -91,16 +91,16 @@ def _log_convert(arguments: argparse.Namespace) -> int:
     refuse_stdout("-o", arguments.output, "a file or a directory")
     if not _has_spark("log convert"):
         return BAD_INPUT
-    from spark_reports.convert import convert
+    from spark_reports.convert.convert_logs import convert_logs
     from spark_reports.errors import ReportError
-    from spark_reports.spark import read_conf
+    from spark_reports.spark.master import read_conf
 
     def say(what: str) -> None:
         if not arguments.quiet:
             remark(what)
 
     try:
-        convert(arguments.logs, arguments.output, arguments.master, read_conf(arguments.conf), say)
+        convert_logs(arguments.logs, arguments.output, arguments.master, read_conf(arguments.conf), say)
     except ReportError as wrong:
         complain(str(wrong))
         return BAD_INPUT

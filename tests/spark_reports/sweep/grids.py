@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spark_reports.sweep.grid import Grid
-from spark_reports.sweep.reading import read_grid
+from spark_reports.sweep.grid.grid import Grid
+from spark_reports.sweep.grid_file.read_grid import read_grid
 
 TEXT = """\
 sweep: small

@@ -21,12 +21,15 @@ from pyarrow import parquet
 from scenarios import catalogue
 from scenarios.runner import Run as ScenarioRun
 from spark_reports.errors import ReportError
-from spark_reports.sweep.grid import Grid
-from spark_reports.sweep.rounds import sweep_runs
-from spark_reports.sweep.runs import Chunk
-from spark_reports.sweep.store import Store
-from spark_reports.sweep.sweep import cells_csv, main_sweep, runs_csv, write_results
-from spark_reports.sweep.workers import Here, Processes
+from spark_reports.sweep.command import main_sweep
+from spark_reports.sweep.execution.checkpoint import Store
+from spark_reports.sweep.execution.process_workers import ProcessWorkers
+from spark_reports.sweep.execution.rounds import sweep_runs
+from spark_reports.sweep.execution.workers import ThisProcess
+from spark_reports.sweep.grid.grid import Grid
+from spark_reports.sweep.output.result_files import cells_csv, runs_csv, write_results
+from spark_reports.sweep.simulation import simulate_run
+from spark_reports.sweep.simulation.simulate_run import Chunk
 from tests.spark_reports.sweep.grids import TEXT, small
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -43,7 +46,7 @@ def grid() -> Grid:
 def alone(grid: Grid, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one process alone, run after run, comes to."""
     out = tmp_path_factory.mktemp("alone")
-    outcome, every = sweep_runs(grid, RUNS, Here(), Store(out, grid))
+    outcome, every = sweep_runs(grid, RUNS, ThisProcess(), Store(out, grid))
     write_results(out, outcome, every)
     return out
 
@@ -54,7 +57,7 @@ def same(one: Path, other: Path) -> bool:
 
 
 def test_killed_workers_leave_no_trace(grid: Grid, alone: Path, tmp_path: Path) -> None:
-    workers = Processes(3)
+    workers = ProcessWorkers(3)
     killed: list[int] = []
 
     def kill_one(done: int, runs: int, losing: int) -> None:
@@ -77,13 +80,13 @@ def test_a_stopped_sweep_goes_on_where_it_was(grid: Grid, alone: Path, tmp_path:
             raise Stopped
 
     with pytest.raises(Stopped):
-        sweep_runs(grid, RUNS, Here(), Store(tmp_path, grid), progress=stop)
+        sweep_runs(grid, RUNS, ThisProcess(), Store(tmp_path, grid), progress=stop)
     (tmp_path / "chunks" / ".cell-0001-seeds-000000001-000000009.jsonl.1.part").write_text('[1,1,"torn')
     kept = len(list(Store(tmp_path, grid).kept()))
     assert kept >= 3
     given: list[Chunk] = []
 
-    class Watched(Here):
+    class Watched(ThisProcess):
         def run(self, grid, chunks):  # type: ignore[no-untyped-def]
             for finished in super().run(grid, chunks):
                 given.append(finished.chunk)
@@ -96,8 +99,8 @@ def test_a_stopped_sweep_goes_on_where_it_was(grid: Grid, alone: Path, tmp_path:
 
 
 def test_fewer_runs_than_are_kept_are_as_if_no_more_had_been_done(grid: Grid, alone: Path) -> None:
-    fewer, some = sweep_runs(grid, 2, Here(), Store(alone, grid))
-    fresh, every = sweep_runs(grid, 2, Here())
+    fewer, some = sweep_runs(grid, 2, ThisProcess(), Store(alone, grid))
+    fresh, every = sweep_runs(grid, 2, ThisProcess())
     assert runs_csv(some) == runs_csv(every)
     assert cells_csv(fewer) == cells_csv(fresh)
 
@@ -205,7 +208,7 @@ def test_wrong_words_are_one_message_and_exit_code_2(
 
 def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A terminal sends it to all its processes, also to those that are still importing their modules."""
-    workers = Processes(2)
+    workers = ProcessWorkers(2)
     told = 0
     over = threading.Event()
 
@@ -282,12 +285,11 @@ def test_workers_end_with_a_sweep_that_is_killed(under_way: subprocess.Popen[str
 def test_a_run_that_breaks_the_core_is_named(
     grid: Grid, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from spark_reports.sweep import runs
 
     def broken(*_: object) -> None:
         raise AssertionError("it is so")
 
-    monkeypatch.setattr(runs, "run_one", broken)
+    monkeypatch.setattr(simulate_run, "simulate_run", broken)
     (tmp_path / "g.yaml").write_text(TEXT)
     assert main_sweep(str(tmp_path / "g.yaml"), 1, processes=0, quiet=True) == 2
     assert capsys.readouterr().err == "isrlab: the sweep stops: cell 1, seed 1: AssertionError: it is so\n"

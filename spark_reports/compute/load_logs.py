@@ -1,0 +1,202 @@
+"""Loads the events of all logs, and finds out which sessions can be used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import attrs
+from pyspark.sql import functions as F
+
+from spark_reports.compute.session_settings import interpreting_session
+from spark_reports.errors import ReportError
+from spark_reports.logs.session_log import SessionLog, dataset_log, explain_bad_line, name_sessions, session_name
+from spark_reports.rows.dataset import Dataset
+from spark_reports.rows.frames import EventFrames, read_frames
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, LINE
+from spark_reports.rows.staging import MarkerRow, StagedLogs
+from spark_reports.summaries.inputs import occurring_kinds
+from spark_reports.summaries.registry import CHARTS, SUMMARIES, columns_of, kinds_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+Complain = Callable[[str], None]
+"""Tells what is wrong."""
+
+
+@attrs.frozen
+class LoadedLogs:
+    """Events that were read, and the sessions that can be reported.
+
+    Attributes:
+        frames: what summaries are computed from.
+        quick: the session that works on few rows.
+        found: the kinds that occur among the rare events.
+        logs: the sessions that can be used.
+        refused: how many cannot; each was complained about.
+    """
+
+    frames: EventFrames
+    quick: SparkSession
+    found: frozenset[str]
+    logs: list[SessionLog]
+    refused: int
+
+
+def needed_kinds_and_columns(charts: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The event kinds and columns that a report is made from."""
+    wanted = (*SUMMARIES, *CHARTS) if charts else SUMMARIES
+    return kinds_of(wanted), columns_of(wanted)
+
+
+def load_logs(
+    spark: SparkSession,
+    here: Sequence[SessionLog],
+    staged: StagedLogs,
+    remote: Sequence[str],
+    datasets: Sequence[str],
+    charts: bool,
+    links: Path | None,
+    complain: Complain,
+) -> LoadedLogs:
+    """Read logs as JSON Lines and datasets in one pass over each, and find out which of their sessions can be used.
+
+    Args:
+        here: logs on this machine that were not staged.
+        staged: what was.
+        remote: addresses of JSON Lines elsewhere.
+        datasets: addresses of datasets.
+        charts: whether what charts are drawn from is needed too.
+        links: as `staging` for `frames.read_lines`.
+    """
+    kinds, columns = needed_kinds_and_columns(charts)
+    usable: list[Dataset] = []
+    logs: list[SessionLog] = []
+    refused = 0
+    lines = list(here)
+    for address in remote:
+        elsewhere, complaints = _remote_logs(spark, address)
+        for complaint in complaints:
+            complain(complaint)
+        refused += len(complaints)
+        lines = name_sessions([*lines, *elsewhere])
+    for dataset in datasets:
+        picked = staged.picked.get(dataset)
+        found, complaints = _dataset_logs(spark, dataset, kinds, columns) if picked is None else logs_of_markers(dataset, picked.marks)
+        for complaint in complaints:
+            complain(complaint)
+        refused += len(complaints)
+        # Sessions of one name are told apart by where they come from.
+        names = {log.session for log in (*lines, *logs, *staged.logs)}
+        prefix = f"{dataset}: " if any(log.session in names for log in found) else ""
+        logs += [attrs.evolve(log, session=prefix + log.session) for log in found]
+        if found:
+            usable.append(Dataset(dataset, prefix, None if picked is None else picked.rare.as_uri()))
+    if staged.logs:
+        usable.append(Dataset(staged.events.as_uri(), "", staged.rare.as_uri()))
+        logs += staged.logs
+    if not lines and not usable:
+        return LoadedLogs(EventFrames(spark.range(0), spark.range(0), None), spark, frozenset(), [], refused)
+    frames = read_frames(spark, lines, usable, kinds, columns, links)
+    bad = {} if frames.bad is None else {row["session"]: row["count"] for row in frames.bad.collect()}
+    good = []
+    for log in lines:
+        if bad.get(log.session, 0) <= (1 if log.torn else 0):
+            good.append(log)
+        else:
+            complain(explain_bad_line(log) + (f" ({bad[log.session]} such lines)" if bad[log.session] > 1 else ""))
+            refused += 1
+    # Keeps them, too, by generated code.
+    occurring = occurring_kinds(frames.rare)
+    logs = [*good, *logs]
+    return LoadedLogs(_of_sessions(frames, logs) if refused else frames, interpreting_session(spark), occurring, logs, refused)
+
+
+def _dataset_logs(
+    spark: SparkSession, dataset: str, kinds: Collection[str], columns: Collection[str]
+) -> tuple[list[SessionLog], list[str]]:
+    """The sessions of a dataset, and what is to be said about those that cannot be used."""
+    from pyspark.errors import PySparkException
+
+    try:
+        rare = read_frames(spark, [], [Dataset(dataset)], kinds, columns, None).rare
+        rows = rare.where(F.col("kind").isin(DATASET_HEADER, DATASET_TAIL)).select("session", "kind", "seq", "t", LINE).collect()
+    except PySparkException as failure:
+        return [], [f"{dataset}: cannot be read as event logs in Parquet: {_first_line(failure)}"]
+    return logs_of_markers(dataset, [MarkerRow(*row) for row in rows])
+
+
+def logs_of_markers(dataset: str, marks: Iterable[MarkerRow]) -> tuple[list[SessionLog], list[str]]:
+    """The sessions of a dataset by what it has beside events, and what is to be said about those that cannot be used."""
+    heads: dict[str, MarkerRow] = {}
+    tails: dict[str, MarkerRow] = {}
+    for mark in marks:
+        (heads if mark.kind == DATASET_HEADER else tails)[mark.session] = mark
+    found, complaints = [], []
+    for session in sorted(heads):
+        tail = tails.get(session)
+        try:
+            if tail is None:
+                raise ReportError(f"{dataset}: session {session} is not whole; convert its log again")
+            found.append(dataset_log(dataset, session, heads[session].line or "", tail.line or "", tail.seq - 1, tail.t))
+        except ReportError as wrong:
+            complaints.append(str(wrong))
+    if not heads:
+        complaints.append(f"{dataset}: no event logs; this would be a directory that 'isrlab log convert' wrote")
+    return found, complaints
+
+
+def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], list[str]]:
+    """The logs as JSON Lines at an address that only Spark can read, and what is to be said about those that cannot be used."""
+    from pyspark.errors import PySparkException
+
+    try:
+        text = spark.read.option("lineSep", "\n").text(address).select("value", F.col("_metadata.file_path").alias("file"))
+        last = F.max(
+            F.struct(
+                F.get_json_object("value", "$.seq").cast("long").alias("seq"), F.get_json_object("value", "$.t").cast("long").alias("t")
+            )
+        )
+        rows = (
+            text.groupBy("file")
+            .agg(
+                F.max(F.when(F.col("value").startswith('{"isrlab"'), F.col("value"))).alias("head"),
+                F.max(F.when(F.col("value").startswith('{"end"'), F.col("value"))).alias("tail"),
+                last.alias("last"),
+            )
+            .sort("file")
+            .collect()
+        )
+        empty = sorted(set(map(_unescaped, text.inputFiles())) - {_unescaped(row["file"]) for row in rows})
+    except PySparkException as failure:
+        return [], [f"{address}: cannot be read: {_first_line(failure)}"]
+    found, complaints = [], [f"{file}: is empty; its first line would be a header" for file in empty]
+    for row in rows:
+        try:
+            if row["head"] is None:
+                raise ReportError(f"{row['file']}: this is no event log; its first line would be a header")
+            session = session_name(PurePosixPath(unquote(row["file"]).removesuffix(".gz")))
+            log = dataset_log(row["file"], session, row["head"], row["tail"] or "", row["last"]["seq"] or 0, row["last"]["t"] or 0)
+            found.append(attrs.evolve(log, readable=unquote(row["file"])))
+        except ReportError as wrong:
+            complaints.append(str(wrong))
+    return found, complaints
+
+
+def _unescaped(address: str) -> str:
+    """An address without escapes, as Spark's different parts all mean it."""
+    return re.sub("^file:/+", "file:///", unquote(address))
+
+
+def _first_line(failure: Exception) -> str:
+    return next((line.strip() for line in str(failure).splitlines() if line.strip()), type(failure).__name__)[:300]
+
+
+def _of_sessions(frames: EventFrames, logs: Iterable[SessionLog]) -> EventFrames:
+    of_these = F.col("session").isin([log.session for log in logs])
+    return attrs.evolve(frames, events=frames.events.where(of_these), rare=frames.rare.where(of_these))

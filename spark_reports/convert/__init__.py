@@ -1,0 +1,1 @@
+"""`isrlab log convert`: converts event logs between JSON Lines and Parquet, byte for byte."""

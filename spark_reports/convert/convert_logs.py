@@ -1,0 +1,80 @@
+"""`isrlab log convert`: decides what to convert into what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from scenarios.errors import InputError
+from scenarios.eventlog import LogReader
+from scenarios.logfile import open_log_file
+from scenarios.output_files import check_outputs
+from scenarios.stopping import stoppable
+from spark_reports.convert.log_parts import Say, read_log_parts
+from spark_reports.convert.to_json_lines import sessions_of, to_json_lines, write_lines, write_session
+from spark_reports.convert.to_parquet import parquet_target, to_parquet, to_parquet_locally
+from spark_reports.errors import ReportError
+from spark_reports.logs.find_logs import find_logs
+from spark_reports.rows.lines_to_rows_arrow import has_arrow
+from spark_reports.spark.master import LOCAL_MASTER
+from spark_reports.spark.session import spark_session
+
+
+def convert_logs(paths: Sequence[str], out: str, master: str | None, settings: Mapping[str, str], say: Say) -> None:
+    """Convert logs: to JSON Lines if `out` ends in `.jsonl` or `.jsonl.zst` or what is given is a dataset, else to Parquet.
+
+    Args:
+        paths: as `sessions.find_logs` understands them.
+        out: a file, or a directory, in which each log gets a file or a part of the dataset.
+
+    Raises:
+        ReportError, InputError: something cannot be read or written; what was there before is untouched.
+    """
+    with stoppable():
+        _convert(paths, out, master, settings, say)
+
+
+def _convert(paths: Sequence[str], out: str, master: str | None, settings: Mapping[str, str], say: Say) -> None:
+    found = find_logs(paths)
+    if found.remote:
+        raise ReportError(f"{found.remote[0]}: convert reads JSON Lines from this machine only")
+    if out.endswith((".jsonl", ".jsonl.zst")):
+        _to_one_file(found.files, found.datasets, Path(out), master, settings, say)
+    elif found.datasets:
+        if found.files:
+            raise ReportError("give either logs as JSON Lines, to make Parquet of them, or datasets, to make JSON Lines of them; not both")
+        with spark_session(master or LOCAL_MASTER, settings) as spark:
+            to_json_lines(spark, found.datasets, Path(out), say)
+    else:
+        target = parquet_target(found.files, out)
+        logs = [(path, read_log_parts(path)) for path in found.files]
+        if target.startswith("file:///") and has_arrow():
+            logs = to_parquet_locally(logs, Path(target.removeprefix("file://")), say)
+        if not logs:
+            return
+        with spark_session(master or LOCAL_MASTER, settings) as spark:
+            to_parquet(spark, logs, target, say)
+
+
+def _to_one_file(
+    files: Sequence[Path], datasets: Sequence[str], out: Path, master: str | None, settings: Mapping[str, str], say: Say
+) -> None:
+    if len(files) + len(datasets) != 1:
+        raise ReportError(f"{out}: one file for {len(files) + len(datasets)} logs; name a directory")
+    if files:
+        check_outputs({"-o": out}, files)
+        LogReader(files[0]).close()
+        try:
+            with open_log_file(files[0]) as log:
+                count = write_lines(out, iter(log))
+        except OSError as wrong:
+            raise InputError(f"{files[0]}: cannot be read: {wrong.strerror or wrong}") from None
+        say(f"{out}: {count:,} lines of {files[0]}")
+        return
+    with spark_session(master or LOCAL_MASTER, settings) as spark:
+        sessions = sessions_of(spark, datasets[0])
+        if len(sessions) != 1:
+            raise ReportError(
+                f"{datasets[0]}: has {len(sessions)} sessions ({', '.join(sessions[:4])} …); name a directory, or one of them"
+            )
+        write_session(spark, datasets[0], sessions[0], out, say)

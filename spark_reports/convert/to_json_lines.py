@@ -1,0 +1,92 @@
+"""Converts a Parquet dataset back to the logs that it was made from."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from scenarios.errors import InputError
+from scenarios.logfile import is_packed_name, packer
+from scenarios.output_files import whole_file
+from spark_reports.convert.log_parts import BASE64, NO_NEWLINE, Say
+from spark_reports.errors import ReportError
+from spark_reports.rows.dataset import read_dataset
+from spark_reports.rows.rows_to_lines import row_to_line
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+_FRAME_LINES: Final = 20_000
+
+
+def to_json_lines(spark: SparkSession, datasets: Sequence[str], directory: Path, say: Say) -> None:
+    """Write every session of some datasets as the log it was, to a file of its name."""
+    for dataset in datasets:
+        for session in sessions_of(spark, dataset):
+            write_session(spark, dataset, session, directory / f"{_file_name(session)}.jsonl", say)
+
+
+def sessions_of(spark: SparkSession, dataset: str) -> list[str]:
+    rows = read_dataset(spark, dataset).where(f"kind = '{DATASET_HEADER}'").select(SESSION).distinct().collect()
+    if not rows:
+        raise ReportError(f"{dataset}: no event logs; this would be a directory that 'isrlab log convert' wrote")
+    return sorted(row[SESSION] for row in rows)
+
+
+def write_session(spark: SparkSession, dataset: str, session: str, out: Path, say: Say) -> None:
+    """Write a session of a dataset as the log it was."""
+    from pyspark.sql import functions as F
+
+    rows = read_dataset(spark, dataset).where(F.col(SESSION) == session)
+    texts = rows.orderBy("seq").select(F.coalesce(LINE, row_to_line()).alias("text"), (F.col("kind") == DATASET_TAIL).alias("tail"))
+    lines = (_bytes_of(row["text"], row["tail"]) for row in texts.toLocalIterator(prefetchPartitions=True))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise InputError(f"{out.parent}: cannot be made: {wrong.strerror or wrong}") from None
+    count = write_lines(out, _with_tail(lines))
+    say(f"{out}: {count:,} lines of session {session}")
+
+
+def _bytes_of(text: str, tail: bool) -> tuple[bytes, bool]:
+    if tail and text.startswith(BASE64):
+        return base64.b64decode(text[len(BASE64) :]), True
+    return text.encode(), tail
+
+
+def _with_tail(lines: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
+    """Whole lines, and what stands behind them."""
+    before: bytes | None = None
+    for text, tail in lines:
+        if tail and text == NO_NEWLINE.encode():
+            break
+        if before is not None:
+            yield before + b"\n"
+            before = None
+        if tail:
+            yield text
+        else:
+            before = text
+    if before is not None:
+        yield before
+
+
+def write_lines(out: Path, lines: Iterator[bytes]) -> int:
+    """Write lines to a file, packed if its name says so; it appears under its name when it is whole."""
+    pack = packer() if is_packed_name(out) else bytes
+    count = 0
+    with whole_file(out) as file:
+        while chunk := list(itertools.islice(lines, _FRAME_LINES)):
+            count += len(chunk)
+            file.write(pack(b"".join(chunk)))
+    return count
+
+
+def _file_name(session: str) -> str:
+    """A session's name as a file's."""
+    return session.replace("/", "-").lstrip(".") or "session"

@@ -1,0 +1,187 @@
+"""Converts logs from JSON Lines to a Parquet dataset.
+
+The dataset has a directory for each session (`session=NAME`). Its rows are the events in order of time, plus two rows that are not
+events: the header line, and what follows the last event (the end line, a truncated line, or nothing). An event's line is not stored,
+because `rows_to_lines` rebuilds it from the columns. If rebuilding would change a line, the column `line` keeps its text.
+
+On this machine pyarrow writes the dataset, five times as fast as Spark. Elsewhere Spark writes it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from scenarios.logfile import is_packed, open_log_file
+from spark_reports.convert.log_parts import LogParts, Say
+from spark_reports.errors import ReportError
+from spark_reports.logs.find_logs import escape_glob
+from spark_reports.logs.session_log import session_name
+from spark_reports.logs.unpack import unpack
+from spark_reports.rows.dataset import read_dataset
+from spark_reports.rows.lines_to_rows_arrow import arrow_schema, line_blocks, lines_to_rows
+from spark_reports.rows.rows_to_lines import row_to_line
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION, event_columns, event_schema
+from spark_reports.rows.staging import escape_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+_ROW_GROUP_BYTES: Final = 8 << 20
+"""Of a Parquet file's row groups: small enough that every core has some of a file of 10^6 events."""
+
+
+def parquet_target(files: Sequence[Path], out: str) -> str:
+    """The address of a dataset in which sessions of those files can be put; of one elsewhere only Spark can tell what it has already."""
+    if "://" in out or out.startswith("file:"):
+        _check_names(files, set(), out)
+        return out
+    if Path(out).is_file():
+        raise ReportError(f"{out}: is a file; Parquet needs a directory")
+    _check_names(files, {unquote(part.name.partition("=")[2]) for part in Path(out).glob(f"{SESSION}=*")}, out)
+    return f"file://{Path(out).resolve()}"
+
+
+def _check_names(files: Sequence[Path], there: Collection[str], out: str) -> None:
+    """See that each file makes a session of a name of its own.
+
+    Raises:
+        ReportError: two would have one, or one is there already.
+    """
+    names = [session_name(path) for path in files]
+    for name in names:
+        if names.count(name) > 1 or name in there:
+            raise ReportError(f"{out}: would have two sessions called {name}; name another directory")
+
+
+def _sessions_there(spark: SparkSession, target: str) -> set[str]:
+    """The sessions of which a dataset has anything, if there is one."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return {row[SESSION] for row in read_dataset(spark, _readable(target)).select(SESSION).distinct().collect()}
+    except AnalysisException as failure:
+        if failure.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return set()
+
+
+def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], target: str, say: Say) -> None:
+    """Add logs, each a session, to the dataset at an address.
+
+    Raises:
+        ReportError: it has such a session already, in which case nothing is written, or Spark takes something else for events.
+    """
+    from pyspark.sql import functions as F
+
+    _check_names([path for path, _ in logs], _sessions_there(spark, target), target)
+    with tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
+        for number, (path, ends) in enumerate(logs):
+            plain = Path(scratch) / f"{number:06d}.jsonl"
+            if is_packed(path):
+                with open_log_file(path) as log, plain.open("wb") as file:
+                    file.writelines(log)
+            else:
+                plain.symlink_to(path.resolve())
+            name = session_name(path)
+            written = _dataset_rows(spark, str(plain), name, ends).write.mode("append").partitionBy(SESSION)
+            written.option("parquet.block.size", _ROW_GROUP_BYTES).option("compression", "zstd").parquet(target)
+            there = (
+                read_dataset(spark, _readable(target))
+                .where((F.col(SESSION) == name) & ~F.col("kind").isin(DATASET_HEADER, DATASET_TAIL))
+                .count()
+            )
+            if there != ends.events:
+                raise ReportError(
+                    f"{path}: Spark takes {there:,} of its {ends.events:,} events for events; what is in {target} of it is not whole"
+                )
+            say(f"{target}: session {name}, {ends.events:,} events of {path}")
+
+
+def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, say: Say) -> list[tuple[Path, LogParts]]:
+    """Add logs, each a session, to a dataset on this machine, without Spark; each is there when it is whole.
+
+    Returns:
+        those left to Spark: pyarrow does not take lines for JSON that have a key twice, for example.
+    """
+    import pyarrow as pa
+
+    left = []
+    with tempfile.TemporaryDirectory(prefix="isrlab-logs-") as scratch:
+        for path, ends in logs:
+            plain = unpack(path, Path(scratch)) or path
+            name = session_name(path)
+            half = dataset / f"_half-{escape_session(name)}"
+            try:
+                shutil.rmtree(half, ignore_errors=True)
+                half.mkdir(parents=True)
+                _write_dataset(plain, ends, half / "events.parquet")
+                half.replace(dataset / f"{SESSION}={escape_session(name)}")
+            except pa.ArrowException:
+                left.append((path, ends))
+                continue
+            except OSError as wrong:
+                raise ReportError(f"{dataset}: cannot be written: {wrong.strerror or wrong}") from None
+            finally:
+                shutil.rmtree(half, ignore_errors=True)
+            say(f"{dataset}: session {name}, {ends.events:,} events of {path}")
+    return left
+
+
+def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
+    """A log as a file of a dataset, in the order of its lines."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    events = arrow_schema(event_columns())
+    schema = events.append(pa.field(LINE, pa.string()))
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+
+    def alone(seq: int, t: int, kind: str, line: str) -> pa.Table:
+        return pa.Table.from_pylist([{"seq": seq, "t": t, "cause": 0, "kind": kind, LINE: line}], schema)
+
+    with path.open("rb") as file, parquet.ParquetWriter(target, schema, compression="zstd", use_dictionary=texts) as writer:
+        file.readline()
+        writer.write_table(alone(0, 0, DATASET_HEADER, ends.header))
+        count = 0
+        for block in line_blocks(file, ended=ends.ended, torn=ends.torn):
+            table = lines_to_rows(block, events)
+            numbers = range(count + 1, count + table.num_rows + 1)
+            lines = [ends.kept.get(seq) for seq in numbers] if ends.kept else [None] * len(numbers)
+            writer.write_table(table.append_column(LINE, pa.array(lines, pa.string())))
+            count = numbers.stop - 1
+        if count != ends.events:
+            raise ReportError(f"{path}: {count:,} of its {ends.events:,} events were read again; it was written to meanwhile")
+        writer.write_table(alone(count + 1, ends.end_us, DATASET_TAIL, ends.tail))
+
+
+def _readable(target: str) -> str:
+    """The address of a dataset as it is read, of one as it is written."""
+    local = target.removeprefix("file://")
+    return f"file://{escape_glob(Path(local))}" if local.startswith("/") else target
+
+
+def _dataset_rows(spark: SparkSession, source: str, session: str, ends: LogParts) -> DataFrame:
+    """A log as rows of a dataset, in the order of its lines."""
+    from pyspark.sql import functions as F
+
+    text = spark.read.option("lineSep", "\n").text(source)
+    parsed = text.select("value", F.from_json("value", event_schema()).alias("e")).where("e.seq IS NOT NULL AND e.kind IS NOT NULL")
+    line = F.when(F.col("value") != row_to_line(), F.col("value")).alias(LINE)
+    rows = parsed.select("value", "e.*").select(*event_schema().names, line).sortWithinPartitions("seq")
+    others = ((0, 0, DATASET_HEADER, ends.header), (ends.events + 1, ends.end_us, DATASET_TAIL, ends.tail))
+    for seq, t, kind, written in others:
+        row = {
+            "seq": F.lit(seq).cast("long"),
+            "t": F.lit(t).cast("long"),
+            "cause": F.lit(0).cast("long"),
+            "kind": F.lit(kind),
+            LINE: F.lit(written),
+        }
+        rows = rows.unionByName(spark.range(1).select(*(value.alias(name) for name, value in row.items())), allowMissingColumns=True)
+    return rows.withColumn(SESSION, F.lit(session))

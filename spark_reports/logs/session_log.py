@@ -1,0 +1,209 @@
+"""Describes one session's log from its first line and its end, whatever its size; Spark reads the events in between."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Sequence
+from pathlib import Path, PurePath
+from typing import IO, Any, Final, cast
+
+import attrs
+import msgspec
+
+from core.kafka.release import Release
+from core.lab.spec import ClusterSpec
+from scenarios.errors import InputError
+from scenarios.eventlog import Header, LogReader, parse_header
+from spark_reports.errors import ReportError
+
+_NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+_CHUNK: Final = 1 << 16
+
+_TAIL_LIMIT: Final = 16 << 20
+
+
+@attrs.frozen
+class SessionLog:
+    """One session's log, as its first and last lines tell.
+
+    Attributes:
+        path: the file, or the dataset it stands in, for messages.
+        session: short unique name: the file's name without `.jsonl`.
+        release, seed, scenario, settings: from the header; `scenario` is None for a session played by hand.
+        events: number of events (the last one's `seq`).
+        end_us: virtual time at which the session ended, or of its last event when it did not end in good order.
+        ended: there is an end line; without it the process was killed.
+        torn: the last line was cut off in the middle of being written; it is skipped.
+        capped_min_isr: the release counts min.insync.replicas as at most the number of replicas.
+        min_isr: min.insync.replicas at the start, by topic; that of the whole cluster under the empty name.
+        threads: num.network.threads and num.io.threads at the start, where they are set: by the setting's name, for one broker with
+            a blank and its number behind.
+        readable: what Spark reads: the file itself or what it was unpacked to; an address if it is not on this machine.
+    """
+
+    path: str
+    session: str
+    release: str
+    seed: int
+    scenario: str | None
+    settings: dict[str, str]
+    events: int
+    end_us: int
+    ended: bool
+    torn: bool
+    capped_min_isr: bool
+    min_isr: dict[str, int]
+    threads: dict[str, int]
+    readable: Path | str
+
+
+def open_log(path: Path, readable: Path | None = None) -> SessionLog:
+    """What the log at `path` says of itself; `readable` is what it was unpacked to, if it is packed.
+
+    Raises:
+        ReportError: no file, no event log, or one of a newer version.
+    """
+    readable = readable or path
+    try:
+        reader = LogReader(readable, source=str(path))
+        # The first event shows whether the lines are events at all; to end the iteration closes the file.
+        events = cast("Generator[object]", iter(reader))
+        next(events, None)
+        events.close()
+        with readable.open("rb") as file:
+            start = len(file.readline())
+            last, torn = _last_line(path, file, start)
+    except InputError as wrong:
+        raise ReportError(str(wrong)) from wrong
+    except RecursionError:
+        raise ReportError(f"{path}: no event log: lines nested without end") from None
+    except OSError as failure:
+        raise ReportError(f"{path}: cannot be read: {failure.strerror or failure}") from failure
+    end_us, count, ended = _end(last)
+    return _log(str(path), session_name(path), reader.header, reader.release, reader.spec, count, end_us, ended, torn, readable)
+
+
+def dataset_log(dataset: str, session: str, header: str, tail: str, events: int, end_us: int) -> SessionLog:
+    """What a session of a dataset says of itself: its header line, what stands behind its last event, their number and the last one's time.
+
+    Raises:
+        ReportError: the header is none, or one of a newer version.
+    """
+    try:
+        head, spec, release = parse_header(header.encode(), f"{dataset} (session {session})")
+    except InputError as wrong:
+        raise ReportError(str(wrong)) from wrong
+    last = _object(tail.encode())
+    ended = last is not None and last.get("end") is True
+    if ended and last is not None:
+        end_us, events, _ = _end(last)
+    return _log(dataset, session, head, release, spec, events, end_us, ended, bool(tail) and not ended, dataset)
+
+
+def _log(
+    path: str,
+    session: str,
+    header: Header,
+    release: Release,
+    spec: ClusterSpec,
+    events: int,
+    end_us: int,
+    ended: bool,
+    torn: bool,
+    readable: Path | str,
+) -> SessionLog:
+    return SessionLog(
+        path=path,
+        session=session,
+        release=header.release,
+        seed=header.seed,
+        scenario=header.scenario,
+        settings=dict(header.settings),
+        events=events,
+        end_us=end_us,
+        ended=ended,
+        torn=torn,
+        capped_min_isr=release.capped_min_isr,
+        min_isr=_min_isr(header, spec),
+        threads=_threads(header, spec),
+        readable=readable,
+    )
+
+
+def _min_isr(header: Header, spec: ClusterSpec) -> dict[str, int]:
+    """min.insync.replicas as the header has it, by topic; that of the whole cluster under the empty name."""
+    name = "min.insync.replicas"
+    given = {"": header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in spec.topics}
+    return {subject: int(value) for subject, value in given.items() if value is not None and value.isascii() and value.isdecimal()}
+
+
+def _threads(header: Header, spec: ClusterSpec) -> dict[str, int]:
+    """Numbers of threads as the header has them."""
+    names = ("num.network.threads", "num.io.threads")
+    given: dict[str, object] = {name: header.settings.get(name) for name in names}
+    for broker in spec.brokers:
+        given |= {f"{name} {broker.id}": value for name, value in broker.settings if name in names}
+    return {name: int(str(value)) for name, value in given.items() if str(value).isascii() and str(value).isdecimal()}
+
+
+def session_name(path: PurePath) -> str:
+    """A session's name from its file's."""
+    return path.name.removesuffix(".zst").removesuffix(".jsonl") or path.name
+
+
+def name_sessions(logs: Sequence[SessionLog]) -> list[SessionLog]:
+    """The logs with names that tell them apart: where two files have the same name, the path is the session's name."""
+    names = [log.session for log in logs]
+    return [attrs.evolve(log, session=log.path) if names.count(log.session) > 1 else log for log in logs]
+
+
+def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool]:
+    """The last complete line behind offset `start` as an object (None: there is none), and whether a torn one follows it."""
+    size = file.seek(0, os.SEEK_END)
+    length = min(_CHUNK, size - start)
+    while True:
+        file.seek(size - length)
+        tail = file.read(length)
+        everything = length == size - start
+        # Unless all was read, the first piece may be the end of a longer line.
+        lines = [line for line in tail.split(b"\n")[0 if everything else 1 :] if line.strip()]
+        if everything or len(lines) > 1:
+            break
+        if length > _TAIL_LIMIT:
+            raise ReportError(f"{path}: its last line is longer than {_TAIL_LIMIT >> 20} MB; no event is")
+        length = min(length * 4, size - start)
+    torn = bool(lines) and not tail.endswith(b"\n") and _object(lines[-1]) is None
+    if torn:
+        lines.pop()
+    return (_object(lines[-1]) if lines else None), torn
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object on a line; None when it is none."""
+    try:
+        parsed = msgspec.json.decode(line)
+    except _NOT_JSON:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _end(last: dict[str, Any] | None) -> tuple[int, int, bool]:
+    """Virtual end of the session, number of events, and whether it ended in good order, from the last complete line."""
+    if last is None:
+        return 0, 0, False
+    ended = last.get("end") is True
+    at, events = last.get("t"), last.get("events" if ended else "seq")
+    return (at if isinstance(at, int) else 0), (events if isinstance(events, int) else 0), ended
+
+
+def explain_bad_line(log: SessionLog) -> str:
+    """Where the first unusable line of a log is and what is wrong with it: `FILE:LINE: …`."""
+    try:
+        for _ in LogReader(log.readable, source=log.path) if isinstance(log.readable, Path) else ():
+            pass
+    except InputError as wrong:
+        return str(wrong)
+    except RecursionError:
+        return f"{log.path}: has a line nested without end"
+    return f"{log.path}: has lines that Spark cannot read as events"

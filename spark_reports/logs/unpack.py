@@ -1,0 +1,26 @@
+"""Unpacks `.jsonl.zst` logs, because Spark cannot read them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from scenarios.logfile import is_packed, open_log_file
+from spark_reports.errors import ReportError
+
+
+def unpack(path: Path, scratch: Path) -> Path | None:
+    """A packed log's lines in a file of their own in `scratch`, since Spark cannot unpack them; None for a log that is not packed.
+
+    Raises:
+        ReportError: it cannot be read, or what is packed in it is damaged.
+    """
+    try:
+        if not is_packed(path):
+            return None
+        lines = scratch / f"{len(list(scratch.iterdir())):06d}.unpacked.jsonl"
+        with open_log_file(path) as packed, lines.open("wb") as file:
+            shutil.copyfileobj(packed, file, 1 << 20)
+    except OSError as failure:
+        raise ReportError(f"{path}: cannot be read: {failure.strerror or failure}") from failure
+    return lines

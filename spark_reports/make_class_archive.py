@@ -1,0 +1,123 @@
+"""Makes Java's archive of Spark's classes (`archive`), once for an environment: `python -m spark_reports.prepare`.
+
+A small session is played and reported, so that the archive has what reports need; `make` does this when it installs Spark. Two at
+a time do no harm, and neither does one that is stopped: the archive appears whole under its name or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND
+from scenarios.eventlog import LogWriter, make_header
+from scenarios.printing import complain, remark
+from scenarios.stopping import Stopped, stoppable
+from spark_reports.compute import compute_tables, load_logs, session_settings
+from spark_reports.errors import ReportError
+from spark_reports.logs.session_log import open_log
+from spark_reports.rows.staging import stage_logs
+from spark_reports.spark.class_archive import archive_of, spark_jars, stale
+from spark_reports.spark.failures import MISSING
+from spark_reports.spark.java import find_java
+from spark_reports.spark.master import LOCAL_MASTER
+from spark_reports.spark.session import spark_session
+
+EVENTS: Final = session_settings.SMALL_EVENTS * 5 // 4
+"""Events of the session that is reported, more than are summarised in the way of small ones: the other way has more to load."""
+
+HOUR: Final = 3600.0
+"""Seconds."""
+
+_MAKING: Final = ".making-"
+
+
+def prepare() -> Path:
+    """Make the archive unless there is one; gives where it is.
+
+    Raises:
+        ReportError: PySpark or a Java is missing, that Java makes no archives, or there is no place for it.
+    """
+    try:
+        import pyspark
+    except ImportError as missing:
+        raise ReportError(MISSING) from missing
+    jars = spark_jars(Path(pyspark.__file__).parent)
+    archive = archive_of(find_java(), jars)
+    if archive.exists():
+        return archive
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        _sweep_up(archive.parent)
+        with tempfile.TemporaryDirectory(prefix=_MAKING, dir=archive.parent) as scratch:
+            made = Path(scratch) / archive.name
+            _report(Path(scratch), made)
+            if not made.exists():
+                raise ReportError(f"this Java makes no archive: {find_java().home}")
+            made.replace(archive)
+        for old in stale(archive):
+            with contextlib.suppress(OSError):
+                old.unlink()
+    except OSError as failure:
+        raise ReportError(f"{archive.parent}: Java's archive cannot be written there: {failure.strerror or failure}") from failure
+    return archive
+
+
+def _sweep_up(place: Path) -> None:
+    """Take away what was left by a process that was killed here; none works for an hour."""
+    for scratch in place.glob(f"{_MAKING}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - scratch.stat().st_mtime > HOUR:
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _report(scratch: Path, record: Path) -> None:
+    """Report on a session that is played for it, in a Java that records."""
+    path = scratch / "session.jsonl"
+    _play(path)
+    log = open_log(path, path)
+    with spark_session(settings=session_settings.spark_settings(LOCAL_MASTER), brief=True, record=record) as spark:
+        staged = stage_logs([log], [], scratch / "staged", *load_logs.needed_kinds_and_columns(charts=False))
+        left = [log] if not staged.logs else []
+        loaded = load_logs.load_logs(spark, left, staged, [], [], False, scratch, lambda _: None)
+        compute_tables.compute_tables(loaded, 100, [], False, lambda _: None)
+
+
+def _play(path: Path) -> None:
+    """A session with load and a broker that is killed and started again and again, so that most tables have rows."""
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", partitions=3),))
+    with LogWriter(path, make_header(spec, CURRENT, 1, None)) as log:
+        cluster = Cluster(spec, CURRENT, seed=1, sink=log)
+        cluster.do(acts.Load("orders", rate=1000, every=SECOND // 50, producer="app"))
+        while cluster.journal.seq < EVENTS:
+            for act in (acts.Kill(2), acts.Start(2)):
+                cluster.run_until(cluster.now + 15 * SECOND)
+                cluster.do(act)
+        log.close(cluster.now)
+
+
+def main() -> int:
+    """Make the archive; what keeps it from being made is told, and is no reason for anything else to fail."""
+    remark("Preparing Java's archive of Spark's classes (a minute, once) …")
+    try:
+        with stoppable():
+            prepare()
+    except ReportError as wrong:
+        complain(f"{wrong}; Spark will start without")
+    except Stopped as stopped:
+        return 128 + stopped.signal
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The text of a table's cells and headings, the same on the terminal and on the page."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.sim.units import format_duration
+from scenarios.visible import visible
+
+ALARM_COLUMNS: Final = frozenset(
+    {
+        "unclean",
+        "records_lost",
+        "records_lost_acknowledged",
+        "records_lost_read",
+        "records_diverged",
+        "longest_no_reads_us",
+        "longest_no_writes_us",
+        "lost",
+        "lost_acknowledged",
+        "lost_read",
+        "diverged",
+        "offline_us",
+        "stalled_us",
+        "stalled_times",
+        "unanswered",
+        "batches_unanswered",
+        "at_least",
+        "longest_stalled_us",
+        "offline_times",
+        "under_min_us",
+        "under_min_times",
+        "torn",
+    }
+)
+"""Columns in which anything but zero is set in bold: they are what a reader must not overlook."""
+
+
+def heading(column: object) -> str:
+    """A column's name as people read it."""
+    return str(column).removesuffix("_us").replace("_", " ")
+
+
+def cell_text(column: str, value: object) -> str:
+    """A value as people write it: times with units, counts with separators, names without anything that could move the cursor."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return format_duration(value) if column.endswith("_us") else _acks(value) if column == "acks" else _number(column, value)
+    return visible(str(value))
+
+
+def _acks(value: int) -> str:
+    return "all" if value < 0 else str(value)
+
+
+def _number(column: str, value: int) -> str:
+    """Counts with separators; numbers that are names without."""
+    return str(value) if column in ("partition", "broker", "seed", "change") else f"{value:,}"

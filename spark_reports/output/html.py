@@ -1,0 +1,271 @@
+"""A report as one HTML file that needs nothing else: no network, no other file, no server; charts are in it as SVG.
+
+The page's own content security policy allows its one script, by its hash, and its style sheet; nothing may be loaded. Names
+from a log are text everywhere: escaped, with characters that do not print spelled out. Without JavaScript everything is
+there but sorting, filtering and the switch between dark and light, which otherwise follows the reader's system.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+from core.sim.units import format_duration
+from scenarios.visible import visible
+from spark_reports.output import svg_charts
+from spark_reports.output.cell_text import ALARM_COLUMNS, cell_text, heading
+from spark_reports.tables.comparison import MOST, for_people
+from spark_reports.tables.result import Report, Result
+
+ROWS: Final = 300
+"""Rows of a table in the page, the worst if there are more; Parquet has all of them."""
+
+ALWAYS: Final = 4
+"""Figures that stand on the page also when they are zero: records lost, and what clients could not do."""
+
+CURVES: Final = 24
+"""High watermark charts of a session at most."""
+
+_NUMBER: Final = ' class="n" data-n'
+_HERE: Final = Path(__file__).parent
+
+Rows = list[Mapping[str, Any]]
+
+
+def render(report: Report) -> str:
+    """The page."""
+    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    script = (_HERE / "page.js").read_text(encoding="utf-8")
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    shown = [result.cut(ROWS) for result in for_people(report.tables)]
+    sessions = next(result for result in report.tables if result.name == "sessions")
+    title = f"isrlab report: {_session_words(sessions)}"
+    charts = _charts(report, sessions)
+    targets = [("charts", "Charts")] if charts else []
+    targets += [(result.name, result.title) for result in shown]
+    links = "".join(f'<a href="#{escape(to)}">{escape(words)}</a>' for to, words in targets)
+    return "".join(
+        (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; ",
+            f"script-src 'sha256-{allowed}'; img-src data:; base-uri 'none'; form-action 'none'\">\n",
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n',
+            f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n",
+            f'<header><h1>isrlab report</h1><span>{escape(_session_words(sessions))}</span><button id="theme" type="button">dark / light</button>',
+            "</header>\n<main>\n",
+            _cards(report),
+            f"<details><summary>All {len(shown)} tables</summary><nav>{links}</nav></details>\n",
+            charts,
+            *(_section(result) for result in shown),
+            f"</main>\n<script>{script}</script>\n</body>\n</html>\n",
+        )
+    )
+
+
+def _rows(result: Result) -> Rows:
+    return [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+
+
+def _session_words(sessions: Result) -> str:
+    if sessions.count != 1:
+        return f"{sessions.count:,} sessions"
+    (one,) = _rows(sessions)
+    events = f"{one['events']:,} event{'' if one['events'] == 1 else 's'}"
+    return f"{visible(one['session'])}, release {visible(one['release'])}, {events} in {format_duration(one['end_us'])}"
+
+
+# --- what a reader must not overlook -------------------------------------------------------------------------------
+
+
+def _cards(report: Report) -> str:
+    """The few figures that decide, over all rows there are, what is bad first."""
+    figures = report.totals
+    if not figures:
+        return ""
+
+    def figure(name: str) -> int:
+        return figures.get(name) or 0
+
+    def time(longest: str, total: str, words: str, table: str) -> tuple[int, str, str, str]:
+        in_all = f", {format_duration(figure(total))} over all partitions" if figure(total) > figure(longest) else ""
+        return figure(longest), format_duration(figure(longest)), f"{words}{in_all}", table
+
+    def count(name: str, words: str, table: str) -> tuple[int, str, str, str]:
+        return figure(name), f"{figure(name):,}", words, table
+
+    alarms = [
+        count("records_lost", _lost_words(figures), "records"),
+        time("longest_stalled_us", "stalled_us", "longest stall of acks=all writes", "unavailability"),
+        time("longest_no_writes_us", "no_writes_us", "longest without acks=all writes", "unavailability"),
+        time("longest_no_reads_us", "no_reads_us", "longest without reads", "unavailability"),
+        time("offline_us", "offline_us", "without a leader, over all partitions", "availability"),
+        count("unclean", "unclean elections", "elections"),
+        count("records_diverged", "offsets at which replicas differ", "records"),
+        time("under_min_us", "under_min_us", "under min.insync.replicas, over all partitions", "min_isr"),
+        count("batches_given_up", "batches given up by producers", "errors"),
+        count("batches_unanswered", "batches without an answer at the end", "produce_latency"),
+        count("records_duplicated", "records duplicated", "records"),
+    ]
+    neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
+    present = {result.name for result in report.tables}
+    cards = []
+    # Those that are well keep their places after those that are not; the first `ALWAYS` are always there.
+    for number, (value, shown, words, table) in sorted(
+        enumerate([*alarms, *neutral]), key=lambda each: (not _is_bad(each, len(alarms)), each[0])
+    ):
+        bad = _is_bad((number, (value, shown, words, table)), len(alarms))
+        if number >= ALWAYS and number < len(alarms) and not bad:
+            continue
+        link = f'<a href="#{table}">{escape(words)}</a>' if table in present else escape(words)
+        mark = "!" if bad else "✓" if number < len(alarms) else ""
+        look = ' class="bad"' if bad else ' class="well"' if mark else ""
+        cards.append(f"<li{look}><b>{f'<i>{mark}</i>' if mark else ''}{escape(shown)}</b><span>{link}</span></li>")
+    return f'<ul class="cards">{"".join(cards)}</ul>{_worst_session(report)}\n'
+
+
+def _is_bad(card: tuple[int, tuple[int, str, str, str]], alarms: int) -> bool:
+    return card[0] < alarms and card[1][0] > 0
+
+
+def _lost_words(figures: Mapping[str, int | None]) -> str:
+    acknowledged, read = figures.get("records_lost_acknowledged"), figures.get("records_lost_read")
+    if not figures.get("records_lost"):
+        return "records lost"
+    if acknowledged is None or read is None:
+        return "records lost that were acknowledged or read"
+    return f"records lost: {acknowledged:,} acknowledged, {read:,} read"
+
+
+def _worst_session(report: Report) -> str:
+    """Where to look first, when there are several sessions."""
+    overview = next((result for result in report.tables if result.name == "overview"), None)
+    if overview is None or overview.count < 2:
+        return ""
+    return (
+        f'<p class="notes">Over all {overview.count:,} sessions; the worst is <b>{escape(visible(str(overview.rows[0][0])))}</b>, '
+        f'<a href="#{"overview" if overview.count > MOST else "comparison"}">all of them by their figures</a>.</p>'
+    )
+
+
+# --- charts --------------------------------------------------------------------------------------------------------
+
+
+def _charts(report: Report, sessions: Result) -> str:
+    """The charts of the worst sessions, the worst first, as far as there is something to draw."""
+    drawn = {result.name: sorted(_rows(result), key=_place) for result in report.drawn}
+    if not drawn.get("timeline"):
+        return ""
+    shown = len({(row["session"], row["topic"], row["partition"]) for row in drawn["timeline"]})
+    charted = {row["session"] for row in drawn["timeline"]}
+    overview = next((result for result in report.tables if result.name == "overview"), sessions)
+    ends = {row["session"]: row["end_us"] for row in _rows(overview)}
+    parts = ['<section id="charts"><h2>Leaders, ISR and availability</h2>']
+    parts.append(
+        '<p class="notes">Each partition has three stripes: who leads; its ISR, as the controller has it; and what clients could not do, from '
+        "the moment the leader was gone and not only since the controller noticed. Point at a bar to read what it says.</p>"
+    )
+    if shown < report.partitions:
+        parts.append(
+            f'<p class="notes">{shown:,} of {report.partitions:,} partitions are drawn: those of the worst sessions that lost '
+            "records, or could not be used for the longest time.</p>"
+        )
+    for result in report.drawn:
+        if result.more:
+            parts.append(
+                f'<p class="notes">Of {result.count:,} {_DRAWN[result.name]} the {len(result.rows):,} worst are drawn; what is blank is not.</p>'
+            )
+    parts.append(svg_charts.patterns() + svg_charts.legend(drawn["timeline"], drawn.get("unavailability", [])))
+    for session, end in ends.items():
+        if session not in charted:
+            continue
+        of = {name: [row for row in rows if row["session"] == session] for name, rows in drawn.items()}
+        if sessions.count > 1:
+            parts.append(f"<h3>{escape(visible(session))}</h3>")
+        if short := svg_charts.joined(of["timeline"]):
+            parts.append(
+                f'<p class="notes">{short:,} short bars, the harmless ones first, are left out: those before them take their place.</p>'
+            )
+        parts.append(f"<figure>{svg_charts.timeline(of['timeline'], of.get('unavailability', []), end)}</figure>")
+        parts.append(_curves(of.get("curves", []), end))
+    parts.append("</section>\n")
+    return "".join(parts)
+
+
+_DRAWN: Final = {"timeline": "states", "curves": "points", "unavailability": "windows"}
+
+
+def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["session"], row["topic"], row["partition"], row.get("from_us", row.get("at_us", 0))
+
+
+def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
+    """High watermarks of the partitions with the most records."""
+    of: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        of.setdefault((row["topic"], row["partition"]), []).append(row)
+    if not of:
+        return ""
+    most = sorted(of, key=lambda where: (-max(row["log_end"] or 0 for row in of[where]), where))[:CURVES]
+    figures = (
+        f"<figure>{svg_charts.curve(of[where], end_us)}<figcaption>{escape(visible(f'{where[0]}-{where[1]}'))}</figcaption></figure>"
+        for where in sorted(most)
+    )
+    words = "High watermark (line) and log end (dashed) of the leader, in records"
+    if len(of) > CURVES:
+        words += f"; the {CURVES} longest of {len(of):,} logs"
+    return f'<p class="notes">{words}.</p><div class="curves">{"".join(figures)}</div>'
+
+
+# --- tables --------------------------------------------------------------------------------------------------------
+
+
+def _section(result: Result) -> str:
+    """A table with its title, what its columns mean, and a field to filter it."""
+    head = f'<section id="{escape(result.name)}"><h2>{escape(result.title)}</h2>'
+    notes = f'<p class="notes">{_marked(result.notes)}</p>' if result.notes else ""
+    if not result.rows:
+        return f"{head}{notes}<p>none</p></section>\n"
+    # With a single session its name says nothing; it stands in the first table already.
+    first = 1 if result.name != "sessions" and result.columns[0] == "session" and len({row[0] for row in result.rows}) == 1 else 0
+    columns, rows = result.columns[first:], [row[first:] for row in result.rows]
+    name = f"t-{result.name}"
+    numbers = [any(isinstance(row[i], int) and not isinstance(row[i], bool) for row in rows) for i in range(len(columns))]
+    headings = "".join(
+        f'<th scope="col"{_NUMBER if number else ""}><button type="button">{escape(heading(column))}</button></th>'
+        for column, number in zip(columns, numbers, strict=True)
+    )
+
+    def cells(row: tuple[object, ...]) -> str:
+        meanings = [result.meaning(index, row) for index in range(len(row))][first:]
+        values = (heading(row[0]), *row[1:]) if result.by_row else row[first:]
+        return "".join(_cell(*cell) for cell in zip(meanings, values, numbers, strict=True))
+
+    body = "".join(f"<tr>{cells(row)}</tr>\n" for row in result.rows)
+    search = (
+        f'<div class="filter"><input type="search" placeholder="filter rows" aria-label="Filter {escape(result.title)}" data-table="{escape(name)}">'
+        '<span class="count" role="status"></span></div>'
+    )
+    cut = f'<p class="notes cut">{escape(result.shown())}</p>' if result.more else ""
+    return (
+        f'{head}{notes}{cut}{search if len(rows) > 1 else ""}<div class="scroll"><table id="{escape(name)}"><thead><tr>{headings}</tr></thead>'
+        f"<tbody>\n{body}</tbody></table></div></section>\n"
+    )
+
+
+def _marked(notes: str) -> str:
+    """Notes with the names between backticks set apart."""
+    return "".join(f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(notes.split("`")))
+
+
+def _cell(column: str, value: object, number: bool) -> str:
+    shown = cell_text(column, value)
+    looks = [*(["n"] if number else []), *(["alarm"] if value and column in ALARM_COLUMNS else [])]
+    attributes = f' class="{" ".join(looks)}"' if looks else ""
+    # What a number sorts by, where that is not what is shown.
+    if number and shown != str(value):
+        attributes += f' data-v="{-1 if value is None else int(value)}"' if value is None or isinstance(value, int) else ""
+    return f"<td{attributes}>{escape(shown)}</td>"

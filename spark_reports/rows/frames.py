@@ -1,0 +1,86 @@
+"""Combines all sources of events into the DataFrames that summaries start from.
+
+Spark parses JSON Lines once and caches the result. The columns of frequent events are stored side by side; all other columns go
+into one struct, which is null for frequent events, because every cached column costs time. Parquet is read again instead of cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from spark_reports.rows.dataset import Dataset, read_dataset
+from spark_reports.rows.lines_to_rows_spark import REST, frequent_columns, is_infrequent, lines_to_rows
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, ENVELOPE_NAMES, FREQUENT_KINDS, LINE, SESSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_reports.logs.session_log import SessionLog
+
+
+@attrs.frozen
+class EventFrames:
+    """Events of several logs.
+
+    Attributes:
+        events: `session`, the envelope and the columns asked for.
+        rare: those of no `BULK` kind, kept in memory as soon as they have been computed; with those of datasets that say what a log's
+            header says, of kinds of their own.
+        bad: lines that cannot be used, counted by session: `session`, `count`; None when there are no JSON Lines.
+    """
+
+    events: DataFrame
+    rare: DataFrame
+    bad: DataFrame | None
+
+
+def read_frames(
+    spark: SparkSession,
+    lines: Sequence[SessionLog],
+    datasets: Sequence[Dataset],
+    kinds: Collection[str],
+    columns: Collection[str],
+    staging: Path | None,
+) -> EventFrames:
+    """The events of those kinds, with those columns, from logs as JSON Lines and from datasets.
+
+    Args:
+        staging: as for `read_lines`.
+    """
+    parts: list[DataFrame] = []
+    rare: list[DataFrame] = []
+    bad = None
+    wanted = [SESSION, *ENVELOPE_NAMES, *columns]
+    here = [log for log in lines if isinstance(log.readable, Path)]
+    read = [lines_to_rows(spark, logs, kinds, columns, staging) for logs in (here, [log for log in lines if log not in here]) if logs]
+    if read:
+        kept = _union(read).cache()
+        often = frequent_columns(columns)
+        unpacked = [f"{REST}.`{name}` AS `{name}`" for name in columns if name not in often]
+        bad = kept.where("bad").groupBy(SESSION).count()
+        good = kept.where("NOT bad")
+        # A column of the frequent ones is null nowhere it is needed; the others are null in frequent events as they are in a dataset.
+        parts.append(good.selectExpr(*(f"`{name}`" for name in [SESSION, *ENVELOPE_NAMES, *often]), *unpacked).select(*wanted))
+        rare.append(
+            parts[-1].where(is_infrequent()).selectExpr(*(f"`{name}`" for name in wanted), f"CAST(NULL AS STRING) AS {LINE}").cache()
+        )
+    for dataset in datasets:
+        every = read_dataset(spark, dataset.address, columns, dataset.prefix)
+        parts.append(every.where(f"kind NOT IN ('{DATASET_HEADER}', '{DATASET_TAIL}')").select(*wanted))
+        if dataset.rare is not None:
+            few = read_dataset(spark, dataset.rare, columns, dataset.prefix)
+        else:
+            also = (DATASET_HEADER, DATASET_TAIL)
+            these = ", ".join(f"'{kind}'" for kind in (*sorted(set(kinds) - FREQUENT_KINDS), *also))
+            few = every.where(f"kind IN ({these})")
+        rare.append(few.select(*wanted, LINE).cache())
+    return EventFrames(_union(parts), _union(rare), bad)
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda one, other: one.unionByName(other), frames)

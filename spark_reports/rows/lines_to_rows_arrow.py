@@ -1,0 +1,103 @@
+"""Turns lines of a log into rows with pyarrow.
+
+A log that pyarrow cannot parse, or whose rows fail a check, is left to `lines_to_rows_spark`, which reports what is wrong and where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from core.kafka.events import KINDS, required_columns
+from scenarios.eventlog import MAX_LINE
+from spark_reports.rows.schema import ENVELOPE, event_columns
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+BLOCK_BYTES: Final = 32 << 20
+"""Of JSON Lines parsed at a time, and made one row group."""
+
+_END: Final = b'{"end"'
+
+
+def has_arrow() -> bool:
+    """Whether pyarrow is installed."""
+    return find_spec("pyarrow") is not None
+
+
+class NotStageable(Exception):
+    """Something that is not as this program writes it, or that is wanted no more; Spark's reader tells what it makes of it."""
+
+
+def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
+    """The envelope and some of the events' columns, all of them if they are all named."""
+    import pyarrow as pa
+
+    types = {"int": pa.int64(), "str": pa.string(), "bool": pa.bool_(), "tuple[int, ...]": pa.list_(pa.int32())}
+    envelope = [(field.name, pa.string() if field.name == "kind" else pa.int64()) for field in ENVELOPE]
+    return pa.schema([*envelope, *((name, types[declared]) for name, declared in event_columns().items() if name in columns)])
+
+
+def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
+    """The lines of events of a log that is open behind its header, in blocks of whole lines; no end line, no torn one.
+
+    Raises:
+        _NotInOrder: a line is longer than any event's.
+    """
+    block = file.read(BLOCK_BYTES)
+    while block:
+        line = file.readline(MAX_LINE)
+        if len(line) == MAX_LINE:
+            raise NotStageable
+        block += line
+        following = file.read(BLOCK_BYTES)
+        if not following:
+            if torn:
+                block = block[: block.rfind(b"\n") + 1]
+            if ended:
+                block = block[: block.rstrip(b"\n").rfind(b"\n") + 1]
+        if block:
+            yield block
+        block = following
+
+
+def lines_to_rows(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
+    """Lines as a table of that schema; fields that it does not have are left out.
+
+    Raises:
+        pyarrow.ArrowInvalid, ValueError: a line is not JSON of these types.
+    """
+    import pyarrow as pa
+    from pyarrow import json
+
+    if not block.isascii():
+        block.decode()
+    table = json.read_json(
+        pa.BufferReader(block), parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    )
+    return table.select(schema.names)
+
+
+def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[str], columns: Collection[str]) -> None:
+    """See that there is an event on every line, numbered onwards from `before`, of a known kind, with the wanted columns of its kind.
+
+    Raises:
+        _NotInOrder: there is not.
+    """
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    count = table.num_rows
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    numbers = pa.array(range(before + 1, before + count + 1), pa.int64())
+    if count != lines or any(table[field.name].null_count for field in ENVELOPE) or not pc.all(pc.equal(table["seq"], numbers)).as_py():
+        raise NotStageable
+    for kind in pc.unique(table["kind"]).to_pylist():
+        if kind not in KINDS:
+            raise NotStageable
+        needed = [name for name in required_columns(KINDS[kind]) if name in columns] if kind in kinds else []
+        if needed and any(column.null_count for column in table.select(needed).filter(pc.equal(table["kind"], kind)).itercolumns()):
+            raise NotStageable

@@ -1,0 +1,211 @@
+"""Prepares logs on this machine as Parquet while Spark starts, in a scratch directory.
+
+Spark parses JSON Lines slowly: for 10⁶ events its parser takes several times longer than all summaries together. pyarrow is faster.
+
+Infrequent events (a few in a hundred) also get a dataset of their own, because most summaries need no others. Without it, Spark
+would scan all events before the first summary. Without pyarrow nothing is staged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+import attrs
+
+from spark_reports.logs.session_log import SessionLog
+from spark_reports.rows.lines_to_rows_arrow import NotStageable, arrow_schema, check_rows, has_arrow, line_blocks, lines_to_rows
+from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, FREQUENT_KINDS, LINE, SESSION
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+_UNSAFE: Final = re.compile(r"[^-\w.]|%", re.ASCII)
+
+_HIDDEN: Final = (".", "_")
+
+
+@attrs.frozen
+class MarkerRow:
+    """A row of a dataset that is no event (`schema.DATASET_HEADER`, `DATASET_TAIL`)."""
+
+    session: str
+    kind: str
+    seq: int
+    t: int
+    line: str | None
+
+
+@attrs.frozen
+class StagedDataset:
+    """What was staged of a dataset.
+
+    Attributes:
+        rare: the dataset with its events that are not frequent.
+        marks: what it has beside events.
+    """
+
+    rare: Path
+    marks: list[MarkerRow]
+
+
+@attrs.frozen
+class StagedLogs:
+    """What was prepared for a report.
+
+    Attributes:
+        logs: those of which all is in a dataset.
+        events: that dataset.
+        rare: the one with its events that are not frequent.
+        picked: by address, datasets whose rare events were picked out.
+    """
+
+    logs: list[SessionLog]
+    events: Path
+    rare: Path
+    picked: dict[str, StagedDataset]
+
+
+def stage_logs(
+    logs: Sequence[SessionLog],
+    datasets: Sequence[str],
+    directory: Path,
+    kinds: Collection[str],
+    columns: Collection[str],
+    stop: Event | None = None,
+) -> StagedLogs:
+    """Puts the events of those kinds, with the envelope and those columns, in datasets below a directory, as far as that can be done.
+
+    Args:
+        stop: when it is set the rest is left out.
+    """
+    stop = stop or Event()
+    staged = StagedLogs([], directory / "events", directory / "rare", {})
+    if not has_arrow():
+        return staged
+    import pyarrow as pa
+
+    for number, log in enumerate(logs):
+        part, rare = staged.events / f"{SESSION}={escape_session(log.session)}", staged.rare / f"{number:06d}.parquet"
+        try:
+            part.mkdir(parents=True)
+            staged.rare.mkdir(exist_ok=True)
+            _stage_log(log, part / "events.parquet", rare, kinds, columns, stop)
+        except (pa.ArrowException, NotStageable, OSError, ValueError):
+            for file in (*part.glob("*"), rare):
+                file.unlink(missing_ok=True)
+            continue
+        staged.logs.append(log)
+    for number, dataset in enumerate(datasets):
+        target = directory / f"rare-{number}"
+        try:
+            target.mkdir(parents=True)
+            marks = _stage_dataset(dataset, target / "events.parquet", kinds, columns, stop)
+        except (pa.ArrowException, NotStageable, OSError, ValueError):
+            continue
+        staged.picked[dataset] = StagedDataset(target, marks)
+    return staged
+
+
+def escape_session(session: str) -> str:
+    """A session's name as Spark takes it back from the name of a partition's directory."""
+    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}" if found[0].isascii() else found[0], session)
+
+
+def _stage_log(log: SessionLog, target: Path, rare: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> None:
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    schema = arrow_schema(columns)
+    wanted, often = pa.array(sorted(kinds)), pa.array(sorted(FREQUENT_KINDS))
+    seq = 0
+    with Path(log.readable).open("rb") as file, _writer(target, schema) as writer, _writer(rare, _with_session(schema)) as rare_writer:
+        file.readline()
+        for block in line_blocks(file, ended=log.ended, torn=log.torn):
+            if stop.is_set():
+                raise NotStageable
+            table = lines_to_rows(block, schema)
+            check_rows(table, block, seq, kinds, columns)
+            seq += table.num_rows
+            table = table.filter(pc.is_in(table["kind"], wanted))
+            writer.write_table(table)
+            few = table.filter(pc.invert(pc.is_in(table["kind"], often)))
+            rare_writer.write_table(_of_session(few, log.session))
+    if seq != log.events:
+        raise NotStageable
+
+
+def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> list[MarkerRow]:
+    """Writes the events of a dataset that are of no `BULK` kind to a file; returns what it has beside events.
+
+    Raises:
+        _NotInOrder: it is no dataset of this machine with a directory for each session.
+    """
+    import pyarrow as pa
+    from pyarrow import compute as pc
+    from pyarrow import dataset as arrow_dataset
+
+    parts = _session_files(dataset)
+    schema = arrow_schema(columns)
+    read = schema.append(pa.field(LINE, pa.string()))
+    beside = [DATASET_HEADER, DATASET_TAIL]
+    wanted = arrow_dataset.field("kind").isin([*sorted(set(kinds) - FREQUENT_KINDS), *beside])
+    marks: list[MarkerRow] = []
+    with _writer(target, _with_session(schema)) as writer:
+        for session, files in parts.items():
+            for batch in arrow_dataset.dataset(files, schema=read, format="parquet").to_batches(filter=wanted):
+                if stop.is_set():
+                    raise NotStageable
+                if not batch.num_rows:
+                    continue
+                table = pa.Table.from_batches([batch])
+                is_mark = pc.is_in(table["kind"], pa.array(beside))
+                for row in table.filter(is_mark).select(["kind", "seq", "t", LINE]).to_pylist():
+                    marks.append(MarkerRow(session, *row.values()))
+                writer.write_table(_of_session(table.filter(pc.invert(is_mark)).drop_columns(LINE), session))
+    return marks
+
+
+def _session_files(dataset: str) -> dict[str, list[str]]:
+    """The files of each session of a dataset on this machine, given its address.
+
+    Raises:
+        _NotInOrder: there is none, or it has no directory for each session.
+    """
+    directory = Path(re.sub(r"\\(.)", r"\1", dataset.removeprefix("file://")))
+    mark = f"{SESSION}="
+    whole = not directory.name.startswith(mark)
+    if not dataset.startswith("file:///") or (whole and any(directory.glob("*.parquet"))):
+        raise NotStageable
+    found = {
+        unquote(part.name.removeprefix(mark)): sorted(str(file) for file in part.glob("*.parquet") if not file.name.startswith(_HIDDEN))
+        for part in (sorted(directory.glob(f"{mark}*")) if whole else [directory])
+    }
+    if not found or not all(found.values()):
+        raise NotStageable
+    return found
+
+
+def _writer(target: Path, schema: pyarrow.Schema) -> pyarrow.parquet.ParquetWriter:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    return parquet.ParquetWriter(target, schema, compression="lz4", use_dictionary=texts)
+
+
+def _with_session(schema: pyarrow.Schema) -> pyarrow.Schema:
+    import pyarrow as pa
+
+    return schema.append(pa.field(SESSION, pa.string()))
+
+
+def _of_session(table: pyarrow.Table, session: str) -> pyarrow.Table:
+    import pyarrow as pa
+
+    return table.append_column(SESSION, pa.repeat(pa.scalar(session), table.num_rows))

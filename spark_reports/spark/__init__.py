@@ -1,0 +1,1 @@
+"""Starts Spark: finds a Java, checks the master, opens a session, and stops it."""

@@ -1,0 +1,40 @@
+"""Brings this program's modules to Python workers on other machines."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_reports.spark.master import LOCAL_MASTER, is_local
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextlib.contextmanager
+def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
+    """Brings this program's modules to a session's Python workers, with attrs, which is all that a sweep's runs need.
+
+    In local mode the workers find them where this process does. Elsewhere executors fetch a zip file, whenever one of them
+    starts: so it is there until the block ends.
+    """
+    if is_local(master or LOCAL_MASTER):
+        yield
+        return
+    import attr
+    import attrs
+
+    root = Path(__file__).resolve().parents[2]
+    packages = [root / "core", root / "spark_reports", *(Path(str(module.__file__)).parent for module in (attr, attrs))]
+    with tempfile.TemporaryDirectory(prefix="isrlab-ship-") as scratch:
+        path = Path(scratch) / "isrlab.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for package in packages:
+                for source in sorted(package.rglob("*.py")):
+                    archive.write(source, source.relative_to(package.parent).as_posix())
+        spark.addArtifacts(str(path), pyfile=True)
+        yield

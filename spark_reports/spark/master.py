@@ -1,0 +1,90 @@
+"""Spark masters: which ones are valid, which run on this machine, and whether one answers.
+
+Also reads the Spark settings of `--conf`.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterable
+from typing import Final
+
+from scenarios.errors import did_you_mean
+from spark_reports.errors import ReportError
+
+LOCAL_MASTER: Final = "local[*]"
+"""All cores of this machine, in one JVM."""
+
+_MASTER: Final = re.compile(
+    r"local|local\[(\d+|\*)(,\s*\d+)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|spark://[^\s/]+:\d+|sc://\S+|yarn|k8s://\S+"
+)
+
+_MASTERS: Final = (
+    "local[*]",
+    "local[2]",
+    "local-cluster[2,1,1024]",
+    "spark://host:7077",
+    "sc://host:15002",
+    "yarn",
+    "k8s://https://host:6443",
+)
+
+_LOOPBACK: Final = ("127.", "localhost", "[::1]")
+
+_CONNECT_PORT: Final = 15002
+
+_CONNECT_SECONDS: Final = 10
+
+
+def is_local(master: str) -> bool:
+    """Whether that master runs in this machine's own JVM (`local`, `local[2]`, `local[*]`)."""
+    return master == "local" or master.startswith("local[")
+
+
+def is_connect(master: str) -> bool:
+    """Whether that master is a Spark Connect server."""
+    return master.startswith("sc://")
+
+
+def is_on_this_machine(master: str) -> bool:
+    """Whether driver and executors are all on this machine and need no network but loopback."""
+    return is_local(master) or master.startswith("local-cluster[") or master.partition("://")[2].startswith(_LOOPBACK)
+
+
+def read_conf(given: Iterable[str]) -> dict[str, str]:
+    """Spark settings as `--conf` takes them: `spark.executor.memory=2g`.
+
+    Raises:
+        ReportError: one of them is no setting.
+    """
+    settings = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip().startswith("spark."):
+            raise ReportError(f"--conf: '{text[:60]}' is no Spark setting; write spark.name=value, for example spark.executor.memory=2g")
+        settings[name.strip()] = value.strip()
+    return settings
+
+
+def check_master(master: str) -> None:
+    """Refuse a master that cannot be one, and one at which nobody answers: Spark itself would try for minutes.
+
+    Raises:
+        ReportError: the message says what a master looks like, or who does not answer.
+    """
+    if not _MASTER.fullmatch(master):
+        remedy = did_you_mean(master, _MASTERS, f"for example {', '.join(_MASTERS[1:5])}")
+        raise ReportError(f"--master: '{master[:60]}' is no Spark master; {remedy}")
+    if not master.startswith(("spark://", "sc://")):
+        return
+    failures = []
+    for address in master.partition("://")[2].partition("/")[0].split(","):
+        host, _, port = address.rpartition(":") if re.search(r":\d+$", address) else (address, "", str(_CONNECT_PORT))
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS):
+                return
+        except (OSError, OverflowError) as failure:
+            failures.append(f"{address}: {failure}")
+    what = "Spark Connect server" if is_connect(master) else "Spark master"
+    raise ReportError(f"--master {master}: no {what} answers ({'; '.join(failures)})")

@@ -1,0 +1,199 @@
+"""The only place that starts Spark: on this machine's cores by default, or on any `--master`.
+
+The JVM writes its warnings to a file in a scratch directory. If Spark does not start, the error shows the end of that file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import signal
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scenarios.stopping import held, whole
+from spark_reports.errors import ReportError
+from spark_reports.spark.class_archive import archive_of, spark_jars, to_make, to_use
+from spark_reports.spark.connect import connect_session
+from spark_reports.spark.failures import MISSING, exit_reason, log_tail, reason_of
+from spark_reports.spark.java import Java, find_java, java_home
+from spark_reports.spark.master import LOCAL_MASTER, check_master, is_connect, is_local, is_on_this_machine
+from spark_reports.spark.settings import LOCAL_DIRS, OUTSIDE_SCRATCH, SETTINGS, environment_variables, python_of_executors, settings_for
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+_STOP_SECONDS: Final = 10
+
+_RECORD_SECONDS: Final = 300
+
+
+@contextlib.contextmanager
+def spark_session(
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    brief: bool = False,
+    record: Path | None = None,
+) -> Iterator[SparkSession]:
+    """A running Spark session, stopped with its JVM at the end of the block.
+
+    Args:
+        master: a Spark master or a Spark Connect URL; None is `local[*]`.
+        settings: Spark settings by name, stronger than the ones chosen here.
+        environ: where JAVA_HOME and PATH are looked up; None is this process's environment.
+        brief: Java has little to compute, so that local Java compiles quickly rather than well: a small report then takes 40 %
+            less processor time.
+        record: where local Java writes an archive of what it loaded (`archive`) when the block ends well, which is waited for.
+
+    Raises:
+        ReportError: PySpark or a Java is missing, Spark does not start (the message has the end of Spark's own log), or
+            something that Spark was asked to do in the block failed.
+    """
+    master = master or LOCAL_MASTER
+    surroundings = dict(os.environ if environ is None else environ)
+    check_master(master)
+    # Said on every import where pandas is newer than PySpark; nothing here uses pandas.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    if is_connect(master):
+        with connect_session(master, dict(settings or {})) as connected:
+            yield connected
+        return
+    try:
+        with whole():
+            import pyspark
+            from py4j.protocol import Py4JError
+            from pyspark import SparkConf, SparkContext
+            from pyspark.errors import PySparkException
+            from pyspark.java_gateway import launch_gateway
+            from pyspark.sql import SparkSession
+    except ImportError as missing:
+        raise ReportError(MISSING) from missing
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_news)
+    scratch = Path(tempfile.mkdtemp(prefix="isrlab-spark-"))
+    log = (scratch / "spark.log").open("w+b")
+    gateway: Any = None
+    context: SparkContext | None = None
+    private = recorded = False
+    try:
+        spark_home = Path(pyspark.__file__).parent
+        java = find_java(surroundings)
+        options, jars = _archived(java, spark_home, record, surroundings) if is_on_this_machine(master) else ([], [])
+        home = java_home(java, scratch, jars)
+        conf = SparkConf(loadDefaults=False).setMaster(master)
+        chosen = {**SETTINGS, **settings_for(master, scratch, brief, options), **(settings or {})}
+        private = is_local(master) and LOCAL_DIRS not in surroundings and not OUTSIDE_SCRATCH & (settings or {}).keys()
+        for name, value in chosen.items():
+            conf.set(name, value)
+        python = python_of_executors(master, surroundings, chosen)
+        with _environment(
+            surroundings,
+            environment_variables(master, home, spark_home, scratch, python, surroundings.get("PYTHONPATH", ""), [] if record else options),
+        ):
+            try:
+                # A Java that has only begun could not be ended; a session of its own keeps signals to the terminal's programs from it.
+                with held():
+                    gateway = launch_gateway(conf, {"stdout": log, "stderr": log, "start_new_session": True})  # type: ignore[no-untyped-call]
+                # Spark has a handler of its own for Ctrl-C.
+                with held():
+                    context = SparkContext(conf=conf, gateway=gateway)
+            except Exception as failure:
+                raise ReportError(
+                    f"Spark does not start on {master}: {exit_reason(log) or reason_of(failure) + log_tail(log)}"
+                ) from failure
+            session = SparkSession(context)
+        try:
+            yield session
+            recorded = record is not None
+        except (PySparkException, Py4JError) as failure:
+            # What went wrong can be asked of the JVM only while it runs.
+            raise ReportError(f"Spark failed: {reason_of(failure)}") from failure
+    finally:
+        _stop(context, gateway, at_once=private and not recorded, seconds=_RECORD_SECONDS if recorded else _STOP_SECONDS)
+        log.close()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
+    """Java's options for its archive of Spark's jars, to use it or to write it, and those jars; nothing if there is none to use."""
+    jars = spark_jars(spark_home)
+    if not jars:
+        return [], []
+    if record is not None:
+        return to_make(record), jars
+    archive = archive_of(java, jars, environ)
+    return (to_use(archive), jars) if archive.exists() else ([], [])
+
+
+_DROPPED: Final = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_ENV_LOADED")
+"""Variables of some other Spark that must not reach this one."""
+
+
+@contextlib.contextmanager
+def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Iterator[None]:
+    """This process's environment replaced for the length of the block: Spark is started through it."""
+    before = dict(os.environ)
+    try:
+        os.environ.clear()
+        os.environ.update({name: value for name, value in base.items() if name not in _DROPPED} | dict(variables))
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """False for what py4j says, past its own logger, of a JVM that is gone; what came of it is told where it matters."""
+    return record.msg not in ("Exception while sending command.", "KeyboardInterrupt while sending command.")
+
+
+def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
+    """End the session and its JVM, and forget both, so that another session can be started.
+
+    Args:
+        at_once: nothing is lost with the JVM, as all that it keeps is in its scratch directory and there are no executors elsewhere.
+        seconds: how long the JVM may take to end by itself.
+    """
+    if gateway is None:
+        return
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    process = gateway.proc
+    if at_once:
+        accumulators = getattr(context, "_accumulatorServer", None)
+        if accumulators is not None:
+            # It would print that the JVM does not answer.
+            accumulators.handle_error = lambda *_: None
+        process.kill()
+    if context is not None:
+        with contextlib.suppress(Exception), warnings.catch_warnings():
+            # That its JVM is gone.
+            warnings.simplefilter("ignore")
+            context.stop()
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(timeout=seconds)
+    except Exception:
+        process.kill()
+        process.wait()
+    except BaseException:
+        # Told to end while Java writes its archive, for which it has another Java.
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None

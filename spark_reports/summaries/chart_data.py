@@ -1,0 +1,71 @@
+"""What the HTML report draws: each partition's states over time, and its high watermark and log end in a bounded number of points."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS, worst_state
+from spark_reports.summaries.summary import Summary, table_schema
+
+POINTS: Final = 120
+"""Points of a curve at most: a session's time is cut into so many pieces, and each shows its last value."""
+
+
+def _timeline(inputs: SummaryInputs) -> DataFrame:
+    return (
+        inputs.states.where(F.col("until") > F.col("t"))
+        .withColumns({"state": worst_state(), "isr": F.array_join("isr", ",")})
+        .withColumnsRenamed({"t": "from_us", "until": "to_us"})
+        .withColumn("lasts_us", F.expr("to_us - from_us"))
+    )
+
+
+TIMELINE: Final = Summary(
+    name="timeline",
+    title="Leader and ISR of each partition over time",
+    notes="`state`: in sync, under-replicated, at min, under min or offline, as the other tables count them.",
+    kinds=STATE_KINDS,
+    columns=STATE_COLUMNS,
+    schema=table_schema(
+        names=("session", "topic"),
+        numbers=("partition",),
+        more_names=("isr", "state"),
+        more_numbers=("leader", "from_us", "to_us", "min_isr", "lasts_us"),
+    ),
+    keys=("session", "topic", "partition", "from_us"),
+    compute=_timeline,
+    worst=("state", "lasts_us"),
+)
+
+
+def _curves(inputs: SummaryInputs) -> DataFrame:
+    kind = F.col("kind")
+    log_end = F.when(kind == "append", F.col("to_offset")).when(kind == "became-leader", F.col("offset"))
+    committed = F.when(kind == "high-watermark", F.col("new_offset")).when(kind == "became-leader", F.col("high_watermark"))
+    return (
+        inputs.of(CURVES.kinds)
+        .join(F.broadcast(inputs.sessions.select("session", "end_us")), "session")
+        .withColumn("piece", F.floor(F.col("t") * POINTS / (F.greatest("end_us", "t") + 1)))
+        .groupBy("session", "topic", "partition", "piece")
+        .agg(
+            F.max("t").alias("at_us"),
+            F.max_by(log_end, F.when(log_end.isNotNull(), F.col("seq"))).alias("log_end"),
+            F.max_by(committed, F.when(committed.isNotNull(), F.col("seq"))).alias("high_watermark"),
+        )
+    )
+
+
+CURVES: Final = Summary(
+    name="curves",
+    title="High watermark and log end of each partition's leader",
+    notes=f"The last value in each {POINTS}th of the session; empty where it did not change.",
+    kinds=("append", "became-leader", "high-watermark"),
+    columns=("topic", "partition", "to_offset", "offset", "new_offset", "high_watermark"),
+    schema=table_schema(names=("session", "topic"), numbers=("partition", "at_us", "log_end", "high_watermark")),
+    keys=("session", "topic", "partition", "at_us"),
+    compute=_curves,
+)

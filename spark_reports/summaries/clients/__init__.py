@@ -1,0 +1,1 @@
+"""Summaries of what clients experience: unavailability, latency, errors, and lost records."""

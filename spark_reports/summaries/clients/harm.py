@@ -1,0 +1,90 @@
+"""Which records were exposed, lost, duplicated or diverged, by their offsets, with the event that doomed them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.event_counts import LOST
+from spark_reports.summaries.summary import Summary, table_schema
+
+_ENDS: Final = {"records-exposed": "records-safe", "records-lost": "records-recovered"}
+"""What ends a harm, or some of it."""
+
+_WHAT: Final = {
+    "records-exposed": "exposed",
+    "records-lost": "lost",
+    "lost-records-seen": "lost, seen",
+    "records-duplicated": "duplicated",
+    "records-diverged": "diverged",
+}
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    harm = inputs.of(_WHAT).selectExpr(
+        "session",
+        "seq AS event",
+        "t AS at_us",
+        f"CASE kind {' '.join(f'WHEN {kind!r} THEN {what!r}' for kind, what in _WHAT.items())} END AS what",
+        "topic",
+        "partition",
+        "from_offset",
+        "to_offset",
+        "CASE WHEN kind = 'records-exposed' THEN records ELSE to_offset - from_offset END AS records",
+        *LOST,
+        "broker",
+        "CASE WHEN kind = 'records-lost' THEN doomed_by ELSE 0 END AS doomed_by",
+    )
+    over = inputs.of(_ENDS.values()).selectExpr(
+        "session AS in",
+        "seq",
+        "t",
+        "CASE kind WHEN 'records-safe' THEN 'exposed' ELSE 'lost' END AS of",
+        "topic AS of_topic",
+        "partition AS of_partition",
+        "broker AS of_broker",
+        "from_offset AS back_from",
+        "to_offset AS back_to",
+    )
+    ended = (
+        (F.col("session") == F.col("in"))
+        & (F.col("what") == F.col("of"))
+        & (F.col("topic") == F.col("of_topic"))
+        & (F.col("partition") == F.col("of_partition"))
+        & (F.col("seq") > F.col("event"))
+        & F.expr("CASE WHEN of = 'exposed' THEN broker = of_broker ELSE from_offset < back_to AND back_from < to_offset END")
+    )
+    doom = inputs.of(HARM.kinds).selectExpr("session AS at", "seq AS number", "kind AS doom")
+    return (
+        harm.join(over, ended, "left")
+        .groupBy(*harm.columns)
+        .agg(F.min("t").alias("until_us"))
+        .join(doom, (F.col("session") == F.col("at")) & (F.col("doomed_by") == F.col("number")), "left")
+        .withColumn("doom", F.coalesce("doom", F.lit("")))
+    )
+
+
+HARM: Final = Summary(
+    name="harm",
+    title="Records exposed, lost, duplicated and diverged, with offsets",
+    notes=(
+        "`event` is the number of the event that says so. `to_offset` is exclusive. Exposed: `broker` lacks committed records and may be elected, "
+        "`until_us` it endangers them no more. Lost: not in the log of leader `broker`, `until_us` some of them were there again; `doomed_by` is "
+        "the number, `doom` the kind, of the event that took them. `lost_acknowledged` of them were acknowledged, `lost_read` a consumer had "
+        "read; a record can be both. Lost, seen: lost already, and acknowledged or read only then. No `until_us`: to the end."
+    ),
+    kinds=(*_WHAT, *_ENDS.values(), "truncated", "unflushed-lost", "broker-stopped", "leader-elected", "became-leader", "log-restarted"),
+    columns=("topic", "partition", "broker", "from_offset", "to_offset", "records", "doomed_by", *LOST),
+    schema=table_schema(
+        names=("session",),
+        numbers=("event", "at_us"),
+        more_names=("what", "topic", "doom"),
+        more_numbers=("partition", "from_offset", "to_offset", "records", *LOST, "broker", "until_us", "doomed_by"),
+    ),
+    keys=("session", "event"),
+    compute=_compute,
+    worst=("what", "records"),
+)

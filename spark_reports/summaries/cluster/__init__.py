@@ -1,0 +1,1 @@
+"""Summaries of brokers as processes, and of changed settings."""

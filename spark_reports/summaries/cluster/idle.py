@@ -1,0 +1,103 @@
+"""How idle each broker's network and request handler threads were, by the model that the idle metrics are made from.
+
+The costs of a request are those of `core.lab.metrics.request_queue`; the threads are those at the session's start. In steps of five
+seconds, as Kafka's meters tick, the threads do what work there is; the rest waits for the next step. What waits after a step is
+the sum of all work less what threads could have done since the queue was empty last: `W(i) - C(i) - min(0, W(j) - C(j), …)`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from core.lab.metrics.meter import TICK
+from core.lab.metrics.observer import REQUEST_BYTES
+from core.lab.metrics.request_queue import COSTS
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.event_counts import REQUESTS
+from spark_reports.summaries.intermediate.partition_states import PARTITION
+from spark_reports.summaries.summary import Summary, table_schema
+
+THREADS: Final = {"network": ("num.network.threads", 3), "handler": ("num.io.threads", 8)}
+"""The two kinds of threads, with the setting that says how many a broker has and its default."""
+
+_COSTS: Final = {"network": (COSTS.network_request, COSTS.network_byte), "handler": (COSTS.handler_request, COSTS.handler_byte)}
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    asked = inputs.counted.where(F.col("kind").isin(*REQUESTS)).selectExpr(
+        *PARTITION,
+        "broker",
+        "step",
+        "events",
+        "bytes AS written",
+        "CASE WHEN kind = 'append' THEN span END AS appended",
+        "CASE WHEN kind IN ('follower-append', 'consumed') THEN span END AS moved",
+    )
+    counted = asked.groupBy(*PARTITION, "broker", "step").agg(
+        F.sum("events").alias("requests"), *(F.sum(name).alias(name) for name in ("written", "appended", "moved"))
+    )
+    whole = Window.partitionBy(*PARTITION)
+    sized = counted.withColumns({"all_written": F.sum("written").over(whole), "all_appended": F.sum("appended").over(whole)})
+    moved = "coalesce(moved * (all_written div all_appended), 0)"
+    steps = (
+        sized.selectExpr("session", "broker", "step", "requests", f"coalesce(written, 0) + {moved} + requests * {REQUEST_BYTES} AS size")
+        .groupBy("session", "broker", "step")
+        .agg(F.sum("requests").alias("requests"), F.sum("size").alias("size"))
+        .join(F.broadcast(inputs.sessions.select("session", "end_us", "threads")), "session")
+    )
+    before = Window.partitionBy("session", "broker").orderBy("step")
+    history = before.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    given: dict[str, Column] = {}
+    done: dict[str, Column] = {}
+    waits: dict[str, Column] = {}
+    busy: dict[str, Column] = {}
+    columns = []
+    for name, (request, byte) in _COSTS.items():
+        setting, default = THREADS[name]
+        threads = f"coalesce(threads[concat('{setting} ', broker)], threads['{setting}'], {default})"
+        work, capacity = f"{name}_work", f"{name}_capacity"
+        given |= {work: F.expr(f"requests * {request} + size * {byte}"), capacity: F.expr(f"{threads} * {TICK * 1_000}")}
+        done[f"{name}_done"] = F.sum(work).over(history)
+        # Least that the sum of work is ahead of capacity, at the ends of steps until then: also of those without any work, before this one.
+        least = F.least(
+            F.lit(0),
+            F.min(F.expr(f"least({name}_done - {work} - {capacity} * step, {name}_done - {capacity} * (step + 1))")).over(history),
+        )
+        waits[f"{name}_waits"] = F.expr(f"{name}_done - {capacity} * (step + 1)") - least
+        rested = F.lag(f"{name}_waits").over(before) - F.col(capacity) * (F.col("step") - F.lag("step").over(before) - 1)
+        busy[f"{name}_busy"] = F.greatest(F.coalesce(rested, F.lit(0)), F.lit(0)) + F.expr(f"{work} - {name}_waits")
+        everything = f"(greatest(end_us, max(step) * {TICK}) div {TICK} + 1) * max({capacity})"
+        left = (
+            f"greatest(max_by({name}_waits, step) - max({capacity}) * ((greatest(end_us, max(step) * {TICK}) div {TICK}) - max(step)), 0)"
+        )
+        columns += [
+            F.expr(f"100 - (max({name}_done) - {left}) * 100 div ({everything}) AS {name}_idle_percent"),
+            F.expr(f"100 - max({name}_busy * 100 div {capacity}) AS {name}_idle_least_percent"),
+        ]
+    steps = steps.withColumns(given).withColumns(done).withColumns(waits).withColumns(busy)
+    return steps.groupBy("session", "broker", "end_us").agg(F.sum("requests").alias("requests"), *columns)
+
+
+IDLE: Final = Summary(
+    name="idle",
+    title="Network and request handler threads by broker",
+    notes=(
+        "By the laboratory's model of requests and their costs, which are not measurements of Kafka; fetches that carry nothing are not in it. "
+        "`…_idle_percent` is over the whole session, `…_idle_least_percent` in the busiest five seconds, both rounded up. Threads are those at the "
+        "start (num.network.threads, num.io.threads); what is replicated and read counts with the partition's mean record size."
+    ),
+    kinds=REQUESTS,
+    columns=("topic", "partition", "broker", "leader", "bytes", "from_offset", "to_offset"),
+    schema=table_schema(
+        names=("session",),
+        numbers=(
+            "broker", "requests", "network_idle_percent", "network_idle_least_percent", "handler_idle_percent", "handler_idle_least_percent",
+        ),
+    ),
+    keys=("session", "broker"),
+    compute=_compute,
+    worst=("-handler_idle_least_percent", "-network_idle_least_percent"),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""DataFrames that several summaries share."""

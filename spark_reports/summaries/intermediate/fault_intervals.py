@@ -1,0 +1,124 @@
+"""Intervals in which something was broken: a broker process was down, a link was cut, a disk was slow.
+
+Also the intervals in which each broker led, and the clients of each topic.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from core.kafka.health import STALL_BOUND
+from core.lab.acts import Act, Consume, Load, Produce
+from spark_reports.summaries.intermediate.partition_states import PARTITION
+
+DOWN_KINDS: Final = ("broker-stopped", "broker-started", "broker-paused", "broker-resumed")
+"""Event kinds that `down_times` looks at."""
+
+LINK_KINDS: Final = ("link-cut", "link-healed", "act")
+"""Event kinds that `cut_times` and `clients` look at."""
+
+LINK_COLUMNS: Final = ("src", "dst", "act", "args")
+"""Event columns that they look at."""
+
+ROLE_KINDS: Final = ("became-leader", "became-follower", "broker-stopped")
+"""Event kinds that `leading` looks at."""
+
+DISK_KINDS: Final = ("disk-slowed", "disk-behind", "broker-stopped")
+"""Event kinds that `behind_disks` looks at."""
+
+DISK_COLUMNS: Final = ("delay_us", "write_wait_us")
+"""Event columns that it looks at."""
+
+_CLIENT_ACTS: Final[dict[type[Act], str]] = {Load: "producer", Produce: "producer", Consume: "consumer"}
+"""Acts that make clients, and the field that names them."""
+
+
+def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Rows `session, broker, down_from, down_until, how`: a broker's process had ended (`how`: leader down) or stood still (leader paused)."""
+    life = Window.partitionBy("session", "broker").orderBy("seq")
+    return (
+        events.where(F.col("kind").isin(*DOWN_KINDS))
+        .join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .withColumn("down_until", F.coalesce(F.lead("t").over(life), F.greatest("end_us", "t")))
+        .where(F.col("kind").isin("broker-stopped", "broker-paused"))
+        .select(
+            "session",
+            "broker",
+            F.col("t").alias("down_from"),
+            "down_until",
+            F.when(F.col("kind") == "broker-paused", "leader paused").otherwise("leader down").alias("how"),
+        )
+    )
+
+
+def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Rows `in, one, other, cut_from, cut_until`: a link was cut in one direction, given in both orders of its ends; `in` is the session."""
+    life = Window.partitionBy("session", "src", "dst").orderBy("seq")
+    cut = (
+        events.where(F.col("kind").isin("link-cut", "link-healed"))
+        .join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .withColumn("cut_until", F.coalesce(F.lead("t").over(life), F.greatest("end_us", "t")))
+        .where("kind = 'link-cut' AND cut_until > t")
+    )
+    return cut.selectExpr(
+        "session AS in", "t AS cut_from", "cut_until", "inline(array(struct(src AS one, dst AS other), struct(dst AS one, src AS other)))"
+    )
+
+
+def topic_clients(events: DataFrame) -> DataFrame:
+    """Rows `session, topic, client`: who writes to or reads from a topic, as far as somebody asked for it."""
+    asked = F.from_json("args", "topic STRING, producer STRING, consumer STRING")
+    name = F.lit(None).cast("string")
+    for act, field in _CLIENT_ACTS.items():
+        default = getattr(attrs.fields(act), field).default
+        name = F.when(F.col("act") == act.word, F.coalesce(F.col(f"asked.{field}"), F.lit(default))).otherwise(name)
+    return (
+        events.where((F.col("kind") == "act") & F.col("act").isin(*(act.word for act in _CLIENT_ACTS)))
+        .select("session", "act", asked.alias("asked"))
+        .select("session", F.col("asked.topic").alias("topic"), name.alias("client"))
+        .where("topic IS NOT NULL")
+        .distinct()
+    )
+
+
+def leadership_intervals(events: DataFrame) -> DataFrame:
+    """Rows `in, led_topic, led_partition, broker, leads_from, leads_until`: a broker's process led; null where it led on; `in` is the session."""
+    # Backwards, since Spark goes through all rows that follow each row anew.
+    process = Window.partitionBy("session", "broker").orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    role = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
+    return (
+        events.where(F.col("kind").isin(*ROLE_KINDS))
+        .withColumn("stops", F.last(F.expr("CASE WHEN kind = 'broker-stopped' THEN t END"), ignorenulls=True).over(process))
+        .where("kind <> 'broker-stopped'")
+        .withColumn("leads_until", F.least(F.lead("t").over(role), "stops"))
+        .where("kind = 'became-leader'")
+        .selectExpr("session AS in", "topic AS led_topic", "partition AS led_partition", "broker", "t AS leads_from", "leads_until")
+    )
+
+
+def slow_disk_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Rows `in, broker, slow_from, slow_until`: a write at a broker waited for its disk for longer than `STALL_BOUND`; `in` is the session.
+
+    A wait passes with time until the next write is given to the disk; one that a single write takes does not.
+    """
+    life = Window.partitionBy("session", "broker").orderBy("seq")
+    slowed = F.last(F.expr("CASE WHEN kind = 'disk-slowed' THEN delay_us END"), ignorenulls=True).over(
+        life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    return (
+        events.where(F.col("kind").isin(*DISK_KINDS))
+        .join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .withColumns({"next": F.coalesce(F.lead("t").over(life), F.greatest("end_us", "t")), "each_us": F.coalesce(slowed, F.lit(0))})
+        .withColumn("waits_us", F.expr("CASE WHEN kind = 'disk-behind' THEN write_wait_us ELSE 0 END"))
+        .selectExpr(
+            "session AS in",
+            "broker",
+            "t AS slow_from",
+            f"CASE WHEN each_us > {STALL_BOUND} THEN next ELSE least(next, t + waits_us - {STALL_BOUND}) END AS slow_until",
+        )
+        .where("slow_until > slow_from")
+    )

@@ -1,0 +1,67 @@
+"""Intervals in which the high watermark stayed below the log end for too long."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from core.kafka.health import STALL_BOUND
+from spark_reports.summaries.intermediate.partition_states import PARTITION
+
+PROGRESS_KINDS: Final = ("append", "became-leader", "high-watermark")
+"""Event kinds that `standing_still` looks at."""
+
+PROGRESS_COLUMNS: Final = ("topic", "partition", "leader_epoch", "to_offset", "offset", "new_offset", "high_watermark")
+"""Event columns that it looks at."""
+
+
+def high_watermark_stalls(events: DataFrame) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us`: for longer than `STALL_BOUND` the high watermark did not move although it was below the log end.
+
+    `to_us` is null where it has not moved since, however long that is. A spell begins when the high watermark moves and stays below, or with the first append beyond it, and ends when it moves next, or a
+    leader begins. What a leader does in an epoch that is over does not count.
+    """
+    # Many events are sorted for that: by a number instead of by names (`lag.behind`).
+    history = Window.partitionBy("of_partition").orderBy("seq")
+    so_far = history.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    before = history.rowsBetween(Window.unboundedPreceding, -1)
+    waits = "coalesce(log_end > coalesce(committed, -1), false)"
+    known = (
+        events.where(F.col("kind").isin(*PROGRESS_KINDS))
+        .selectExpr(
+            *PARTITION,
+            f"xxhash64({', '.join(PARTITION)}) AS of_partition",
+            "seq",
+            "t",
+            "leader_epoch",
+            "kind <> 'append' AS moves",
+            "CASE kind WHEN 'append' THEN to_offset WHEN 'became-leader' THEN offset END AS log_end",
+            "CASE kind WHEN 'high-watermark' THEN new_offset WHEN 'became-leader' THEN high_watermark END AS committed",
+        )
+        .withColumn("epoch", F.max("leader_epoch").over(so_far))
+        .where("leader_epoch = epoch")
+    )
+    ends = ("log_end", "committed")
+    told = known.withColumns(
+        {name: F.last(name, ignorenulls=True).over(so_far) for name in ends}
+        | {f"{name}_before": F.last(name, ignorenulls=True).over(before) for name in ends}
+    )
+    waited = "coalesce(log_end_before > coalesce(committed_before, -1), false)"
+    return (
+        told.selectExpr(*PARTITION, "of_partition", "seq", "t", "moves", f"{waits} AS waits", f"{waited} AS waited")
+        .where("moves OR waits <> waited")
+        .withColumn("next", F.lead("t").over(history))
+        .where(f"waits AND coalesce(next - t > {STALL_BOUND}, true)")
+        .selectExpr(*PARTITION, "t AS from_us", "next AS to_us")
+    )
+
+
+def end_with_session(still: DataFrame, sessions: DataFrame) -> DataFrame:
+    """The rows of `standing_still` with those that have no end ended by the session's."""
+    return (
+        still.join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .selectExpr(*PARTITION, "from_us", "coalesce(to_us, end_us) AS to_us")
+        .where(f"to_us - from_us > {STALL_BOUND}")
+    )

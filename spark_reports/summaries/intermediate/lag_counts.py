@@ -1,0 +1,71 @@
+"""How often a follower or the high watermark was so many records behind the leader's log end."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+OF_TOPIC: Final = "xxhash64(session, topic)"
+
+LAG_KINDS: Final = (
+    "append", "became-leader", "high-watermark", "partition-changed",
+    "became-follower", "follower-append", "log-restarted", "truncated", "unflushed-lost",
+)  # fmt: skip
+"""Event kinds that `behind` looks at."""
+
+_OWN_END: Final = (
+    "CASE WHEN kind IN ('append', 'follower-append') THEN to_offset WHEN kind IN ('truncated', 'unflushed-lost') THEN from_offset "
+    "WHEN kind = 'log-restarted' THEN new_offset ELSE offset END"
+)
+"""Where the log of an event's broker ends after it."""
+
+
+def lag_counts(events: DataFrame) -> DataFrame:
+    """How often (`samples`) a `follower`, or a high watermark (follower -1), was so many records `behind`, by topic.
+
+    Half of all events have to be sorted for that. So they go without names, and are shuffled once: topics are told apart by `of_topic`, a
+    hash of session and topic, and partitions by another. Of 10^5 partitions two share one once in 3·10^9 sessions.
+    """
+    known = events.where(F.col("kind").isin(*LAG_KINDS)).selectExpr(
+        "xxhash64(session, topic, partition) AS of_partition",
+        f"{OF_TOPIC} AS of_topic",
+        "seq",
+        "kind = 'append' AS appended",
+        "CAST(broker AS INT) AS broker",
+        f"CASE WHEN kind NOT IN ('high-watermark', 'partition-changed') THEN {_OWN_END} END AS own_end",
+        "CASE kind WHEN 'high-watermark' THEN new_offset WHEN 'became-leader' THEN high_watermark END AS committed",
+        "CASE WHEN kind = 'partition-changed' THEN replicas END AS replicas",
+    )
+    history = Window.partitionBy("of_partition").orderBy("seq")
+    so_far = history.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    told = known.withColumns({name: F.last(name, ignorenulls=True).over(so_far) for name in ("committed", "replicas")}).withColumn(
+        "next_leader", F.expr("lead(CASE WHEN appended THEN broker END) IGNORE NULLS OVER (PARTITION BY of_partition ORDER BY seq)")
+    )
+    # A leader's own log end says something of it only once another one appends.
+    followers = "array_distinct(array_remove(coalesce(replicas, CAST(array() AS ARRAY<INT>)), broker))"
+    whose = (
+        f"CASE WHEN NOT appended THEN array(broker) ELSE concat(if(size({followers}) = 0, array(-1), {followers}), "
+        "if(coalesce(next_leader <> broker, false), array(broker), CAST(array() AS ARRAY<INT>))) END"
+    )
+    of_replica = Window.partitionBy("of_partition", "follower").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    own_end = F.expr("CASE WHEN follower = broker THEN own_end END")
+    # The high watermark's sample goes with the first follower's, not to be sorted.
+    samples = (
+        "inline(concat(array(struct(follower, own_end - reached AS behind)), if(place = 0, array(struct(-1 AS follower, "
+        "own_end - committed AS behind)), CAST(array() AS ARRAY<STRUCT<follower: INT, behind: BIGINT>>))))"
+    )
+    return (
+        told.where("own_end IS NOT NULL")
+        .selectExpr(
+            "of_partition", "of_topic", "seq", "appended", "broker", "own_end", "committed", f"posexplode({whose}) AS (place, follower)"
+        )
+        .withColumn("reached", F.last(own_end, ignorenulls=True).over(of_replica))
+        .where("appended AND follower <> broker")
+        .selectExpr("of_topic", samples)
+        .where("behind IS NOT NULL")
+        .withColumn("behind", F.greatest("behind", F.lit(0).cast("long")))
+        .groupBy("of_topic", "follower", "behind")
+        .agg(F.count(F.lit(1)).alias("samples"))
+    )

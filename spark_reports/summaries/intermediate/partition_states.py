@@ -1,0 +1,123 @@
+"""The committed states of each partition, from one `partition-changed` event to the next.
+
+A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The
+topic's value counts, otherwise the cluster's, otherwise 1. Values of single brokers do not count. Since 3.7 the value is capped at the
+number of replicas.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from core.kafka.health import PartitionStatus
+from spark_reports.severity import STATE_WORDS
+
+STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
+"""Event kinds that `partition_states` looks at."""
+
+STATE_COLUMNS: Final = ("topic", "partition", "leader", "replicas", "isr", "adding", "name", "subject", "new", "act", "args")
+"""Event columns that it looks at."""
+
+PARTITION: Final = ("session", "topic", "partition")
+"""What tells partitions apart."""
+
+MIN_ISR: Final = "min.insync.replicas"
+
+
+def offline() -> Column:
+    """Nobody leads (`core.kafka.health.is_offline`)."""
+    return F.col("leader") < 0
+
+
+def under_replicated() -> Column:
+    """Led, and fewer in-sync replicas than replicas, those being added not counted (`core.kafka.health.is_under_replicated`)."""
+    return ~offline() & (F.size("isr") < F.size("replicas") - F.size("adding"))
+
+
+def under_min() -> Column:
+    """Led, and fewer in-sync replicas than the effective min.insync.replicas (`core.kafka.health.is_under_min_isr`)."""
+    return ~offline() & (F.size("isr") < F.col("min_isr"))
+
+
+def at_min() -> Column:
+    """Under-replicated, with just as many in-sync replicas as the effective min.insync.replicas (`PartitionStatus.AT_MIN_ISR`)."""
+    return under_replicated() & (F.size("isr") == F.col("min_isr"))
+
+
+CONDITIONS: Final = {
+    PartitionStatus.OFFLINE: offline,
+    PartitionStatus.UNDER_MIN_ISR: under_min,
+    PartitionStatus.AT_MIN_ISR: at_min,
+    PartitionStatus.UNDER_REPLICATED: under_replicated,
+}
+"""The states that follow from the metadata alone."""
+
+
+def worst_state() -> Column:
+    """The worst of those states, in words, as `core.kafka.health.status_of` has it."""
+    found = (F.when(CONDITIONS[status](), STATE_WORDS[status]) for status in sorted(CONDITIONS))
+    return F.coalesce(*found, F.lit(STATE_WORDS[PartitionStatus.HEALTHY]))
+
+
+def effective_min_isr(asked: Column) -> Column:
+    """What min.insync.replicas comes to under the session's release (`core.kafka.health.effective_min_isr`)."""
+    return F.when(F.col("capped_min_isr"), F.least(asked, F.size("replicas"))).otherwise(asked)
+
+
+def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Rows `session, topic, partition, seq, t, until, leader, replicas, isr, adding, min_isr`; `until` is where the next one begins."""
+    changed = events.where(F.col("kind") == "partition-changed").select(
+        "session", "topic", "partition", "seq", "t", "leader", "replicas", "isr", "adding"
+    )
+    partitions = changed.groupBy("session", "topic", "partition").agg(F.min("seq").alias("first"))
+    values = _min_isr_values(events, sessions)
+    set_for = (
+        partitions.join(F.broadcast(values), "session")
+        .where((F.col("subject") == "") | (F.col("subject") == F.col("topic")))
+        .select(
+            "session",
+            "topic",
+            "partition",
+            "seq",
+            "t",
+            F.when(F.col("subject") == "", F.col("value")).alias("cluster_min"),
+            F.when(F.col("subject") != "", F.col("value")).alias("topic_min"),
+        )
+    )
+    history = Window.partitionBy("session", "topic", "partition").orderBy("seq")
+    known = changed.unionByName(set_for, allowMissingColumns=True)
+    carried = ("leader", "replicas", "isr", "adding", "cluster_min", "topic_min")
+    known = known.withColumns({name: F.last(name, ignorenulls=True).over(history) for name in carried})
+    asked = F.coalesce("topic_min", "cluster_min", F.lit(1))
+    return (
+        known.where(F.col("leader").isNotNull())
+        .join(F.broadcast(sessions.select("session", "end_us", "capped_min_isr")), "session")
+        .select(
+            *("session", "topic", "partition", "seq", "t"),
+            F.coalesce(F.lead("t").over(history), F.greatest("end_us", "t")).alias("until"),
+            *("leader", "replicas", "isr", "adding"),
+            effective_min_isr(asked).alias("min_isr"),
+        )
+    )
+
+
+def _min_isr_values(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Every value min.insync.replicas was given: `session, seq, t, subject (a topic, or empty for the cluster), value`."""
+    at_start = sessions.select(
+        "session", F.lit(0).cast("long").alias("seq"), F.lit(0).cast("long").alias("t"), F.explode("min_isr").alias("subject", "value")
+    )
+    changed = events.where((F.col("kind") == "setting-changed") & (F.col("name") == MIN_ISR)).select(
+        "session", "seq", "t", "subject", F.expr("try_cast(new AS BIGINT)").alias("value")
+    )
+    asked = F.from_json("args", "topic STRING, config ARRAY<ARRAY<STRING>>")
+    created = (
+        events.where((F.col("kind") == "act") & (F.col("act") == "create-topic"))
+        .select("session", "seq", "t", asked.alias("asked"))
+        .select("session", "seq", "t", F.col("asked.topic").alias("subject"), F.explode("asked.config").alias("pair"))
+        .where(F.get("pair", F.lit(0)) == MIN_ISR)
+        .select("session", "seq", "t", "subject", F.expr("try_cast(get(pair, 1) AS BIGINT)").alias("value"))
+    )
+    return at_start.unionByName(changed).unionByName(created)

@@ -1,0 +1,28 @@
+"""Exact percentiles by nearest rank, from counts of distinct values.
+
+The p50 of n values is the ceil(50 n / 100)-th smallest, always a value that occurred. All arithmetic is in integers, so nothing is
+rounded or sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+PERCENTILES: Final = (50, 95, 99)
+"""Which percentiles are given."""
+
+
+def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str) -> DataFrame:
+    """Distinct values with how often each occurred, and with `rank`, how many are not greater, and `total` of its group."""
+    whole = Window.partitionBy(*group)
+    upwards = whole.orderBy(value).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return counted.withColumns({"rank": F.sum(count).over(upwards), "total": F.sum(count).over(whole)})
+
+
+def percentiles(value: str, suffix: str = "") -> list[Column]:
+    """The percentiles of a group of `ranked` values: `p50`, `p95`, `p99`, each with a suffix."""
+    return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]

@@ -1,0 +1,158 @@
+"""Intervals in which a partition served no clients, and intervals in which acks=all writes stalled.
+
+`core.kafka.health` defines a stall; here it follows from the events of the log alone. Three conditions block a partition:
+
+- A follower in the ISR cannot fetch: its process is down or paused, or its link to the leader is cut in either direction.
+- The high watermark stays below the log end for longer than `STALL_BOUND`. The stall starts when the high watermark stops advancing.
+- The leader's disk is so slow that a write waits for longer than `STALL_BOUND`.
+
+Such an interval is a stall while the leader serves all clients of the topic and the ISR is not under min.insync.replicas.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.intermediate.fault_intervals import (
+    DISK_COLUMNS,
+    DISK_KINDS,
+    DOWN_KINDS,
+    LINK_COLUMNS,
+    LINK_KINDS,
+    ROLE_KINDS,
+)
+from spark_reports.summaries.intermediate.high_watermark_stalls import PROGRESS_COLUMNS, PROGRESS_KINDS
+from spark_reports.summaries.intermediate.partition_states import PARTITION, STATE_COLUMNS, STATE_KINDS, offline, under_min
+from spark_reports.summaries.intermediate.windows import number_windows
+
+STALL_KINDS: Final = tuple(dict.fromkeys(STATE_KINDS + DOWN_KINDS + LINK_KINDS + PROGRESS_KINDS + ROLE_KINDS + DISK_KINDS))
+"""Event kinds that `stalled` is made from."""
+
+STALL_COLUMNS: Final = tuple(dict.fromkeys((*STATE_COLUMNS, "broker", *LINK_COLUMNS, *PROGRESS_COLUMNS, *DISK_COLUMNS)))
+"""Event columns that it is made from."""
+
+HIGH_WATERMARK_STUCK: Final = "the high watermark stands still"
+
+SLOW_DISK: Final = "the leader's disk is slow"
+
+CUT_OFF: Final = "leader cut off from a client"
+
+NOT_YET_LEADING: Final = "leader does not lead yet"
+
+
+def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clients: DataFrame, leads: DataFrame) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us, why`: the controller names a leader, and clients are not served by it; `why` says what ails it."""
+    led = states.where("leader >= 0 AND until > t")
+    silent = led.join(
+        F.broadcast(down.withColumnRenamed("session", "in")),
+        F.expr("session = in AND leader = broker AND down_from < until AND down_until > t"),
+    ).selectExpr(*PARTITION, "greatest(t, down_from) AS from_us", "least(until, down_until) AS to_us", "how AS why")
+    serving = led.join(
+        F.broadcast(leads),
+        F.expr(
+            "session = in AND topic = led_topic AND partition = led_partition AND leader = broker "
+            "AND leads_from < until AND coalesce(leads_until > t, true)"
+        ),
+    ).selectExpr(*PARTITION, "greatest(t, leads_from) AS from_us", "least(until, leads_until) AS to_us")
+    facts = {"led": led.withColumnsRenamed({"t": "from_us", "until": "to_us"}), "serving": serving, "silent": silent}
+    not_yet = _intervals_where(facts, "led > 0 AND serving = 0 AND silent = 0").withColumn("why", F.lit(NOT_YET_LEADING))
+    of_clients = cuts.join(clients.withColumnsRenamed({"session": "of", "topic": "used"}), F.expr("in = of AND other = client"))
+    apart = led.join(
+        F.broadcast(of_clients),
+        F.expr("session = in AND topic = used AND one = concat('b', leader) AND cut_from < until AND cut_until > t"),
+    ).selectExpr(*PARTITION, "greatest(t, cut_from) AS from_us", "least(until, cut_until) AS to_us", f"'{CUT_OFF}' AS why")
+    return silent.unionByName(not_yet).unionByName(apart)
+
+
+def _slow_disk_of_leader(states: DataFrame, disks: DataFrame) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us, why`: writes waited for the leader's disk."""
+    return (
+        states.where("until > t")
+        .join(F.broadcast(disks), F.expr("session = in AND leader = broker AND slow_from < until AND slow_until > t"))
+        .selectExpr(*PARTITION, "greatest(t, slow_from) AS from_us", "least(until, slow_until) AS to_us", f'"{SLOW_DISK}" AS why')
+    )
+
+
+def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFrame:
+    """Spells in which an ISR member beside the leader cannot fetch, with the reason."""
+    members = states.where("leader >= 0 AND until > t").select(*PARTITION, "t", "until", "leader", F.explode("isr").alias("member"))
+    members = members.where("member <> leader")
+    gone = members.join(
+        F.broadcast(down.withColumnRenamed("session", "in")),
+        F.expr("session = in AND member = broker AND down_from < until AND down_until > t"),
+    ).selectExpr(
+        *PARTITION,
+        "greatest(t, down_from) AS from_us",
+        "least(until, down_until) AS to_us",
+        "concat('b', member, if(how = 'leader paused', ' is paused', ' is down')) AS why",
+    )
+    apart = members.join(
+        F.broadcast(cuts),
+        F.expr("session = in AND one = concat('b', leader) AND other = concat('b', member) AND cut_from < until AND cut_until > t"),
+    ).selectExpr(
+        *PARTITION,
+        "greatest(t, cut_from) AS from_us",
+        "least(until, cut_until) AS to_us",
+        "concat('b', member, ' is cut off from the leader') AS why",
+    )
+    return gone.unionByName(apart)
+
+
+def _count(spells: DataFrame, name: str) -> DataFrame:
+    """Two rows for each spell: where it begins there is one more of `name`, where it ends one less."""
+    return spells.selectExpr(*PARTITION, f"inline(array(struct(from_us AS at, 1 AS {name}), struct(to_us AS at, -1 AS {name})))")
+
+
+def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us`: from one change to the next, where so many spells of each fact make a condition true."""
+    ends = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (_count(*fact[::-1]) for fact in facts.items()))
+    order = Window.partitionBy(*PARTITION).orderBy("at")
+    now = ends.groupBy(*PARTITION, "at").agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in facts))
+    now = now.withColumns({name: F.sum(name).over(order) for name in facts} | {"to_us": F.lead("at").over(order)})
+    return now.where(condition).select(*PARTITION, F.col("at").alias("from_us"), "to_us")
+
+
+def blocked_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, still: DataFrame, disks: DataFrame) -> DataFrame:
+    """Rows `session, topic, partition, from_us, to_us, why`: something holds a partition up, whether or not its leader serves.
+
+    Args:
+        still: from `ended`.
+        disks: from `behind_disks`.
+    """
+    return (
+        _cannot_fetch(states, down, cuts)
+        .unionByName(still.withColumn("why", F.lit(HIGH_WATERMARK_STUCK)))
+        .unionByName(_slow_disk_of_leader(states, disks))
+    )
+
+
+def stalled_intervals(states: DataFrame, closed: DataFrame, held: DataFrame) -> DataFrame:
+    """The stalls: rows `session, topic, partition, from_us, to_us, why`; stalls of a partition neither overlap nor adjoin.
+
+    Args:
+        closed: from `unserved`.
+        held: from `held_up`, kept, as it is gone through twice.
+    """
+    served: Column = ~offline() & ~under_min()
+    facts = {
+        "open": states.where(served & (F.col("until") > F.col("t"))).withColumnsRenamed({"t": "from_us", "until": "to_us"}),
+        "closed": closed,
+        "held": held,
+    }
+    pieces = _intervals_where(facts, "open > 0 AND closed = 0 AND held > 0")
+    whole = (
+        number_windows(pieces, PARTITION)
+        .groupBy(*PARTITION, "window")
+        .agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"))
+    )
+    reasons = held.withColumnsRenamed({"from_us": "held_from", "to_us": "held_until"})
+    return (
+        whole.join(reasons, list(PARTITION))
+        .where("held_from < to_us AND held_until > from_us")
+        .groupBy(*PARTITION, "from_us", "to_us")
+        .agg(F.array_join(F.array_sort(F.collect_set("why")), ", ").alias("why"))
+    )

@@ -1,0 +1,1 @@
+"""Summaries of leaders: elections, leadership by broker, and controllers."""

@@ -1,0 +1,58 @@
+"""Who was the active controller, and for how long there was none: the controllers' fail-overs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.summary import Summary, table_schema
+
+_GONE: Final = ("controller-resigned", "controller-stopped", "controller-paused", "broker-stopped", "broker-paused")
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    events = inputs.of(CONTROLLERS.kinds)
+    history = Window.partitionBy("session").orderBy("seq")
+    elected = events.where("kind = 'controller-elected'").select(
+        "session",
+        F.col("seq").alias("event"),
+        F.col("t").alias("at_us"),
+        "controller",
+        "controller_epoch",
+        F.lag("seq").over(history).alias("since"),
+        F.lag("controller").over(history).alias("before"),
+    )
+    # A broker that is controller in ZooKeeper's way goes with its process.
+    gone = events.where("kind != 'controller-elected'").selectExpr(
+        "session AS in", "seq", "t", "coalesce(controller, concat('b', broker)) AS who"
+    )
+    followed = elected.join(
+        F.broadcast(gone),
+        (F.col("session") == F.col("in")) & (F.col("who") == F.col("before")) & F.col("seq").between(F.col("since"), F.col("event")),
+        "left",
+    )
+    return followed.groupBy(
+        "session", "event", "at_us", "controller", "controller_epoch", F.coalesce("before", F.lit("")).alias("before")
+    ).agg(F.coalesce(F.col("at_us") - F.min("t"), F.lit(0)).alias("without_us"))
+
+
+CONTROLLERS: Final = Summary(
+    name="controllers",
+    title="Controllers elected",
+    notes=(
+        "`event` is the number of the election, `before` the active controller until then, empty for the first. `without_us`: since that one "
+        "first resigned, stopped or stood still in its time as controller; 0 if none of that is in the log. A controller that does not fail "
+        "(3.3 and later, unless a quorum is asked for) is never elected, and this table is empty."
+    ),
+    kinds=("controller-elected", *_GONE),
+    columns=("controller", "controller_epoch", "broker"),
+    schema=table_schema(
+        names=("session",), numbers=("event", "at_us"), more_names=("controller", "before"), more_numbers=("controller_epoch", "without_us")
+    ),
+    keys=("session", "event"),
+    compute=_compute,
+    worst=("without_us",),
+)

@@ -1,0 +1,47 @@
+"""Who led, by broker: how many partitions, for how long, and how much of that as their preferred leader."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS
+from spark_reports.summaries.summary import Summary, count_if, sum_if, table_schema
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    before = F.lag("leader").over(Window.partitionBy("session", "topic", "partition").orderBy("seq"))
+    lasts = F.col("until") - F.col("t")
+    led = (
+        inputs.states.withColumn("before", before)
+        .where(F.col("leader") >= 0)
+        .groupBy("session", F.col("leader").alias("broker"))
+        .agg(
+            F.count_distinct("topic", "partition").alias("partitions"),
+            F.sum(lasts).alias("led_us"),
+            sum_if(F.get("replicas", F.lit(0)) == F.col("leader"), lasts).alias("preferred_us"),
+            count_if(F.col("before").isNotNull() & (F.col("before") != F.col("leader"))).alias("taken_over"),
+        )
+    )
+    everything = F.greatest(F.sum("led_us").over(Window.partitionBy("session")), F.lit(1))
+    return led.withColumn("everything", everything).withColumn("share_percent", F.expr("led_us * 100 div everything"))
+
+
+LEADERSHIP: Final = Summary(
+    name="leadership",
+    title="Leadership by broker",
+    notes=(
+        "`partitions` the broker led at some time; `led_us` for how long, added up over partitions, and `share_percent` of all such time, "
+        "rounded down; `preferred_us` the part of it as the first of the partition's replicas. `taken_over` counts partitions it got "
+        "from another leader or from nobody."
+    ),
+    kinds=STATE_KINDS,
+    columns=STATE_COLUMNS,
+    schema=table_schema(names=("session",), numbers=("broker", "partitions", "led_us", "share_percent", "preferred_us", "taken_over")),
+    keys=("session", "broker"),
+    compute=_compute,
+    worst=("taken_over", "led_us"),
+)

@@ -1,0 +1,45 @@
+"""The questions a report answers, in the order it prints the answers, and what its charts are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from spark_reports.summaries.chart_data import CURVES, TIMELINE
+from spark_reports.summaries.clients.errors import ERRORS
+from spark_reports.summaries.clients.harm import HARM
+from spark_reports.summaries.clients.produce_errors import PRODUCE_ERRORS
+from spark_reports.summaries.clients.produce_latency import PRODUCE_LATENCY
+from spark_reports.summaries.clients.records import RECORDS
+from spark_reports.summaries.clients.unavailability import UNAVAILABILITY
+from spark_reports.summaries.cluster.idle import IDLE
+from spark_reports.summaries.cluster.settings import SETTINGS
+from spark_reports.summaries.leaders.controllers import CONTROLLERS
+from spark_reports.summaries.leaders.elections import ELECTIONS
+from spark_reports.summaries.leaders.leadership import LEADERSHIP
+from spark_reports.summaries.replicas.availability import AVAILABILITY
+from spark_reports.summaries.replicas.degraded import DEGRADED
+from spark_reports.summaries.replicas.isr_churn import ISR_CHURN
+from spark_reports.summaries.replicas.isr_flapping import ISR_FLAPPING
+from spark_reports.summaries.replicas.lag import LAG
+from spark_reports.summaries.replicas.min_isr import MIN_ISR
+from spark_reports.summaries.summary import Summary
+
+SUMMARIES: Final[tuple[Summary, ...]] = (
+    ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, DEGRADED, UNAVAILABILITY, RECORDS, HARM,
+    LAG, PRODUCE_LATENCY, PRODUCE_ERRORS, IDLE, ERRORS, SETTINGS,
+)  # fmt: skip
+"""Every summary."""
+
+CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES)
+"""What the charts of an HTML report are drawn from."""
+
+
+def kinds_of(summaries: Iterable[Summary]) -> tuple[str, ...]:
+    """Every event kind that some of these looks at."""
+    return tuple(sorted({kind for summary in summaries for kind in summary.kinds}))
+
+
+def columns_of(summaries: Iterable[Summary]) -> tuple[str, ...]:
+    """Every event column that some of these looks at."""
+    return tuple(sorted({column for summary in summaries for column in summary.columns}))

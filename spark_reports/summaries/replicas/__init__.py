@@ -1,0 +1,1 @@
+"""Summaries of replicas: the ISR, under-replication, and lag."""

@@ -1,0 +1,61 @@
+"""For how long each partition lacked replicas, or a leader: its committed states laid end to end until the session's end."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.partition_states import PARTITION, offline, under_replicated
+from spark_reports.summaries.intermediate.stall_intervals import STALL_COLUMNS, STALL_KINDS
+from spark_reports.summaries.summary import Summary, count_if, sum_if, table_schema
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    history = Window.partitionBy(*PARTITION).orderBy("seq")
+    lasts = F.col("until") - F.col("t")
+    states = inputs.states.withColumns({"offline": offline(), "under_replicated": under_replicated()})
+    states = states.withColumns({f"was_{name}": F.lag(name, 1, False).over(history) for name in ("offline", "under_replicated")})
+    stalls = inputs.stalled.groupBy(*PARTITION).agg(
+        F.sum(F.expr("to_us - from_us")).alias("stalled_us"), F.count(F.lit(1)).alias("stalled_times")
+    )
+    controllers = states.groupBy(*PARTITION).agg(
+        F.sum(lasts).alias("observed_us"),
+        sum_if(F.col("under_replicated"), lasts).alias("under_replicated_us"),
+        count_if(F.col("under_replicated") & ~F.col("was_under_replicated")).alias("under_replicated_times"),
+        sum_if(F.col("offline"), lasts).alias("offline_us"),
+        count_if(F.col("offline") & ~F.col("was_offline")).alias("offline_times"),
+    )
+    return controllers.join(stalls, list(PARTITION), "left").na.fill(0, ["stalled_us", "stalled_times"])
+
+
+AVAILABILITY: Final = Summary(
+    name="availability",
+    title="Under-replicated, stalled and offline time by partition",
+    notes=(
+        "From the partition's first state in the log to the end of the session (`observed_us`). Under-replicated: it has a leader and "
+        "fewer in-sync replicas than replicas, those being added by a reassignment not counted. Offline: nobody leads it. Those states "
+        "are the controller's: while it has not noticed that a broker is gone, the partition counts as it was. Stalled is what clients with "
+        "acks=all experience meanwhile (see the windows without reads, writes or acknowledgements). `…_times` counts spells."
+    ),
+    kinds=STALL_KINDS,
+    columns=STALL_COLUMNS,
+    schema=table_schema(
+        names=("session", "topic"),
+        numbers=(
+            "partition",
+            "observed_us",
+            "under_replicated_us",
+            "under_replicated_times",
+            "stalled_us",
+            "stalled_times",
+            "offline_us",
+            "offline_times",
+        ),
+    ),
+    keys=("session", "topic", "partition"),
+    compute=_compute,
+    worst=("offline_us", "stalled_us", "under_replicated_us"),
+)

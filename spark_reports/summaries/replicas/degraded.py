@@ -1,0 +1,73 @@
+"""For how long a topic, or a broker's replicas, had some partition that was under-replicated, at or under min ISR, stalled, or offline.
+
+Partitions that are so at the same time, or one right after the other, make one window: what an operator's alarm would show.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports.severity import STATE_WORDS
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.partition_states import CONDITIONS, PARTITION
+from spark_reports.summaries.intermediate.stall_intervals import STALL_COLUMNS, STALL_KINDS
+from spark_reports.summaries.intermediate.windows import number_windows
+from spark_reports.summaries.summary import Summary, table_schema
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    marks = F.array_compact(F.array(*(F.when(holds(), F.lit(STATE_WORDS[status])) for status, holds in CONDITIONS.items())))
+    topic = F.struct(F.lit("topic").alias("by"), F.col("topic").alias("name"))
+    brokers = F.transform("replicas", lambda broker: F.struct(F.lit("broker").alias("by"), F.concat(F.lit("b"), broker).alias("name")))
+    states = inputs.states.where(F.col("until") > F.col("t")).select(*PARTITION, "t", "until", "replicas", marks.alias("marks"))
+    marked = states.selectExpr(*PARTITION, "t AS from_us", "until AS to_us", "replicas", "explode(marks) AS state")
+    stalls = (
+        states.join(inputs.stalled, list(PARTITION))
+        .where("from_us < until AND to_us > t")
+        .selectExpr(*PARTITION, "greatest(t, from_us) AS from_us", "least(until, to_us) AS to_us", "replicas", "'stalled' AS state")
+    )
+    spells = (
+        marked.unionByName(stalls)
+        .withColumn("whose", F.explode(F.concat(F.array(topic), F.array_distinct(brokers))))
+        .selectExpr("session", "whose.by AS by", "whose.name AS name", "state", "topic", "partition", "from_us", "to_us")
+    )
+    group = ("session", "by", "name", "state")
+    windows = (
+        number_windows(spells, group)
+        .groupBy(*group, "window")
+        .agg(
+            (F.max("to_us") - F.min("from_us")).alias("lasts"),
+            F.sum(F.col("to_us") - F.col("from_us")).alias("of_partitions"),
+            F.collect_set(F.struct("topic", "partition")).alias("partitions"),
+        )
+    )
+    return windows.groupBy(*group).agg(
+        F.count(F.lit(1)).alias("windows"),
+        F.sum("lasts").alias("some_us"),
+        F.max("lasts").alias("longest_us"),
+        F.sum("of_partitions").alias("partitions_us"),
+        F.size(F.array_distinct(F.flatten(F.collect_list("partitions")))).alias("partitions"),
+    )
+
+
+DEGRADED: Final = Summary(
+    name="degraded",
+    title="Under-replicated, at min, under min, stalled and offline by topic and by broker",
+    notes=(
+        "`by` says whether `name` is a topic or a broker, whose partitions are those that it is a replica of. `some_us`: for how long at least one "
+        "of its partitions was in that state, in so many `windows` (overlapping and adjoining spells make one), the longest of which took "
+        "`longest_us`. `partitions_us` adds the time up over partitions, of which so many different ones were. What the states mean: see the "
+        "tables by partition. At min is under-replicated too."
+    ),
+    kinds=STALL_KINDS,
+    columns=STALL_COLUMNS,
+    schema=table_schema(
+        names=("session", "by", "name", "state"), numbers=("windows", "some_us", "longest_us", "partitions_us", "partitions")
+    ),
+    keys=("session", "by", "name", "state"),
+    compute=_compute,
+    worst=("state", "some_us", "partitions_us"),
+)

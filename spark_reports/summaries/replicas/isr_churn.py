@@ -1,0 +1,61 @@
+"""How the ISR changed, by broker: as the leader that proposed it, and as the member it was about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.summary import Summary, count_if, table_schema
+
+_COUNTS: Final = ("shrinks", "expands", "dropped", "readmitted", "left", "entered")
+
+
+def _counted(what: str) -> Callable[[Column], Column]:
+    """Makes of a broker a mark that counts once under `what`."""
+    return lambda broker: F.struct(broker.cast("long").alias("broker"), F.lit(what).alias("what"))
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    events = inputs.of(ISR_CHURN.kinds)
+    proposer = F.col("broker")
+    proposed = events.where(F.col("kind") != "partition-changed").select(
+        "session",
+        F.when(F.col("kind") == "isr-shrunk", F.concat(F.array(_counted("shrinks")(proposer)), F.transform("out", _counted("dropped"))))
+        .otherwise(F.concat(F.array(_counted("expands")(proposer)), F.transform("joined", _counted("readmitted"))))
+        .alias("marks"),
+    )
+    before = F.lag("isr").over(Window.partitionBy("session", "topic", "partition").orderBy("seq"))
+    committed = (
+        events.where(F.col("kind") == "partition-changed")
+        .select("session", "isr", before.alias("before"))
+        .select(
+            "session",
+            F.concat(
+                F.transform(F.array_except("before", "isr"), _counted("left")),
+                F.transform(F.array_except("isr", "before"), _counted("entered")),
+            ).alias("marks"),
+        )
+    )
+    marks = proposed.unionByName(committed).select("session", F.explode("marks").alias("mark")).select("session", "mark.*")
+    return marks.groupBy("session", "broker").agg(*(count_if(F.col("what") == count).alias(count) for count in _COUNTS))
+
+
+ISR_CHURN: Final = Summary(
+    name="isr_churn",
+    title="ISR changes by broker",
+    notes=(
+        "`shrinks` and `expands` are the broker's as a leader (its meters IsrShrinksPerSec and IsrExpandsPerSec); `dropped` and "
+        "`readmitted` count how often such a change was about the broker. `left` and `entered` count every committed change of a "
+        "partition's ISR that removed or added it, whoever caused it: also the controller, by fencing, shutdown and elections."
+    ),
+    kinds=("isr-shrunk", "isr-expanded", "partition-changed"),
+    columns=("topic", "partition", "broker", "isr", "out", "joined"),
+    schema=table_schema(names=("session",), numbers=("broker", "shrinks", "expands", "dropped", "readmitted", "left", "entered")),
+    keys=("session", "broker"),
+    compute=_compute,
+    worst=("left", "shrinks", "dropped"),
+)

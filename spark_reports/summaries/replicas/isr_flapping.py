@@ -1,0 +1,62 @@
+"""How the ISR changed, by partition, and how much of that was flapping: a replica that leaves and is back within a minute."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from core.sim.units import SECOND
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.partition_states import PARTITION
+from spark_reports.summaries.summary import Summary, count_if, table_schema
+
+FLAP_US: Final = 60 * SECOND
+"""A replica that is back in the ISR after so long or less has flapped."""
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    events = inputs.of(ISR_FLAPPING.kinds)
+    before = F.lag("isr").over(Window.partitionBy(*PARTITION).orderBy("seq"))
+    changes = (
+        events.select(*PARTITION, "seq", "t", "isr", before.alias("before"))
+        .where("before IS NOT NULL")
+        .selectExpr(
+            *PARTITION,
+            "seq",
+            "t",
+            "explode(concat(transform(array_except(before, isr), b -> struct(b AS broker, false AS entered)), "
+            "transform(array_except(isr, before), b -> struct(b AS broker, true AS entered)))) AS change",
+        )
+        .select(*PARTITION, "seq", "t", "change.*")
+    )
+    of_replica = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
+    told = changes.withColumn("away", F.col("t") - F.lag("t").over(of_replica))
+    return told.groupBy(*PARTITION).agg(
+        count_if(~F.col("entered")).alias("left"),
+        count_if(F.col("entered")).alias("entered"),
+        count_if(F.col("entered") & (F.col("away") <= FLAP_US)).alias("flaps"),
+        F.count_distinct("broker").alias("replicas"),
+        F.max(F.when(F.col("entered"), F.col("away"))).alias("longest_away_us"),
+    )
+
+
+ISR_FLAPPING: Final = Summary(
+    name="isr_flapping",
+    title="ISR changes and flapping by partition",
+    notes=(
+        "Committed changes, whoever caused them; partitions without any are left out. `left` and `entered` count replicas, `replicas` how many "
+        "different ones. `flaps` counts those that entered again 60 s or less after they had left; `longest_away_us` is the longest time "
+        "between leaving and entering again."
+    ),
+    kinds=("partition-changed",),
+    columns=("topic", "partition", "isr"),
+    schema=table_schema(
+        names=("session", "topic"),
+        numbers=("partition", "left", "entered", "flaps", "replicas", "longest_away_us"),
+    ),
+    keys=("session", "topic", "partition"),
+    compute=_compute,
+    worst=("flaps", "left", "longest_away_us"),
+)

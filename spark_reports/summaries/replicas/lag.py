@@ -1,0 +1,43 @@
+"""How far high watermarks and followers were behind the leader's log end, in records, by topic."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.lag_counts import LAG_KINDS, OF_TOPIC
+from spark_reports.summaries.intermediate.percentiles import percentiles, with_ranks
+from spark_reports.summaries.summary import Summary, table_schema
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    group = ("of_topic", "follower")
+    # Every sample is of an event that was counted, too.
+    topics = inputs.counted.select("session", "topic").distinct().withColumn("of_topic", F.expr(OF_TOPIC))
+    return (
+        with_ranks(inputs.behind, group, "behind", "samples")
+        .groupBy(*group)
+        .agg(F.sum("samples").alias("samples"), *percentiles("behind"), F.max("behind").alias("max"))
+        .join(F.broadcast(topics), "of_topic")
+        .withColumn("of", F.expr("if(follower < 0, 'high watermark', concat('follower b', follower))"))
+    )
+
+
+LAG: Final = Summary(
+    name="lag",
+    title="High watermark and follower lag by topic, in records",
+    notes=(
+        "At each append, those just appended among them: `high watermark`, records that are not committed; a follower, every replica assigned then but "
+        "the leader, records by which its log is shorter than the leader's, whether it fetches, is dead or was never heard of. Percentiles are nearest "
+        "ranks over these samples. A log that is longer than its leader's is 0 behind; without appends there are no samples."
+    ),
+    kinds=LAG_KINDS,
+    columns=("topic", "partition", "broker", "from_offset", "to_offset", "offset", "new_offset", "high_watermark", "replicas"),
+    schema=table_schema(names=("session", "topic", "of"), numbers=("samples", "p50", "p95", "p99", "max")),
+    keys=("session", "topic", "of"),
+    compute=_compute,
+    worst=("max", "p99"),
+)

@@ -1,0 +1,208 @@
+"""`isrlab sweep`: executes the runs of a grid, prints the table, and writes files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from core.sim.units import format_duration
+from scenarios.errors import InputError, did_you_mean
+from scenarios.output_files import check_outputs, is_stdout, write_whole
+from scenarios.printing import complain, remark, say_json, say_text, styled
+from scenarios.stopping import stoppable, whole
+from spark_reports.errors import ReportError
+from spark_reports.sweep.execution.checkpoint import Store
+from spark_reports.sweep.execution.process_workers import ProcessWorkers
+from spark_reports.sweep.execution.rounds import sweep_runs
+from spark_reports.sweep.execution.workers import ThisProcess, Workers
+from spark_reports.sweep.grid.grid import Grid, format_horizon
+from spark_reports.sweep.grid_file.read_grid import load_grid
+from spark_reports.sweep.output.loss_scenario import losing_episode, script_of
+from spark_reports.sweep.output.result_files import json_of, write_html, write_results
+from spark_reports.sweep.output.result_texts import counted
+
+DEFAULT_RUNS: Final = 100
+"""Runs of each cell when nothing is said."""
+
+MAX_RUNS: Final = 10_000_000
+
+GRIDS: Final = Path(__file__).with_name("library")
+"""Grids that come with isrlab."""
+
+TELL_SECONDS: Final = 1.0
+"""Between two lines of progress on a terminal; elsewhere a tenth of the runs."""
+
+
+def grid_named(name: str) -> Grid:
+    """The grid in a file, or one that comes with isrlab.
+
+    Raises:
+        InputError: there is none, or it is wrong.
+    """
+    known = sorted(path.stem for path in GRIDS.glob("*.yaml"))
+    exists = os.path.exists(name)
+    if not exists and name in known:
+        return attrs.evolve(load_grid(GRIDS / f"{name}.yaml"), source=name)
+    if not exists and "/" not in name and not name.endswith((".yaml", ".yml")):
+        raise InputError(f"{name}: no such grid; {did_you_mean(name, known, 'name a file, or one of ' + ', '.join(known))}")
+    return load_grid(name)
+
+
+def main_sweep(
+    source: str,
+    runs: int = DEFAULT_RUNS,
+    out_dir: str | None = None,
+    master: str | None = None,
+    conf: Sequence[str] = (),
+    processes: int | None = None,
+    width: float | None = None,
+    html: str | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Sweep a grid; the table goes to stdout, everything else to stderr.
+
+    Args:
+        source: a grid's file, or the name of one that comes with isrlab.
+        runs: of each cell: seeds 1 to `runs`.
+        out_dir: where finished runs are kept and results written.
+        master, conf: where Spark runs, with which settings.
+        processes: so many processes of this machine instead of Spark; 0 is this process alone.
+        width: a cell whose interval of the probability of a loss is that narrow gets no more runs.
+        html: write the report there, too.
+        as_json: print one JSON document instead of a table.
+        quiet: no progress.
+
+    Returns:
+        0, or 2 when something is wrong.
+
+    Raises:
+        InputError: the grid is wrong.
+    """
+    grid = grid_named(source)
+    check_outputs({"--json": "-" if as_json else None, "--html": html}, [source])
+    progress = _Progress(quiet)
+    try:
+        out = None if out_dir is None else Path(out_dir)
+        store = None if out is None else Store(out, grid)
+        begun = time.monotonic()
+        try:
+            with stoppable(), _workers(master, conf, processes, progress.say) as workers:
+                progress.say(
+                    f"{grid.name}: {counted(len(grid.cells), 'cell')}, {counted(runs, 'run')} each, of {format_horizon(grid.horizon)}"
+                )
+                outcome, every = sweep_runs(grid, runs, workers, store, width, progress.tell)
+        except KeyboardInterrupt:
+            kept = f"; finished runs are kept in {out}, and the same command goes on from there" if out else ""
+            progress.end_line()
+            complain(f"stopped{kept}")
+            raise
+        progress.say(f"{counted(outcome.runs, 'run')} in {format_duration(round((time.monotonic() - begun) * 1e6))}")
+        if out is not None:
+            write_results(out, outcome, every, progress.say)
+        if html is not None:
+            write_html(Path(html), outcome)
+    except ReportError as wrong:
+        complain(str(wrong))
+        return 2
+    if as_json:
+        say_json(json_of(outcome))
+    elif html is None or not is_stdout(html):
+        from spark_reports.sweep.output import terminal
+
+        terminal.render(outcome, styled(sys.stdout))
+    sys.stdout.flush()
+    return 0
+
+
+def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
+    """Write one (cell, seed) as a scenario, to a file or to stdout: its first episode that lost acknowledged records, else its first."""
+    grid = grid_named(source)
+    check_outputs({"--scenario": path}, [source])
+    try:
+        cell = grid.cell(number)
+    except KeyError:
+        raise InputError(f"--cell: there is no cell {number} in {grid.name}; it has {counted(len(grid.cells), 'cell')}") from None
+    played = losing_episode(grid, cell, seed)
+    if played is None:
+        raise InputError(f"--seed: nothing happens to seed {seed} in {format_horizon(grid.horizon)}")
+    text = script_of(grid, cell, seed, played)
+    if path is None:
+        say_text(text)
+        return 0
+    write_whole(path, text)
+    return 0
+
+
+@contextlib.contextmanager
+def _workers(master: str | None, conf: Sequence[str], processes: int | None, say: Callable[[str], None]) -> Iterator[Workers]:
+    """Who does the runs."""
+    if processes is not None:
+        if master is not None or conf:
+            raise ReportError("--processes runs without Spark; leave out --master and --conf")
+        yield ProcessWorkers(processes) if processes else ThisProcess()
+        return
+    with whole():
+        from spark_reports.spark.executor_modules import ship_modules
+        from spark_reports.spark.master import read_conf
+        from spark_reports.spark.session import spark_session
+        from spark_reports.sweep.execution.spark_workers import SETTINGS, OnSpark
+
+    settings = SETTINGS | read_conf(conf)
+    say("starting Spark …")
+    with spark_session(master, settings, brief=True) as spark, ship_modules(spark, master):
+        yield OnSpark(spark)
+
+
+class _Progress:
+    """Tells on stderr how far a sweep is."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.out = styled(sys.stderr)
+        self.live = self.out.isatty()
+        self.begun: tuple[float, int] | None = None
+        self.told = 0.0
+        self.told_share = 0
+        self.open = False
+
+    def say(self, text: str) -> None:
+        """One line."""
+        if not self.quiet:
+            self.end_line()
+            remark(text)
+
+    def end_line(self) -> None:
+        """Leave the line that is written over and over as it stands."""
+        if self.open:
+            self.out.write("\n")
+            self.open = False
+
+    def tell(self, done: int, runs: int, losing: int) -> None:
+        """As `rounds.Progress`."""
+        now = time.monotonic()
+        if self.begun is None:
+            self.begun = (now, done)
+            if done:
+                self.say(f"{counted(done, 'run')} kept from before")
+            return
+        share = done * 10 // max(runs, 1)
+        if self.quiet or (now - self.told < TELL_SECONDS if self.live and done < runs else share == self.told_share):
+            return
+        self.told, self.told_share = now, share
+        elapsed, fresh = now - self.begun[0], done - self.begun[1]
+        left = f", {format_duration(round(elapsed / fresh * (runs - done)) * 1_000_000)} to go" if fresh and done < runs else ""
+        text = f"{done:,} of {runs:,} runs, {losing:,} lost acknowledged records{left}"
+        if self.live:
+            self.out.write(f"\r\x1b[2K{text}")
+            self.out.flush()
+            self.open = True
+        else:
+            remark(text)

@@ -1,0 +1,99 @@
+"""Keeps finished chunks in a directory, so that a sweep that was stopped, in whatever way, goes on where it was.
+
+A chunk is one file that is there as a whole or not at all. The directory knows the grid and the program it belongs to:
+runs of another grid or of other code are never mixed in. Runs are found by cell and seed, so the number and the kind of
+workers, and how runs were put into chunks, leave no trace in the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from scenarios.output_files import write_whole
+from spark_reports.errors import ReportError
+from spark_reports.sweep.grid.grid import Grid
+from spark_reports.sweep.simulation.simulate_run import FinishedChunk, Run, as_row, from_row
+
+FORMAT: Final = 1
+"""Of the directory."""
+
+MARK: Final = "sweep.json"
+CHUNKS: Final = "chunks"
+PACKAGES: Final = ("core", "spark_reports/sweep/grid", "spark_reports/sweep/simulation")
+"""What a run's numbers depend on beside the grid."""
+
+
+def code_identity() -> str:
+    """A digest of the program's parts that runs depend on."""
+    root = Path(__file__).resolve().parents[3]
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class Store:
+    """A sweep's directory."""
+
+    def __init__(self, directory: Path, grid: Grid) -> None:
+        """Open it, or make it.
+
+        Raises:
+            ReportError: it cannot be used, or belongs to another sweep.
+        """
+        self.directory = directory
+        self._runs: dict[tuple[int, int], Run] = {}
+        mark = {"format": FORMAT, "sweep": grid.name, "grid": hashlib.sha256(grid.text.encode()).hexdigest()[:16], "code": code_identity()}
+        try:
+            (directory / CHUNKS).mkdir(parents=True, exist_ok=True)
+            known = directory / MARK
+            if known.exists():
+                self._check(json.loads(known.read_text(encoding="utf-8")), mark)
+            else:
+                self._keep_grid(directory / "grid.yaml", grid.text)
+                write_whole(known, json.dumps(mark, indent=1) + "\n")
+            for path in sorted((directory / CHUNKS).glob("*.jsonl")):
+                self._read(path)
+        except OSError as failure:
+            raise ReportError(f"{directory}: cannot be used: {failure.strerror or failure}") from failure
+        except ValueError as failure:
+            raise ReportError(f"{directory / MARK}: is damaged ({failure}); name another directory") from failure
+
+    def _keep_grid(self, path: Path, text: str) -> None:
+        """The grid stands beside its runs, so that they can be done again; it may be there already, as what was read."""
+        if not path.exists():
+            write_whole(path, text)
+        elif path.read_text(encoding="utf-8-sig") != text:
+            raise ReportError(f"{path}: is another grid; name another directory")
+
+    def _check(self, found: object, mark: dict[str, object]) -> None:
+        if not isinstance(found, dict):
+            raise ReportError(f"{self.directory / MARK}: is damaged; name another directory")
+        for part, what in (("format", "format"), ("grid", "grid"), ("code", "version of isrlab")):
+            if found.get(part) != mark[part]:
+                raise ReportError(f"{self.directory}: holds runs of another {what}; name another directory, or empty this one")
+
+    def _read(self, path: Path) -> None:
+        try:
+            for line in path.read_text(encoding="utf-8").splitlines():
+                run = from_row(json.loads(line))
+                self._runs[run.cell, run.seed] = run
+        except (ValueError, TypeError) as failure:
+            raise ReportError(f"{path}: is damaged ({failure}); delete it, its runs are done again") from failure
+
+    def add(self, finished: FinishedChunk) -> None:
+        """Keep a chunk."""
+        chunk = finished.chunk
+        text = "".join(json.dumps(as_row(run), separators=(",", ":")) + "\n" for run in finished.runs)
+        name = f"cell-{chunk.cell:04d}-seeds-{chunk.first:09d}-{chunk.last:09d}.jsonl"
+        write_whole(self.directory / CHUNKS / name, text)
+
+    def kept(self) -> Iterable[Run]:
+        """The runs that were there when it was opened."""
+        return self._runs.values()

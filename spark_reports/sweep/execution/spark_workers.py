@@ -1,0 +1,110 @@
+"""Runs chunks on Spark: each is a row of a small DataFrame that a Python function turns into its result.
+
+Several chunks make a job and two jobs are under way at a time, so that the second one's tasks fill the cores as the first
+one runs out. Results are texts of some hundred bytes a run. Only DataFrames and plain Python functions are used, which
+Spark Connect has, too, and which need neither pandas nor Arrow on the executors.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import TYPE_CHECKING, Any, Final
+
+from spark_reports.errors import ReportError
+from spark_reports.sweep.grid.grid import Grid
+from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, as_row, from_row, simulate_chunk
+from spark_reports.thread_pool import pool_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings of a session for sweeps, weaker than what a user asks for: for the few rows that a job has, Java is not to generate code."""
+
+JOBS: Final = 2
+"""Jobs under way at a time."""
+
+_FAILED: Final = re.compile(r"RunFailed: (cell \d+, seed \d+: .*)")
+
+
+class OnSpark:
+    """Spark's executors."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self.parallel = _cores(spark)
+
+    def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+        """As `Workers.run`."""
+        from pyspark.errors import PySparkException
+
+        with pool_of(JOBS) as pool:
+            under_way: set[Future[list[FinishedChunk]]] = set()
+            try:
+                while True:
+                    while len(under_way) < JOBS and (batch := tuple(itertools.islice(chunks, self.parallel))):
+                        under_way.add(pool.submit(self._job, grid, batch))
+                    if not under_way:
+                        return
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield from future.result()
+            except PySparkException as failure:
+                if match := _FAILED.search(str(failure)):
+                    raise ReportError(f"the sweep stops: {match[1]}") from failure
+                raise
+
+    def _job(self, grid: Grid, batch: Sequence[Chunk]) -> list[FinishedChunk]:
+        from pyspark.sql import functions as F
+
+        # Executors get the cells that this job is about, not the whole grid.
+        about = {chunk.cell for chunk in batch}
+        small = _only(grid, about)
+
+        def do(number: int) -> str:
+            return to_text(simulate_chunk(small, batch[number]))
+
+        function = F.udf(do, "string", useArrow=False)
+        count = len(batch)
+        rows = self._spark.range(0, count, 1, count).select(function("id").alias("finished")).collect()
+        return [from_text(row["finished"]) for row in rows]
+
+
+def _only(grid: Grid, cells: set[int]) -> Grid:
+    """A grid whose text and other cells are left out; cells keep their numbers."""
+    import attrs
+
+    stub = attrs.evolve(grid.cells[0], producers=())
+    return attrs.evolve(grid, text="", cells=tuple(cell if cell.number in cells else stub for cell in grid.cells))
+
+
+def _cores(spark: SparkSession) -> int:
+    """Tasks that run at the same time, as far as Spark knows; on Connect as many as it makes partitions by itself."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F
+
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except (PySparkException, AttributeError):
+        row = spark.range(100_000).select(F.spark_partition_id().alias("part")).agg(F.max("part").alias("last")).first()
+        return 1 if row is None else int(row["last"]) + 1
+
+
+def to_text(finished: FinishedChunk) -> str:
+    """A finished chunk as one JSON text."""
+    chunk = finished.chunk
+    data = {"chunk": [chunk.cell, chunk.first, chunk.last], "seconds": finished.seconds, "runs": [as_row(run) for run in finished.runs]}
+    return json.dumps(data, separators=(",", ":"))
+
+
+def from_text(text: str) -> FinishedChunk:
+    """The finished chunk of such a text."""
+    data: dict[str, Any] = json.loads(text)
+    return FinishedChunk(Chunk(*data["chunk"]), tuple(from_row(row) for row in data["runs"]), data["seconds"])

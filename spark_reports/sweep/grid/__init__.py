@@ -1,0 +1,1 @@
+"""What a sweep runs: cells of settings, a workload, and a fault model. All times are virtual, in µs."""

@@ -1,0 +1,247 @@
+"""Reads the cells of a grid: every combination of `vary:` for each item of `cells:`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+import attrs
+
+from core.kafka.errors import KafkaError
+from core.kafka.release import CURRENT
+from core.kafka.settings import SETTINGS, render_value, setting_named
+from core.lab.acts import Consume
+from core.lab.cluster import Cluster
+from core.lab.spec import MAX_BROKERS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+from scenarios.errors import did_you_mean
+from scenarios.language.expectations import read_guards, read_release
+from scenarios.language.nodes import Fields, Items, Node, Text, shortened
+from scenarios.language.script import release_without
+from scenarios.language.values import as_bool, as_fields, as_int, as_items, as_text, as_word, each
+from spark_reports.sweep.grid.grid import MAX_CELLS, Cell, Grid, ProducerLoad
+from spark_reports.sweep.grid_file.read_workload import ACKS
+from spark_reports.sweep.simulation.episodes import episodes_of
+
+MAX_SIZE: Final = 50_000
+"""Most partitions, and twice brokers, of all cells together: every cell's cluster is built once before anything runs."""
+
+
+@attrs.frozen
+class _Draft:
+    """A cell while its values are put in."""
+
+    spec: ClusterSpec
+    producers: tuple[ProducerLoad, ...]
+    release: str = CURRENT.name
+    without: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+
+
+Change = Callable[[_Draft, Node], _Draft]
+"""Puts a value into a draft."""
+
+
+def _set_release(draft: _Draft, node: Node) -> _Draft:
+    return attrs.evolve(draft, release=read_release(node))
+
+
+def _set_without(draft: _Draft, node: Node) -> _Draft:
+    if isinstance(node, Text) and node.text.strip() in ("none", ""):
+        return attrs.evolve(draft, without=())
+    return attrs.evolve(draft, without=read_guards(node))
+
+
+def _set_acks(draft: _Draft, node: Node) -> _Draft:
+    acks = as_word(node, ACKS)
+    return attrs.evolve(draft, producers=tuple(attrs.evolve(one, acks=acks) for one in draft.producers))
+
+
+def _set_idempotence(draft: _Draft, node: Node) -> _Draft:
+    on = as_bool(node)
+    return attrs.evolve(draft, producers=tuple(attrs.evolve(one, idempotence=on) for one in draft.producers))
+
+
+def _set_factor(draft: _Draft, node: Node) -> _Draft:
+    factor = as_int(node, 1, MAX_BROKERS)
+    _refuse_placed(draft, node, "replication-factor")
+    topics = tuple(attrs.evolve(topic, replication_factor=factor) for topic in draft.spec.topics)
+    return attrs.evolve(draft, spec=attrs.evolve(draft.spec, topics=topics))
+
+
+def _set_partitions(draft: _Draft, node: Node) -> _Draft:
+    count = as_int(node, 1, MAX_PARTITIONS)
+    _refuse_placed(draft, node, "partitions")
+    topics = tuple(attrs.evolve(topic, partitions=count) for topic in draft.spec.topics)
+    return attrs.evolve(draft, spec=attrs.evolve(draft.spec, topics=topics))
+
+
+def _refuse_placed(draft: _Draft, node: Node, word: str) -> None:
+    for topic in draft.spec.topics:
+        if topic.assignment:
+            raise node.error(f"topic {topic.name} has its replicas placed by hand", f"leave 'replicas' out where '{word}' varies")
+
+
+def _set_brokers(draft: _Draft, node: Node) -> _Draft:
+    count = as_int(node, 1, MAX_BROKERS)
+    brokers = {broker.id: broker for broker in draft.spec.brokers}
+    dirs = draft.spec.brokers[0].log_dirs
+    wanted = tuple(brokers.get(broker, BrokerSpec(broker, log_dirs=dirs)) for broker in range(1, count + 1))
+    return attrs.evolve(draft, spec=attrs.evolve(draft.spec, brokers=wanted))
+
+
+def _set_racks(draft: _Draft, node: Node) -> _Draft:
+    racks = as_int(node, 0, MAX_BROKERS)
+    brokers = tuple(
+        attrs.evolve(broker, rack=f"r{number % racks + 1}" if racks else None) for number, broker in enumerate(draft.spec.brokers)
+    )
+    return attrs.evolve(draft, spec=attrs.evolve(draft.spec, brokers=brokers))
+
+
+def _set_plane(draft: _Draft, node: Node) -> _Draft:
+    plane = ControlPlane(as_word(node, [str(one) for one in ControlPlane]))
+    return attrs.evolve(draft, spec=attrs.evolve(draft.spec, control_plane=plane))
+
+
+_CHANGES: Final[dict[str, Change]] = {
+    "release": _set_release,
+    "without": _set_without,
+    "acks": _set_acks,
+    "idempotence": _set_idempotence,
+    "brokers": _set_brokers,
+    "racks": _set_racks,
+    "partitions": _set_partitions,
+    "replication-factor": _set_factor,
+    "control-plane": _set_plane,
+}
+"""What a cell may vary beside Kafka's settings, in the order it is put in."""
+
+
+def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:
+    """The cells: each of `cells`, times every combination of `vary`."""
+    vary, listed = root.get("vary"), root.get("cells")
+    with root.document.together():
+        axes = () if vary is None else vary.tried(_read_axes, ())
+        rows: list[Fields | None] = [None]
+        if listed is not None:
+            rows = list(listed.tried(lambda node: each(node, "write a list of cells", _read_row), ()))
+            if not rows:
+                raise listed.error("no cell", "write one, or leave 'cells' out")
+        count = len(rows)
+        for axis in axes:
+            count *= len(axis)
+        if count > MAX_CELLS:
+            raise (vary or root).error(f"{count:,} cells", f"at most {MAX_CELLS:,} are swept")
+    drafted: list[tuple[Cell | None, Node]] = []
+    for row in rows:
+        own = [] if row is None else [(word, value) for word, value in row.values.items() if word != "name"]
+        title = None if row is None else row.read("name", as_text, None)
+        for combination in itertools.product(*axes):
+            place = combination[-1][1] if combination else row if row is not None else root
+            make = partial(_draft_cell, len(drafted) + 1, title, [*own, *combination], _Draft(spec, producers))
+            drafted.append((place.tried(lambda _place, make=make: make(), None), place))  # type: ignore[misc]
+    cells = [cell for cell, _ in drafted if cell is not None]
+    if (size := sum(map(_size, cells))) > MAX_SIZE:
+        raise (vary or root).error(f"{len(cells):,} cells with {size:,} partitions and brokers in all", f"at most {MAX_SIZE:,} are swept")
+    seen: dict[object, int] = {}
+    for cell, place in drafted:
+        if cell is not None:
+            _check_cell(cell, seen, place)
+            yield cell
+
+
+def _read_axes(node: Node) -> tuple[list[tuple[str, Node]], ...]:
+    """The values of `vary`, word by word."""
+    fields = as_fields(node, "write values by word, for example {acks: [1, all]}")
+    with node.document.together():
+        return tuple(fields.tried(partial(_read_axis, word=word), []) for word in fields.values)
+
+
+def _read_axis(fields: Fields, word: str) -> list[tuple[str, Node]]:
+    _check_word(fields, word)
+    values = as_items(fields.values[word], "write a list of values, for example [1, 2]")
+    if not values.nodes:
+        raise values.error("no value", "write at least one")
+    return [(word, value) for value in values]
+
+
+def _read_row(node: Node) -> Fields:
+    """An item of `cells`."""
+    fields = as_fields(node, "for example {name: careful, acks: all}")
+    with node.document.together():
+        for word in fields.values:
+            if word != "name":
+                fields.tried(lambda row, word=word: _check_word(row, word, "name"), None)  # type: ignore[misc]
+    return fields
+
+
+def _size(cell: Cell) -> int:
+    """How large its cluster is: partitions, and brokers, each of which costs as much as some."""
+    return sum(topic.count for topic in cell.spec.topics) + 2 * len(cell.spec.brokers)
+
+
+def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
+    """Refuse a cell that there is already, or that cannot be. One such is enough: most others would be refused for the same reason."""
+    key = (cell.release.name, cell.spec, cell.producers)
+    if key in seen:
+        raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell is swept once")
+    seen[key] = cell.number
+    _try_out(cell, place)
+
+
+def _check_word(fields: Fields, word: str, *also: str) -> None:
+    if word not in _CHANGES and word not in SETTINGS:
+        raise fields.key_error(word, f"unknown word '{shortened(word)}'", did_you_mean(word, [*also, *_CHANGES, *SETTINGS]))
+
+
+def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], draft: _Draft) -> Cell:
+    words = [word for word, _ in chosen]
+    for index, word in enumerate(words):
+        if word in words[:index]:
+            raise chosen[index][1].error(f"'{word}' stands in the cell and in 'vary'", "leave it out of one of the two")
+    order = list(_CHANGES)
+    for word, node in sorted(chosen, key=lambda one: order.index(one[0]) if one[0] in order else len(order)):
+        draft = _CHANGES[word](draft, node) if word in _CHANGES else _set_setting(draft, word, node)
+    values = tuple((word, _written(node)) for word, node in chosen)
+    name = title or ", ".join(f"{word} {value}" for word, value in values) or "as given"
+    return Cell(number, name, values, release_without(draft.release, draft.without), draft.spec, draft.producers)
+
+
+def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:
+    """A Kafka setting for the whole cluster; a topic's own value gives way."""
+    setting = setting_named(name)
+    misplaced, _, remedy = setting.scope_error(broker=False, topic=False).partition("; ")
+    if misplaced:
+        raise node.error(misplaced, remedy)
+    try:
+        value = setting.parse(as_text(node, "write its value"))
+    except ValueError as wrong:
+        raise node.error(shortened(str(wrong), 160)) from None
+    settings = (*(pair for pair in draft.spec.settings if pair[0] != name), (name, value))
+    topics = tuple(attrs.evolve(topic, config=tuple(pair for pair in topic.config if pair[0] != name)) for topic in draft.spec.topics)
+    return attrs.evolve(draft, spec=attrs.evolve(draft.spec, settings=settings, topics=topics))
+
+
+def _written(node: Node) -> str:
+    if isinstance(node, Items):
+        return " ".join(_written(item) for item in node)
+    assert isinstance(node, Text)
+    text = node.text.strip()
+    return render_value(text.lower() == "true") if text.lower() in ("true", "false") else text
+
+
+def _try_out(cell: Cell, place: Node) -> None:
+    """Build the cell's cluster and start its workload once, so that what Kafka refuses is told before anything runs."""
+    try:
+        cell.spec.check()
+        cluster = Cluster(cell.spec, cell.release)
+        probe = Grid("", "", "", "", (cell,), (), SECOND)
+        for _, deed in episodes_of(probe, cell, 0)[0].deeds:
+            cluster.do(deed)  # type: ignore[arg-type]
+        for topic in cell.spec.topics:
+            cluster.do(Consume(topic.name, f"reader-{topic.name}"))
+    except (ValueError, KafkaError, ActRefused) as wrong:
+        raise place.error(f"cell {cell.number} ({shortened(cell.name, 80)}) cannot be: {' '.join(str(wrong).split())}") from None

@@ -1,0 +1,139 @@
+"""Reads a grid: the YAML of scenarios, with the same `cluster:`.
+
+Every mistake is reported with its place and a remedy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from core.lab.spec import Pace
+from core.sim.units import SECOND
+from scenarios.garbage import without_collection
+from scenarios.language.cluster import read_cluster
+from scenarios.language.nodes import Fields, Node, parse, read_file, shortened
+from scenarios.language.values import as_duration, as_fields, as_text, each
+from spark_reports.sweep.grid.fault_model import FaultKind
+from spark_reports.sweep.grid.grid import FaultWindow, Grid
+from spark_reports.sweep.grid_file.read_cells import read_cells
+from spark_reports.sweep.grid_file.read_faults import read_faults
+from spark_reports.sweep.grid_file.read_workload import read_positive_duration, read_topic, read_workload
+from spark_reports.sweep.simulation.draw_faults import dedicated_controllers
+
+MAX_WHOLE: Final = 30 * 86_400 * SECOND
+"""Longest horizon that is simulated whole: a day of three idle brokers is some hundred thousand events."""
+
+_ROOT: Final = ("sweep", "about", "cluster", "workload", "consume", "faults", "horizon", "around", "vary", "cells")
+
+
+def load_grid(path: str | Path) -> Grid:
+    """The grid in a file.
+
+    Raises:
+        InputError: the file cannot be read, or the grid is wrong.
+    """
+    return read_grid(read_file(path, "name a grid's file"), str(path))
+
+
+def read_grid(text: str, source: str) -> Grid:
+    """The grid that a text describes; `source` names it in errors.
+
+    Raises:
+        ScriptError: something is wrong; all that is, as `ScriptMistakes`.
+    """
+    root = parse(text, source)
+    with without_collection(), root.document.together(everything=True):
+        root.only(*_ROOT)
+        hint = "for example 'cluster: {brokers: 3, topics: {orders: {partitions: 6}}}'"
+        spec = root.read_needed("cluster", hint, read_cluster, None)
+        if spec is not None and spec.pace is not Pace.TIMELINE:
+            root.document.add(root.key_error("cluster", "a sweep's clusters move by themselves", "leave 'pace' out"))
+        topics = None if spec is None else [topic.name for topic in spec.topics]
+        producers = root.read_needed(
+            "workload", "for example 'workload: [{topic: orders, rate: 100}]'", lambda node: read_workload(node, topics), ()
+        )
+        grid = Grid(
+            name=root.read("sweep", _name, Path(source).stem),
+            about=root.read("about", as_text, ""),
+            source=source,
+            text=text,
+            cells=(),
+            faults=root.read("faults", read_faults, ()),
+            horizon=root.read_needed("horizon", "write how long one run stands for, for example 'horizon: 365d'", _read_horizon, SECOND),
+            consumers=root.read("consume", lambda node: each(node, "write a list of topics", lambda one: read_topic(one, topics)), ()),
+            around=root.read("around", _read_around, None),
+        )
+        around, horizon, faults = root.get("around"), root.get("horizon"), root.get("faults")
+        if horizon is not None and around is None and grid.horizon > MAX_WHOLE:
+            root.document.add(
+                horizon.error(
+                    f"{horizon.what()} is too long to be simulated whole",
+                    "write 'around: {before: 10s, after: 60s}' to simulate what is around faults",
+                )
+            )
+        if around is not None and not grid.faults and not (isinstance(faults, Fields) and faults.values):
+            root.document.add(
+                root.key_error("around", "there are no faults to be around", "write some under 'faults', or leave 'around' out")
+            )
+    assert spec is not None
+    with root.document.together():
+        grid = attrs.evolve(grid, cells=tuple(read_cells(root, spec, producers)))
+        _check_faults(root, grid)
+    return grid
+
+
+def _read_horizon(node: Node) -> int:
+    horizon = as_duration(node)
+    if horizon < SECOND:
+        raise node.error(f"{node.what()} is too short", "at least 1s")
+    return horizon
+
+
+def _name(node: Node) -> str:
+    text = as_text(node, "write a short name, for example weekly-crashes")
+    if len(text) > 80 or not all(char.isalnum() or char in "-_." for char in text):
+        raise node.error(f"'{shortened(text)}' is no name", "letters, digits and dashes, at most 80 of them")
+    return text
+
+
+def _read_around(node: Node) -> FaultWindow:
+    fields = as_fields(node, "for example {before: 10s, after: 60s}")
+    default = FaultWindow()
+    with node.document.together():
+        fields.only("before", "after", "near", "soon")
+        return FaultWindow(
+            before=fields.read("before", read_positive_duration, default.before),
+            after=fields.read("after", read_positive_duration, default.after),
+            near=fields.read("near", read_positive_duration, default.near),
+            soon=fields.read("soon", read_positive_duration, default.soon),
+        )
+
+
+def _check_faults(root: Fields, grid: Grid) -> None:
+    """A rack outage needs racks, a cut between brokers two of them."""
+    faults = root.values.get("faults")
+    for cell in grid.cells:
+        brokers = cell.spec.brokers
+        for fault in grid.faults:
+            assert isinstance(faults, Fields)
+            if fault.kind is FaultKind.RACK_OUTAGE and any(broker.rack is None for broker in brokers):
+                raise faults.key_error(
+                    fault.kind,
+                    f"cell {cell.number} ({cell.name}) has brokers without a rack",
+                    "give the brokers racks, or write 'vary: {racks: [3]}'",
+                )
+            if fault.kind is FaultKind.CONTROLLER_CRASH and not dedicated_controllers(cell.spec):
+                raise faults.key_error(
+                    fault.kind,
+                    f"cell {cell.number} ({cell.name}) has no dedicated controllers",
+                    "give the cluster some, for example 'controllers: [c1, c2, c3]'; a combined one dies with its broker ('crash')",
+                )
+            if fault.kind is FaultKind.CUT and fault.brokers and not fault.controller and len(brokers) < 2:
+                raise faults.key_error(fault.kind, f"cell {cell.number} has one broker only", "write 'between: controller'")
+            if fault.kind is FaultKind.CUT and fault.controller and cell.spec.controllers:
+                raise faults.key_error(
+                    fault.kind, f"cell {cell.number} has a quorum of controllers", "write 'between: brokers', or leave 'controllers' out"
+                )

@@ -1,0 +1,56 @@
+"""Writes an episode of a run as a scenario: it plays and replays to the very loss that the sweep counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.lab.acts import Act
+from core.sim.units import format_duration
+from scenarios.language.acts import act_as_data
+from scenarios.language.cluster import cluster_as_data, write_yaml
+from scenarios.language.values import write_duration
+from spark_reports.sweep.grid.grid import Cell, Grid
+from spark_reports.sweep.simulation.episodes import episodes_of
+from spark_reports.sweep.simulation.simulate_episode import EpisodeResult, simulate_episode
+
+
+def losing_episode(grid: Grid, cell: Cell, seed: int) -> EpisodeResult | None:
+    """The first episode of a run that lost acknowledged records; else its first one; None if it has none."""
+    first: EpisodeResult | None = None
+    for episode in episodes_of(grid, cell, seed):
+        played = simulate_episode(grid, cell, episode)
+        if played.lost_acknowledged:
+            return played
+        first = first or played
+    return first
+
+
+def script_of(grid: Grid, cell: Cell, seed: int, played: EpisodeResult) -> str:
+    """The scenario of a played episode."""
+    episode = played.episode
+    came_to = (
+        f"{played.lost_acknowledged:,} acknowledged records are lost" if played.lost_acknowledged else "no acknowledged record is lost"
+    )
+    when = f"episode {episode.number}, {format_duration(episode.start)} into" if grid.around else "the whole of"
+    about = f"{came_to[0].upper()}{came_to[1:]}: {when} seed {seed} of sweep {grid.name}, cell {cell.number} ({cell.name})."
+    steps: list[dict[str, Any]] = [_step(time, act) for time, act in played.acts]
+    steps.append(
+        {
+            "at": write_duration(played.end),
+            "expect": {"lost": played.lost, "lost-acknowledged": played.lost_acknowledged, "lost-read": played.lost_read},
+        }
+    )
+    return write_yaml(
+        {
+            "scenario": f"{grid.name}-cell-{cell.number}-seed-{seed}",
+            "about": about,
+            "releases": [cell.release.name],
+            "seed": episode.seed,
+            "cluster": cluster_as_data(cell.spec),
+            "timeline": steps,
+        }
+    )
+
+
+def _step(time: int, act: Act) -> dict[str, Any]:
+    return {"at": write_duration(time), act.word: act_as_data(act)}

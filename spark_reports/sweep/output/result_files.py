@@ -1,0 +1,107 @@
+"""Writes the result of a sweep to files.
+
+`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `losses/*.yaml` holds the first losing seeds of
+each cell as scenarios. `sweep.html` shows everything.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from scenarios.output_files import write_whole
+from spark_reports.errors import ReportError
+from spark_reports.sweep.grid.grid import Cell
+from spark_reports.sweep.output.loss_scenario import losing_episode, script_of
+from spark_reports.sweep.output.parquet_files import write_parquet
+from spark_reports.sweep.output.result_texts import counted
+from spark_reports.sweep.simulation import simulate_run
+from spark_reports.sweep.simulation.simulate_run import Run
+from spark_reports.sweep.statistics import cell_results
+from spark_reports.sweep.statistics.cell_results import SweepResult
+from spark_reports.tables.csv_files import csv_value
+
+SCENARIOS: Final = 5
+"""Losing seeds of a cell that are written as scenarios."""
+
+
+def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Callable[[str], None] = lambda _: None) -> None:
+    """Write every file of a finished sweep.
+
+    Raises:
+        ReportError: they cannot be written.
+    """
+    try:
+        write_whole(out / "runs.csv", runs_csv(runs))
+        write_whole(out / "cells.csv", cells_csv(outcome))
+        write_whole(out / "cells.json", json_of(outcome))
+        tables = write_parquet(out, outcome, runs)
+        write_html(out / "sweep.html", outcome)
+        scripts = _write_scenarios(out / "losses", outcome)
+    except OSError as failure:
+        raise ReportError(f"{out}: results cannot be written there: {failure.strerror or failure}") from failure
+    say(
+        f"written to {out}: runs.csv, cells.csv, cells.json, sweep.html{', runs.parquet, cells.parquet' if tables else ''}"
+        + (f", losses/ ({counted(scripts, 'scenario')})" if scripts else "")
+    )
+
+
+def runs_csv(runs: Iterable[Run]) -> str:
+    """A row a run; lists are written as words, latencies and waits as bucket:count."""
+    rows = []
+    for run in runs:
+        *plain, latencies, waits = simulate_run.as_row(run)
+        words = [" ".join(map(str, value)) if isinstance(value, tuple) else value for value in plain]
+        rows.append([*words, *(" ".join(f"{bucket}:{count}" for bucket, count in counts) for counts in (latencies, waits))])
+    return _csv(simulate_run.FIELDS, rows)
+
+
+def cells_csv(outcome: SweepResult) -> str:
+    """A row a cell."""
+    return _csv(cell_results.COLUMNS, map(cell_results.as_row, outcome.cells))
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([csv_value(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def json_of(outcome: SweepResult) -> str:
+    """The table as one JSON document."""
+    grid = outcome.grid
+    cells = []
+    for cell in outcome.cells:
+        row = dict(zip(cell_results.COLUMNS, cell_results.as_row(cell), strict=True))
+        row["values"] = dict(cell.cell.values)
+        row["losing_seeds"] = list(cell.losing)
+        cells.append(row)
+    data = {"sweep": grid.name, "about": grid.about, "horizon_us": grid.horizon, "runs": outcome.runs, "cells": cells}
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_html(path: Path, outcome: SweepResult) -> None:
+    from spark_reports.sweep.output import html
+
+    write_whole(path, html.render(outcome))
+
+
+def _write_scenarios(directory: Path, outcome: SweepResult) -> int:
+    """The first losing seeds of each cell as scenarios; returns how many."""
+    wanted: list[tuple[Cell, int]] = [(cell.cell, seed) for cell in outcome.cells for seed in cell.losing[:SCENARIOS]]
+    if not wanted:
+        return 0
+    directory.mkdir(exist_ok=True)
+    for cell, seed in wanted:
+        path = directory / f"cell-{cell.number}-seed-{seed}.yaml"
+        if not path.exists():
+            played = losing_episode(outcome.grid, cell, seed)
+            assert played is not None
+            write_whole(path, script_of(outcome.grid, cell, seed, played))
+    return len(wanted)

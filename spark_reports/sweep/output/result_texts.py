@@ -1,0 +1,118 @@
+"""The texts of a sweep's table, the same on the terminal and on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.sim.units import format_duration
+from spark_reports.sweep.grid.grid import format_horizon
+from spark_reports.sweep.statistics.cell_results import SHOWN_SEEDS, CellResult, SweepResult
+from spark_reports.sweep.statistics.estimates import Estimate
+
+
+def varied_words(outcome: SweepResult) -> list[str]:
+    """The words that the cells vary, in order; none when cells have names of their own."""
+    cells = [cell.cell for cell in outcome.cells]
+    words = [[word for word, _ in cell.values] for cell in cells]
+    return words[0] if all(each == words[0] for each in words) else []
+
+
+def cell_values(cell: CellResult, words: list[str]) -> list[str]:
+    values = dict(cell.cell.values)
+    return [values[word] for word in words] or [cell.cell.name]
+
+
+def title_of(outcome: SweepResult) -> str:
+    """What was swept."""
+    return f"{outcome.grid.name}: {outcome.runs:,} runs of {format_horizon(outcome.grid.horizon)}"
+
+
+def numbers_of(cell: CellResult) -> list[str]:
+    """A cell's numbers as people read them."""
+    return [
+        f"{cell.runs:,}{'*' if cell.settled else ''}",
+        percent(cell.loss.value),
+        f"{percent(cell.loss.low)} – {percent(cell.loss.high)}",
+        _count(cell.lost_acknowledged.value),
+        _count(cell.lost_read.value),
+        mean_with_bounds(cell.write_down),
+        mean_with_bounds(cell.stalled),
+        mean_with_bounds(cell.read_down),
+        *(
+            "–" if found is None else f"{'≥ ' if found.at_least else ''}{format_duration(_three_digits(found.value))}"
+            for found in cell.latencies
+        ),
+    ]
+
+
+def mean_with_bounds(estimate: Estimate) -> str:
+    """A mean time with its bounds."""
+    value = format_duration(_three_digits(estimate.value))
+    if estimate.low == estimate.high:
+        return value
+    return f"{value} ({format_duration(_three_digits(estimate.low))} – {format_duration(_three_digits(estimate.high))})"
+
+
+def percent(share: float) -> str:
+    """A share in percent, with as many digits as it takes to tell it from 0 and 1."""
+    if share in (0.0, 1.0):
+        return f"{share:.0%}"
+    return f"{share:.2%}" if share < 0.1 or share > 0.995 else f"{share:.1%}"
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
+
+
+def _three_digits(us: float) -> int:
+    """A time rounded to three digits."""
+    whole = round(us)
+    step = int(10 ** max(0, len(str(whole)) - 3))
+    return int(whole / step + 0.5) * step
+
+
+def notes_of(outcome: SweepResult) -> list[str]:
+    """What one must know to read the table."""
+    cells = outcome.cells
+    simulated = sum(cell.simulated_us for cell in cells)
+    share = simulated / max(1, outcome.grid.horizon * outcome.runs)
+    faults, episodes = sum(cell.faults for cell in cells), sum(cell.episodes for cell in cells)
+    notes = [
+        "P(loss): share of runs that lost an acknowledged record for good, with Wilson's 95 % interval. Lost acked, lost read: records "
+        "that a run lost for good, mean: those acknowledged to their producer, and those that a consumer had read; a record can be both. No writes, no reads: time in a run, "
+        "mean over its partitions, with bootstrap 95 % bounds. Stalled: beside that, time in which writes with acks=all waited, because a follower "
+        "that did not fetch was still in the ISR, or the leader's disk was slow. Latencies: of all records, ±1.6 %"
+        + (", in what was simulated" if outcome.grid.around else "")
+        + "; ≥: some were given up or had no answer at the end, and count with the time that they had waited.",
+        f"{faults:,} faults in {episodes:,} {'stretches' if outcome.grid.around else 'runs'}; {format_duration(simulated)} simulated"
+        + (
+            f", {percent(share)} of the time the runs stand for: between faults nothing is lost and nobody waits."
+            if outcome.grid.around
+            else "."
+        ),
+    ]
+    if any(cell.settled for cell in cells):
+        notes.append("* its interval was tight enough; no more runs were done.")
+    open_ends = sum(cell.not_whole for cell in cells)
+    if open_ends:
+        notes.append(f"{open_ends:,} stretches ended with a cluster that had not healed: unavailability is understated; raise 'after'.")
+    by_seeds: dict[tuple[int, ...], list[int]] = {}
+    for cell in cells:
+        if cell.losing:
+            by_seeds.setdefault(cell.losing, []).append(cell.cell.number)
+    for seeds, numbers in by_seeds.items():
+        more = f" and {len(seeds) - SHOWN_SEEDS:,} more" if len(seeds) > SHOWN_SEEDS else ""
+        which = f"cell{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
+        notes.append(
+            f"{which} lost acknowledged records with seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds[:SHOWN_SEEDS]))}{more}"
+        )
+    if any(cell.losing for cell in cells):
+        first: Any = next(cell for cell in cells if cell.losing)
+        notes.append(
+            f"play one: isrlab sweep {outcome.grid.source} --cell {first.cell.number} --seed {first.losing[0]} --scenario loss.yaml; isrlab play loss.yaml"
+        )
+    return notes
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

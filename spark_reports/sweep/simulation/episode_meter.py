@@ -1,0 +1,223 @@
+"""Watches a running cluster for a sweep: when partitions could not be read or written, how long producers waited.
+
+What clients experience is the core's word (`core.lab.views.partition_health.health_of`), asked whenever something that it follows from has changed: a
+partition is not read while its status is not readable. If the workload writes with acks=all, nor is it written while its status is not
+served, but while it is *stalled* such writes wait. Those times do not overlap. That a high watermark stands still the core says only when
+`STALL_BOUND` is over: here it counts from its beginning, as in the report's tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from core.kafka.clients.producer import Producer
+from core.kafka.health import STALL_BOUND, PartitionStatus
+from core.kafka.ids import TopicPartition
+from core.lab.cluster import Cluster
+from core.lab.views.partition_health import health_of
+from spark_reports.sweep.simulation.histogram import Histogram
+
+ACKS_ALL: Final = ("all", "-1")
+
+_MANY: Final = 2**31 - 1
+"""More steps than a cluster takes between two events."""
+
+_OF_ALL: Final = (
+    "broker-stopped",
+    "broker-paused",
+    "broker-started",
+    "broker-resumed",
+    "link-cut",
+    "link-healed",
+    "log-dir-failed",
+    "setting-changed",
+)
+"""Kinds after which any partition may have another status."""
+
+
+class Meter:
+    """Takes a cluster's events.
+
+    Attributes:
+        read_down, write_down, stalled: µs, summed over the partitions of the workload: without reads; without writes; and, apart
+            from that, with writes that waited.
+        latencies: of acknowledged records; waits: of those that were not, how long they had waited when they were given up or it ended.
+        acked, failed, unanswered: records acknowledged; given up; neither, `STALL_BOUND` and longer after they were sent, when it ended.
+        unclean: unclean elections.
+    """
+
+    def __init__(self, topics: dict[str, bool], clients: Iterable[str]) -> None:
+        """Watch these topics: whether writes to them need a full ISR (`acks=all`), for these clients."""
+        self.topics = topics
+        self.clients = tuple(clients)
+        self.read_down = 0
+        self.write_down = 0
+        self.stalled = 0
+        self.acked = 0
+        self.failed = 0
+        self.unanswered = 0
+        self.unclean = 0
+        self.latencies = Histogram()
+        self.waits = Histogram()
+        self._now = 0
+        self._changed: dict[TopicPartition, None] = {}  # partitions to ask the core about
+        self._all_changed = False
+        self._slow: dict[int, None] = {}  # brokers whose disks make writes wait
+        self._unreadable: dict[TopicPartition, None] = {}
+        self._not_served: dict[TopicPartition, PartitionStatus] = {}
+        self._counted: dict[TopicPartition, list[tuple[int, int]]] = {}  # spells of the above, that count already
+        self._epochs: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
+        self._uncommitted: dict[TopicPartition, int] = {}  # since when the high watermark has stood still below the log end
+        self._begun = False
+        self._handlers: dict[str, Callable[[tuple[Any, ...]], None]] = {
+            "append": self._appended,
+            "high-watermark": self._committed,
+            "became-leader": self._became_leader,
+            "produce-acked": self._acked,
+            "produce-failed": self._failed,
+            "produce-given-up": self._given_up,
+            "partition-changed": self._registered,
+            "became-follower": self._became_follower,
+            "leader-elected": self._elected,
+            "disk-slowed": self._disk_slowed,
+            **dict.fromkeys(_OF_ALL, self._any_changed),
+        }
+
+    def sink(self, event: tuple[Any, ...]) -> None:
+        """Take an event."""
+        handler = self._handlers.get(event[3])
+        if handler is not None:
+            handler(event)
+
+    def begin(self, cluster: Cluster) -> None:
+        """The cluster stands: from here on time counts."""
+        self._begun = True
+        self._all_changed = True
+        self._look(cluster)
+
+    def watch(self, cluster: Cluster, until: int) -> None:
+        """Let the cluster live until then."""
+        self._look(cluster)  # at what was done to it
+        while cluster.go_on(_MANY, cluster.journal.seq + 1, until):
+            self._look(cluster)
+        cluster.run_until(until)
+
+    def finish(self, cluster: Cluster) -> None:
+        """Time counts up to here; what has no answer now has waited so long."""
+        now = cluster.now
+        self._pass(now)
+        for tp in list(self._uncommitted):
+            self._moved(tp, now)
+        for client in cluster.clients.values():
+            if isinstance(client, Producer) and client.name in self.clients:
+                for batch in client.unanswered():
+                    if now - batch.created > STALL_BOUND:  # what has just been sent tells nothing
+                        self.unanswered += batch.count
+                        self.waits.add(now - batch.created, batch.count)
+
+    def _pass(self, now: int) -> None:
+        since, lasted = self._now, now - self._now
+        self.read_down += lasted * len(self._unreadable)
+        for tp, status in self._not_served.items():
+            if status is PartitionStatus.STALLED:
+                self.stalled += lasted
+            else:
+                self.write_down += lasted
+            if lasted:
+                self._counted.setdefault(tp, []).append((since, now))
+        self._now = now
+
+    def _look(self, cluster: Cluster) -> None:
+        """Ask about what may have changed: the time until now was as it was, from now on it is as it is."""
+        partitions = cluster.controller.replication.partitions
+        if self._slow:
+            # How long writes wait for a disk changes without an event: as long as they do, and once more.
+            self._changed.update((tp, None) for tp, registration in partitions.items() if registration.leader in self._slow)
+            self._slow = {broker: None for broker in self._slow if cluster.brokers[broker].directories.write_wait()}
+        if self._all_changed:
+            self._changed.update(dict.fromkeys(partitions))
+            self._all_changed = False
+        if not self._changed:
+            return
+        self._pass(cluster.now)
+        for tp in self._changed:
+            if tp.topic not in self.topics or tp not in partitions:
+                continue
+            status = health_of(cluster, tp, partitions[tp]).status
+            self._unreadable.pop(tp, None)
+            self._not_served.pop(tp, None)
+            if not status.readable:
+                self._unreadable[tp] = None
+            if not (status.served if self.topics[tp.topic] else status.readable):
+                self._not_served[tp] = status
+        self._changed = {}
+
+    # --- progress --------------------------------------------------------------------------------------------------
+
+    def _appended(self, event: tuple[Any, ...]) -> None:
+        if self.topics.get(event[5]):
+            tp = TopicPartition(event[5], event[6])
+            if event[7] == self._epochs.get(tp, event[7]):
+                self._ends[tp] = event[9]
+                self._uncommitted.setdefault(tp, event[1])
+
+    def _committed(self, event: tuple[Any, ...]) -> None:
+        if self.topics.get(event[5]):
+            tp = TopicPartition(event[5], event[6])
+            if event[7] == self._epochs.get(tp, event[7]):
+                self._moved(tp, event[1])
+                if tp in self._not_served:
+                    self._changed[tp] = None
+                if event[9] < self._ends.get(tp, 0):
+                    self._uncommitted[tp] = event[1]
+
+    def _became_leader(self, event: tuple[Any, ...]) -> None:
+        self._changed[TopicPartition(event[5], event[6])] = None
+        if self.topics.get(event[5]):
+            tp = TopicPartition(event[5], event[6])
+            if event[7] >= self._epochs.get(tp, event[7]):
+                self._moved(tp, event[1])
+                self._epochs[tp], self._ends[tp] = event[7], event[8]
+                if event[9] < event[8]:
+                    self._uncommitted[tp] = event[1]
+
+    def _moved(self, tp: TopicPartition, now: int) -> None:
+        """The high watermark moved, or counts no longer: if it had stood still for too long, writes waited all that time."""
+        since = self._uncommitted.pop(tp, now)
+        if now - since <= STALL_BOUND or not self._begun:
+            return
+        self._pass(now)
+        known = sum(max(0, min(end, now) - max(start, since)) for start, end in self._counted.get(tp, ()))
+        self.stalled += now - since - known
+
+    # --- events ----------------------------------------------------------------------------------------------------
+
+    def _acked(self, event: tuple[Any, ...]) -> None:
+        records, acks, latency = event[9], event[10], event[11]
+        self.acked += records
+        if acks != 0:
+            self.latencies.add(latency, records)
+
+    def _failed(self, event: tuple[Any, ...]) -> None:
+        if not event[11]:
+            self.failed += event[7]
+
+    def _given_up(self, event: tuple[Any, ...]) -> None:
+        self.waits.add(event[10], event[7])
+
+    def _registered(self, event: tuple[Any, ...]) -> None:
+        self._changed[TopicPartition(event[4], event[5])] = None
+
+    def _became_follower(self, event: tuple[Any, ...]) -> None:
+        self._changed[TopicPartition(event[5], event[6])] = None
+
+    def _disk_slowed(self, event: tuple[Any, ...]) -> None:
+        self._slow[event[4]] = None
+
+    def _any_changed(self, _: tuple[Any, ...]) -> None:
+        self._all_changed = True
+
+    def _elected(self, event: tuple[Any, ...]) -> None:
+        self.unclean += event[10] == "unclean"

@@ -1,0 +1,169 @@
+"""Simulates one run: a cell of the grid under a seed, from its faults to a row of numbers."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+import attrs
+
+from spark_reports.sweep.grid.grid import Cell, Grid
+from spark_reports.sweep.simulation.episodes import episodes_of
+from spark_reports.sweep.simulation.histogram import Histogram
+from spark_reports.sweep.simulation.simulate_episode import simulate_episode
+
+
+@attrs.frozen
+class Run:
+    """What a (cell, seed) came to: one row.
+
+    Attributes:
+        cell, seed: which.
+        episodes: stretches that were simulated; simulated_us: their virtual time together.
+        faults: that began in the horizon.
+        events: recorded by the core.
+        acked, failed, duplicated: records acknowledged, given up, appended again by retries.
+        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.lab.account`.
+        losing: numbers of the episodes that lost acknowledged records.
+        unclean: unclean elections.
+        read_down_us, write_down_us, stalled_us: time without reads, without writes, and, apart from that, with acks=all writes that
+            waited; summed over the partitions.
+        not_whole: episodes after which the cluster had not healed in time.
+        unanswered: records that had no answer yet at the end of an episode.
+        latencies: produce latencies in µs of acknowledged records, as (bucket, count).
+        waits: how long the others had waited when they were given up or the episode ended, likewise.
+    """
+
+    cell: int
+    seed: int
+    episodes: int
+    simulated_us: int
+    faults: int
+    events: int
+    acked: int
+    failed: int
+    duplicated: int
+    lost: int
+    lost_acknowledged: int
+    lost_read: int
+    losing: tuple[int, ...]
+    unclean: int
+    read_down_us: int
+    write_down_us: int
+    stalled_us: int
+    not_whole: int
+    unanswered: int
+    latencies: tuple[tuple[int, int], ...]
+    waits: tuple[tuple[int, int], ...]
+
+
+LOST: Final = ("lost", "lost_acknowledged", "lost_read")
+"""Columns of lost records."""
+
+FIELDS: Final = tuple(field.name for field in attrs.fields(Run))
+"""Columns of a row, in order."""
+
+
+def simulate_run(grid: Grid, cell: Cell, seed: int) -> Run:
+    """Play every episode of a run."""
+    numbers = dict.fromkeys(("simulated_us", "faults", "events", "acked", "failed", "duplicated", *LOST), 0)
+    unclean = read_down = write_down = stalled = not_whole = unanswered = 0
+    losing = []
+    latencies, waits = Histogram(), Histogram()
+    episodes = episodes_of(grid, cell, seed)
+    for episode in episodes:
+        played = simulate_episode(grid, cell, episode)
+        meter = played.meter
+        numbers["simulated_us"] += played.end
+        numbers["faults"] += episode.faults
+        numbers["events"] += played.events
+        numbers["acked"] += meter.acked
+        numbers["failed"] += meter.failed
+        numbers["duplicated"] += played.duplicated
+        for name in LOST:
+            numbers[name] += getattr(played, name)
+        if played.lost_acknowledged:
+            losing.append(episode.number)
+        unclean += meter.unclean
+        read_down += meter.read_down
+        write_down += meter.write_down
+        stalled += meter.stalled
+        unanswered += meter.unanswered
+        not_whole += not played.whole
+        latencies.merge(meter.latencies.counts)
+        waits.merge(meter.waits.counts)
+    return Run(
+        cell=cell.number,
+        seed=seed,
+        episodes=len(episodes),
+        losing=tuple(losing),
+        unclean=unclean,
+        read_down_us=read_down,
+        write_down_us=write_down,
+        stalled_us=stalled,
+        unanswered=unanswered,
+        not_whole=not_whole,
+        latencies=tuple(sorted(latencies.counts.items())),
+        waits=tuple(sorted(waits.counts.items())),
+        **numbers,
+    )
+
+
+@attrs.frozen
+class Chunk:
+    """Runs that are done together: seeds [first, last] of one cell."""
+
+    cell: int
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+
+@attrs.frozen
+class FinishedChunk:
+    """A chunk's rows, and the processor time that they took, s."""
+
+    chunk: Chunk
+    runs: tuple[Run, ...]
+    seconds: float
+
+
+class RunFailed(Exception):
+    """A run broke the core: a mistake of the laboratory; the message names cell, seed and error."""
+
+
+def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
+    """Do a chunk's runs one after another.
+
+    Raises:
+        RunFailed: one of them cannot be done.
+    """
+    begun = time.process_time()
+    cell = grid.cell(chunk.cell)
+    runs = []
+    for seed in range(chunk.first, chunk.last + 1):
+        try:
+            runs.append(simulate_run(grid, cell, seed))
+        except Exception as failure:
+            raise RunFailed(f"cell {chunk.cell}, seed {seed}: {type(failure).__name__}: {failure}") from failure
+        # A cluster is a web of references; it goes here, and not when the collector happens to look.
+        gc.collect(1)
+    return FinishedChunk(chunk, tuple(runs), time.process_time() - begun)
+
+
+def as_row(run: Run) -> list[Any]:
+    """A run as plain data, in the order of `FIELDS`."""
+    return [getattr(run, name) for name in FIELDS]
+
+
+def from_row(row: Iterable[Any]) -> Run:
+    """The run of such data, also after JSON made its tuples lists."""
+    values = dict(zip(FIELDS, row, strict=True))
+    values["losing"] = tuple(values["losing"])
+    for name in ("latencies", "waits"):
+        values[name] = tuple((bucket, count) for bucket, count in values[name])
+    return Run(**values)

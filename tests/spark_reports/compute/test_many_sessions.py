@@ -1,0 +1,156 @@
+"""Many sessions in one report: figures are those of all of them, what is cut is the least severe and says so, and the driver holds few rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_reports.compute import compute_tables, load_logs
+from spark_reports.logs.session_log import open_log
+from spark_reports.output import html, json_document, terminal
+from spark_reports.rows.staging import stage_logs
+from spark_reports.tables import spark_table
+from spark_reports.tables.result import Report
+from tests.spark_reports.event_logs import event, write_log
+
+pytestmark = pytest.mark.spark
+
+SESSIONS = 306
+SHOWN = 300
+A = {"topic": "a", "partition": 0}
+
+
+def _events(number: int) -> list[dict[str, Any]]:
+    """An election and two acknowledged batches each; the last session by name loses records and is offline, another has an unclean leader."""
+    changed = {**A, "replicas": [1, 2, 3], "adding": []}
+    events = [
+        event(0, "topic-created", topic=A["topic"], partitions=1, replication_factor=3),
+        event(0, "partition-changed", **changed, leader=1, isr=[1, 2, 3]),
+        event(10, "leader-elected", **A, leader=1, election="unclean" if number == 304 else "clean"),
+        event(10, "became-leader", **A, broker=1),
+        event(20, "produce-acked", **A, records=10, acks=-1, latency_us=number + 1, attempt=1),
+    ]
+    if number == 305:
+        events += [
+            event(1_000, "records-lost", **A, broker=2, from_offset=3, to_offset=8, lost_acknowledged=4, lost_read=2),
+            event(2_000, "partition-changed", **changed, leader=-1, isr=[1]),
+        ]
+    return events
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    directory = tmp_path_factory.mktemp("logs")
+    return [write_log(directory / f"s{number:03d}.jsonl", _events(number), end=5_000) for number in range(SESSIONS)]
+
+
+Compute = Callable[..., Report]
+
+
+@pytest.fixture(scope="module")
+def loaded(spark: Any, logs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> load_logs.LoadedLogs:
+    scratch = tmp_path_factory.mktemp("scratch")
+    staged = stage_logs([open_log(path) for path in logs], [], scratch / "staged", *load_logs.needed_kinds_and_columns(charts=True))
+    return load_logs.load_logs(spark, [], staged, [], [], True, scratch, lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def report(loaded: load_logs.LoadedLogs) -> Report:
+    return compute_tables.compute_tables(loaded, SHOWN, [], True, lambda _: None)
+
+
+def test_a_loss_in_the_last_of_306_sessions_is_on_the_cards(report: Report) -> None:
+    assert (report.totals["records_lost"], report.totals["records_lost_acknowledged"], report.totals["records_lost_read"]) == (5, 4, 2)
+    assert (report.totals["records_acknowledged"], report.totals["elections"], report.totals["unclean"]) == (3_060, 306, 1)
+    assert (report.totals["longest_no_reads_us"], report.totals["offline_us"], report.totals["produce_p99_us"]) == (3_000, 3_000, 306)
+    page = html.render(report)
+    cards = re.search(r'<ul class="cards">(.*?)</ul>', page, re.S)
+    assert cards is not None
+    words = re.sub(r"<[^>]+>", " ", cards[1]).split()
+    assert " ".join(words).startswith("! 5 records lost: 4 acknowledged, 2 read")
+    assert "3,060 records acknowledged" in " ".join(words)
+    assert "the worst is <b>s305</b>" in page
+
+
+def test_what_is_cut_is_the_least_severe_and_says_so(report: Report) -> None:
+    by_name = {table.name: table for table in report.tables}
+    for name in ("sessions", "overview", "records", "elections", "availability", "produce_latency"):
+        assert (len(by_name[name].rows), by_name[name].more) == (SHOWN, SESSIONS - SHOWN), name
+    assert [row[0] for row in by_name["sessions"].rows[:3]] == [row[0] for row in by_name["overview"].rows[:3]] == ["s305", "s304", "s000"]
+    assert [by_name[name].rows[0][0] for name in ("records", "elections", "availability", "produce_latency")] == [
+        "s305",
+        "s304",
+        "s305",
+        "s305",
+    ]
+    assert "300 of 306 rows: the worst by lost, then lost acknowledged" in html.render(report)
+    assert by_name["harm"].more == 0
+    document = json.loads(json_document.render(report))
+    assert document["tables"]["records"] == {"rows": 306, "shown": 300, "order": list(by_name["records"].worst)}
+    assert document["tables"]["harm"] == {"rows": 1, "shown": 1}
+    assert document["totals"]["records_lost_acknowledged"] == 4
+
+    class Out:
+        encoding = "utf-8"
+        text = ""
+
+        def write(self, text: str) -> None:
+            self.text += text
+
+        def isatty(self) -> bool:
+            return False
+
+        def flush(self) -> None: ...
+
+    out: Any = Out()
+    terminal.render([by_name["records"].cut(100)], out)
+    assert "100 of 306 rows: the worst by lost, then lost acknowledged" in out.text
+    assert out.text.count("s305") == 1
+
+
+def test_the_charts_are_of_the_worst_sessions(report: Report) -> None:
+    charted = {row[0] for row in report.drawn[0].rows}
+    assert len(charted) == compute_tables.CHARTED_SESSIONS
+    assert {"s305", "s304"} <= charted
+    page = html.render(report)
+    assert page.index("<h3>s305</h3>") < page.index("<h3>s304</h3>")
+    assert "12 of 306 partitions are drawn" in page
+
+
+def test_the_driver_fetches_no_more_rows_than_are_shown(
+    loaded: load_logs.LoadedLogs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every `collect` is watched, of a report that compares, and of one that writes files in parts."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    fetched: list[int] = []
+    collect = DataFrame.collect
+
+    def watched(frame: DataFrame) -> list[Any]:
+        rows = collect(frame)
+        fetched.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(DataFrame, "collect", watched)
+    monkeypatch.setattr(spark_table, "PART_ROWS", 100)
+    only_overview = compute_tables.compute_tables(loaded, 0, [], False, lambda _: None)
+    assert [table.name for table in only_overview.tables] == ["sessions", "overview"]
+    assert only_overview.tables[1].rows[0][0] == "s305"
+    assert fetched == [9], "8 sessions can be compared, and one row for all"
+    fetched.clear()
+    written = compute_tables.compute_tables(loaded, 20, [spark_table.parquet(tmp_path), spark_table.csv(tmp_path)], False, lambda _: None)
+    assert max(fetched) <= 21
+    assert [len(table.rows) for table in written.tables if table.name in ("sessions", "overview", "records")] == [20, 20, 20]
+    for name in ("sessions", "overview", "records"):
+        assert len(list((tmp_path / name).glob("*.parquet"))) > 1, name
+        parts = [tmp_path / f"{name}.csv", *(tmp_path / f"{name}-{number}.csv" for number in (2, 3, 4))]
+        rows = [row for part in parts for row in csv.DictReader(part.open(newline=""))]
+        assert [row["session"] for row in rows] == [f"s{number:03d}" for number in range(SESSIONS)], name
+    assert (tmp_path / "harm.csv").exists()
+    assert not (tmp_path / "harm-2.csv").exists()

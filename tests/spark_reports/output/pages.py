@@ -1,0 +1,69 @@
+"""A report with everything a page can show: every state, every kind of window, long names, tables that are cut."""
+
+from __future__ import annotations
+
+from spark_reports.summaries.overview import FIGURES, NOTES, TITLE, WORST
+from spark_reports.tables.result import Report, Result
+
+END = 60_000_000
+LONG = "a-topic-with-a-name-that-is-longer-than-any-column-of-a-telephone.and-goes-on-" + "x" * 120
+
+
+def report() -> Report:
+    """One session, in which everything happened."""
+    sessions = Result(
+        "sessions", "Sessions", "", ("session", "release", "seed", "scenario", "events", "end_us", "ended", "torn"),
+        [(LONG, "4.3", 0, "one-follower-killed", 7_653, END, True, False)],
+    )  # fmt: skip
+    figures = dict.fromkeys(FIGURES, 0) | {
+        "end_us": END, "events": 7_653, "records_acknowledged": 5_995, "records_lost": 12, "records_lost_acknowledged": 5,
+        "records_lost_read": 9, "no_reads_us": 8_378_000, "longest_no_reads_us": 8_378_000, "no_writes_us": 20_000_000,
+        "longest_no_writes_us": 12_000_000, "stalled_us": 16_756_000, "longest_stalled_us": 8_378_000, "offline_us": 3_000_000,
+        "under_min_us": 9_000_000, "unclean": 1, "elections": 4, "batches_given_up": 7, "batches_unanswered": 249,
+    }  # fmt: skip
+    overview = Result("overview", TITLE, NOTES, ("session", *figures), [(LONG, *figures.values())], worst=WORST)
+    columns = (
+        "session",
+        "topic",
+        "partition",
+        "accepted",
+        "acknowledged",
+        "unconfirmed",
+        "lost",
+        "lost_acknowledged",
+        "lost_read",
+        "recovered",
+    )
+    rows = [(LONG, LONG if number == 1 else "orders", number, 10**6, 10**6, 0, 12 if number == 0 else 0, 5, 9, 0) for number in range(400)]
+    records = Result("records", "Records by partition", "`lost`: acknowledged or read.", columns, rows, worst=("lost",))
+    states = [("in sync", 1, "1,2,3"), ("under-replicated", 1, "1,2,4"), ("at min", 2, "1,2"), ("under min", 2, "2"), ("offline", -1, "2")]
+    windows = [("stalled", "b3 is down"), ("writes", "ISR under min.insync.replicas"), ("reads", "no leader")]
+    timeline, closed, points = [], [], []
+    for number, topic in enumerate(["orders", LONG, "payments"]):
+        where = (LONG, topic, number)
+        for place, (state, leader, isr) in enumerate(states):
+            begin, finish = place * END // 5, (place + 1) * END // 5
+            timeline.append((*where, isr, state, leader, begin, finish, 2, finish - begin))
+        for place, (what, why) in enumerate(windows):
+            begin, finish = (place + 2) * END // 6, (place + 3) * END // 6
+            closed.append((*where, what, why, begin, finish, finish - begin))
+        points += [(*where, at * END // 50, at * 120, at * 120 - 40) for at in range(50)]
+    keys = ("session", "topic", "partition")
+    unavailability = Result(
+        "unavailability", "Windows in which a partition could not be read or written", "Reads: nobody leads.",
+        (*keys, "what", "why", "from_us", "to_us", "lasts_us"), closed, worst=("lasts_us",),
+    )  # fmt: skip
+    drawn = [
+        Result(
+            "timeline",
+            "",
+            "",
+            (*keys, "isr", "state", "leader", "from_us", "to_us", "min_isr", "lasts_us"),
+            timeline,
+            more=50,
+            worst=("state",),
+        ),
+        Result("curves", "", "", (*keys, "at_us", "log_end", "high_watermark"), points),
+        unavailability,
+    ]
+    return Report([sessions, overview, unavailability, records], figures, drawn, partitions=400)

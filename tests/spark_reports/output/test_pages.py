@@ -1,0 +1,151 @@
+"""The pages of report and sweep in a browser: nothing is wider than the screen, and no state is told by its colour alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.kafka.release import CURRENT
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND, format_duration
+from scenarios.eventlog import LogWriter, make_header
+from spark_reports.compute import compute_tables, load_logs
+from spark_reports.logs.session_log import open_log
+from spark_reports.output import html
+from spark_reports.rows.staging import stage_logs
+from spark_reports.sweep.output import html as sweep_html
+from tests.spark_reports.output import pages
+from tests.spark_reports.output.browser import browser, pixels
+from tests.spark_reports.output.devtools import Page, opened
+from tests.spark_reports.sweep.output.test_html import outcome
+
+pytestmark = [browser, pytest.mark.browser]
+
+WIDTHS = (390, 768, 1440)
+PAGES: dict[str, Callable[[], str]] = {"report": lambda: html.render(pages.report()), "sweep": lambda: sweep_html.render(outcome())}
+
+WIDER = """Array.from(document.querySelectorAll("body *:not(.scroll *):not(.wide *)"), (e) => [e.getBoundingClientRect().right, e.tagName, e.className, e.textContent.slice(0, 40)])
+  .filter(([right]) => right > document.documentElement.clientWidth + 0.5).slice(0, 5).map(String)"""
+
+
+def written(tmp_path: Path, name: str) -> Path:
+    page = tmp_path / f"{name}.html"
+    page.write_text(PAGES[name](), encoding="utf-8")
+    return page
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_no_page_scrolls_sideways(tmp_path: Path, name: str) -> None:
+    async with opened(tmp_path / "profile") as page:
+        await page.go(written(tmp_path, name))
+        for width, scheme in itertools.product(WIDTHS, ("light", "dark")):
+            await page.look(width, scheme)
+            measured = await page.value("[document.documentElement.scrollWidth, document.documentElement.clientWidth, innerWidth]")
+            assert measured[0] <= measured[1] == width == measured[2], (measured, await page.value(WIDER))
+
+
+async def test_the_worst_stands_on_the_first_screen(tmp_path: Path) -> None:
+    async with opened(tmp_path / "profile") as page:
+        await page.go(written(tmp_path, "report"))
+        for width in WIDTHS:
+            await page.look(width, "light")
+            cards = await page.value(
+                "Array.from(document.querySelectorAll('.cards .bad'), (card) => [card.textContent, card.getBoundingClientRect().bottom])"
+            )
+            first = [text for text, bottom in cards if bottom <= 844]
+            assert len({text for text, _ in cards}) == len(cards), "each figure stands there once"
+            for words in (
+                "12records lost: 5 acknowledged, 9 read",
+                "8.378slongest stall",
+                "12slongest without acks=all writes",
+                "8.378slongest without reads",
+                "249batches without an answer at the end",
+            ):
+                assert any(words in text for text in first), (width, words, cards)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_states_are_told_apart_without_their_colours(tmp_path: Path, scheme: str) -> None:
+    """Of each look in the legend what is left when its mean brightness is taken away: a flat colour is nothing, so that at most one of a stripe may be flat."""
+    async with opened(tmp_path / "profile") as page:
+        await page.go(written(tmp_path, "report"))
+        await page.look(1440, scheme)
+        for legend in range(2):
+            marks: list[dict[str, Any]] = await page.value(
+                f"Array.from(document.querySelectorAll('.legend')[{legend}].querySelectorAll('svg'), (mark) => {{"
+                "const box = mark.getBoundingClientRect(); return {look: mark.dataset.look, words: mark.parentNode.textContent,"
+                " x: box.x + scrollX, y: box.y + scrollY, width: 26, height: 14}; })"
+            )
+            assert len(marks) == (5, 3)[legend]
+            assert len({mark["words"] for mark in marks}) == len(marks), "each has words of its own"
+            drawn = {mark["look"]: await _drawing(page, mark) for mark in marks}
+            for (one, mine), (other, theirs) in itertools.combinations(drawn.items(), 2):
+                unlike = sum(abs(a - b) for a, b in zip(mine, theirs, strict=True)) / len(mine)
+                brightness = abs(await _brightness(page, marks, one) - await _brightness(page, marks, other))
+                flat = max(mine) - min(mine) < 8 and max(theirs) - min(theirs) < 8
+                assert unlike > 8 or (flat and brightness > 60), (scheme, one, other, unlike, brightness)
+        words = await page.value("Array.from(document.querySelectorAll('.lane text.bar'), (text) => text.textContent)")
+        for state in ("under-replicated", "at min", "under min", "offline", "acks=all waits", "no writes", "no reads or writes", "b1"):
+            assert state in words, "and in the bar itself, where there is room"
+        explained = await page.value("Array.from(document.querySelectorAll('.legend span'), (mark) => mark.textContent)")
+        assert "no reads or writes" in explained, "in the legend's words, too"
+
+
+async def _grey(page: Page, mark: dict[str, Any]) -> list[float]:
+    # A fraction of a pixel of what is around the mark is no part of it.
+    clip = {name: mark[name] for name in ("x", "y", "width", "height")}
+    _, size, lines = pixels(await page.picture(clip))
+    return [0.3 * line[at] + 0.59 * line[at + 1] + 0.11 * line[at + 2] for line in lines[2:12] for at in range(2 * size, 24 * size, size)]
+
+
+async def _drawing(page: Page, mark: dict[str, Any]) -> list[float]:
+    grey = await _grey(page, mark)
+    mean = sum(grey) / len(grey)
+    return [value - mean for value in grey]
+
+
+async def _brightness(page: Page, marks: list[dict[str, Any]], look: str) -> float:
+    grey = await _grey(page, next(mark for mark in marks if mark["look"] == look))
+    return sum(grey) / len(grey)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+async def test_a_killed_follower_is_on_the_first_screen_as_a_stall(tmp_path: Path, spark: Any) -> None:
+    """b3 leads nothing. Until the controller fences it, some seconds after its death at 10 s, nothing that was sent with acks=all is acknowledged."""
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),)),)
+    )
+    log = tmp_path / "killed.jsonl"
+    with LogWriter(log, make_header(spec, CURRENT, 1, None)) as writer:
+        cluster = Cluster(spec, CURRENT, seed=1, sink=writer)
+        cluster.do(acts.Load("orders", rate=100, producer="app"))
+        cluster.run_until(10 * SECOND)
+        cluster.do(acts.Kill(3))
+        cluster.run_until(40 * SECOND)
+        writer.close(cluster.now)
+    staged = stage_logs([open_log(log)], [], tmp_path / "staged", *load_logs.needed_kinds_and_columns(charts=True))
+    loaded = load_logs.load_logs(spark, [], staged, [], [], True, tmp_path, lambda _: None)
+    report = compute_tables.compute_tables(loaded, html.ROWS, [], True, lambda _: None)
+    stalled = report.totals["longest_stalled_us"] or 0
+    assert 3 * SECOND < stalled < 12 * SECOND
+    path = tmp_path / "killed.html"
+    path.write_text(html.render(report), encoding="utf-8")
+    async with opened(tmp_path / "profile") as page:
+        await page.go(path)
+        for width in (390, 1440):
+            await page.look(width, "light")
+            text, bottom = await page.value(
+                "(card => [card.textContent, card.getBoundingClientRect().bottom])(document.querySelector('.cards li'))"
+            )
+            assert text == f"!{format_duration(stalled)}longest stall of acks=all writes"
+            assert bottom < 844
+            bar = await page.value("document.querySelector('rect.u-stalled:not(.legend rect)').getBoundingClientRect().width")
+            assert bar > width / 20

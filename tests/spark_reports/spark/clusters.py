@@ -1,0 +1,154 @@
+"""Real Spark clusters for tests, from PySpark's own jars and on loopback only: a standalone master with workers, a Connect server.
+
+Each process is the leader of a process group of its own, so that what it starts (executors) ends with it; `stop` ends what
+is left, whatever the test did.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import pyspark
+
+from spark_reports.spark.class_archive import BRIEF, archive_of, spark_jars, to_use
+from spark_reports.spark.java import find_java, java_home
+
+START_SECONDS = 60
+LOG4J = """\
+rootLogger.level = info
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n%ex
+"""
+
+
+JARS = spark_jars(Path(pyspark.__file__).parent)
+
+
+def quick_java() -> str:
+    """Options for little work: a Java that compiles quickly rather than well, with its archive if there is one."""
+    archive = archive_of(find_java(), JARS)
+    return shlex.join([*BRIEF, *(to_use(archive) if archive.exists() else ())])
+
+
+def free_port() -> int:
+    """A port of loopback that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@attrs.define
+class SparkProcesses:
+    """Processes started from PySpark's jars under one scratch directory."""
+
+    scratch: Path
+    running: dict[str, subprocess.Popen[bytes]] = attrs.field(factory=dict)
+
+    def start(self, name: str, *command: str) -> None:
+        """Start `spark-class` (or another of Spark's programs) with these arguments."""
+        conf = self.scratch / "conf"
+        if not conf.exists():
+            conf.mkdir(parents=True)
+            (conf / "log4j2.properties").write_text(LOG4J)
+        options = f"{quick_java()} {shlex.quote(f'-Dlog4j2.configurationFile={conf}/log4j2.properties')}"
+        home = Path(pyspark.__file__).parent
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
+        environment = kept | {
+            "SPARK_HOME": str(home),
+            "JAVA_HOME": str(java_home(find_java(), self.scratch, JARS)),
+            "SPARK_CONF_DIR": str(conf),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_DIRS": str(self.scratch / "local"),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_DAEMON_JAVA_OPTS": options,
+            "SPARK_SUBMIT_OPTS": options,
+            "SPARK_DAEMON_MEMORY": "256m" if command[0] == "spark-class" else "1g",
+        }
+        with (self.scratch / f"{name}.log").open("wb") as log:
+            self.running[name] = subprocess.Popen(
+                [str(home / "bin" / command[0]), *command[1:]],
+                cwd=self.scratch,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def said(self, name: str) -> str:
+        """What a process has logged so far."""
+        return (self.scratch / f"{name}.log").read_text(errors="replace")
+
+    def wait_for(self, name: str, text: str, count: int = 1) -> None:
+        """Wait until a process has logged a text so many times."""
+        deadline = time.monotonic() + START_SECONDS
+        while self.said(name).count(text) < count:
+            assert self.running[name].poll() is None, self.said(name)[-2_000:]
+            assert time.monotonic() < deadline, self.said(name)[-2_000:]
+            time.sleep(0.05)
+
+    def kill(self, name: str) -> None:
+        """SIGKILL a process and what it started."""
+        process = self.running.pop(name)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+
+
+@contextlib.contextmanager
+def spark_processes(scratch: Path) -> Iterator[SparkProcesses]:
+    """Processes that all end with the block."""
+    processes = SparkProcesses(scratch)
+    try:
+        yield processes
+    finally:
+        for name in reversed(list(processes.running)):
+            processes.kill(name)
+
+
+@contextlib.contextmanager
+def standalone_cluster(scratch: Path, workers: int = 2) -> Iterator[tuple[str, SparkProcesses]]:
+    """A standalone master with workers `worker-1` … of one core each; gives its URL."""
+    with spark_processes(scratch) as processes:
+        port = free_port()
+        url = f"spark://127.0.0.1:{port}"
+        processes.start(
+            "master", "spark-class", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"
+        )  # fmt: skip
+        processes.wait_for("master", "New state: ALIVE")
+        for number in range(1, workers + 1):
+            processes.start(
+                f"worker-{number}", "spark-class", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0",
+                "--cores", "1", "--memory", "1g", "--work-dir", str(scratch / f"work-{number}"), url,
+            )  # fmt: skip
+        processes.wait_for("master", "Registering worker", workers)
+        yield url, processes
+
+
+@contextlib.contextmanager
+def connect_server(scratch: Path) -> Iterator[str]:
+    """A Spark Connect server on one machine with two cores; gives its URL."""
+    with spark_processes(scratch) as processes:
+        port = free_port()
+        processes.start(
+            "connect", "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]",
+            "--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.connect.grpc.binding.address=127.0.0.1",
+            "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.bindAddress=127.0.0.1",
+            "--conf", f"spark.sql.warehouse.dir={(scratch / 'warehouse').as_uri()}", "spark-internal",
+        )  # fmt: skip
+        processes.wait_for("connect", "Spark Connect server started")
+        yield f"sc://127.0.0.1:{port}"

@@ -1,0 +1,135 @@
+"""Report and sweep on real clusters: a standalone master with two workers, one of which is killed, and a Spark Connect server.
+
+Whatever runs them, the result is that of one process alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarios import catalogue
+from scenarios.eventlog import LogWriter, make_header
+from scenarios.releases import release_named
+from scenarios.runner import Run
+from spark_reports.summaries.registry import SUMMARIES
+from spark_reports.sweep.execution.checkpoint import Store
+from spark_reports.sweep.execution.process_workers import ProcessWorkers
+from spark_reports.sweep.execution.rounds import sweep_runs
+from spark_reports.sweep.grid_file.read_grid import load_grid
+from spark_reports.sweep.output.result_files import write_results
+from tests.spark_reports.spark.clusters import SparkProcesses, connect_server, quick_java, standalone_cluster
+from tests.spark_reports.sweep.grids import TEXT
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.cluster]
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ("runs.csv", "cells.csv", "cells.json", "sweep.html")
+RUNS = 6
+
+
+FEW_TASKS = ("--conf", "spark.sql.shuffle.partitions=1", "--conf", "spark.sql.adaptive.enabled=false")
+ONE_EXECUTOR = ("--conf", "spark.cores.max=1")
+
+
+def quick() -> list[str]:
+    """Settings for little data: few tasks, a Java that compiles quickly rather than well, and no code made of plans."""
+    java = ("--conf", f"spark.executor.extraJavaOptions={quick_java()}")
+    interpreted = [word for name in ("wholeStage=false", "factoryMode=NO_CODEGEN") for word in ("--conf", f"spark.sql.codegen.{name}")]
+    return [*FEW_TASKS, *java, *interpreted]
+
+
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, SparkProcesses]]:
+    with standalone_cluster(tmp_path_factory.mktemp("standalone")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A grid's file and, beside it in `alone`, what this machine's processes make of it."""
+    place = tmp_path_factory.mktemp("grid")
+    (place / "grid.yaml").write_text(TEXT.replace("every: 2h", "every: 30m").replace("  min.insync.replicas: [1, 2]\n", ""))
+    grid = load_grid(place / "grid.yaml")
+    outcome, every = sweep_runs(grid, RUNS, ProcessWorkers(2), Store(place / "alone", grid))
+    write_results(place / "alone", outcome, every)
+    return place
+
+
+def isrlab(*arguments: str) -> subprocess.Popen[str]:
+    """Start the command line away from the source tree: executors get the program from the driver, or not at all."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli import main; sys.exit(main({list(arguments)!r}))"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """What it wrote to stdout, once it ended well."""
+    out, err = process.communicate(timeout=400)
+    assert process.returncode == 0, err
+    return out
+
+
+def same(swept: Path, out: Path) -> bool:
+    return all((swept / "alone" / name).read_bytes() == (out / name).read_bytes() for name in FILES)
+
+
+@pytest.fixture(scope="module")
+def session(
+    tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]]
+) -> tuple[str, dict[str, Any]]:
+    """A session's log, and its tables as this machine's own Spark has them."""
+    scenario = catalogue.load("d6-unclean-election-on")
+    release = release_named(scenario.releases[-1])
+    log = tmp_path_factory.mktemp("session") / "session.jsonl"
+    with LogWriter(str(log), make_header(scenario.spec, release, scenario.seed, scenario.name)) as writer:
+        run = Run(scenario, release, sink=writer)
+        run.run()
+        writer.close(run.cluster.now)
+    tables = summarise([log])
+    return str(log), json.loads(json.dumps({summary.name: tables[summary.name] for summary in SUMMARIES}))
+
+
+def check_report(session: tuple[str, dict[str, Any]], *where: str) -> None:
+    """The report made there has the session's tables."""
+    log, expected = session
+    tables = json.loads(ended(isrlab("report", log, "--json", "-q", *where)))["summaries"]
+    assert {name: tables[name] for name in expected} == expected
+    assert sum(map(bool, expected.values())) > 5
+
+
+def test_report_on_a_standalone_cluster(standalone: tuple[str, SparkProcesses], session: tuple[str, dict[str, Any]]) -> None:
+    check_report(session, "--master", standalone[0], *quick(), *ONE_EXECUTOR)
+
+
+def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str, SparkProcesses], swept: Path, tmp_path: Path) -> None:
+    url, processes = standalone
+    process = isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q", *quick())
+    deadline = time.monotonic() + 400
+    while not list((tmp_path / "out").glob("chunks/cell*.jsonl")):
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    done = len(list((tmp_path / "out").glob("chunks/cell*.jsonl")))
+    processes.kill("worker-2")
+    ended(process)
+    assert done < len(list((tmp_path / "out").glob("chunks/cell*.jsonl")))
+    assert same(swept, tmp_path / "out")
+
+
+def test_report_and_sweep_on_spark_connect(swept: Path, session: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
+    pytest.importorskip("pyspark.sql.connect.session")
+    with connect_server(tmp_path / "server") as url:
+        check_report(session, "--master", url, *FEW_TASKS)
+        ended(isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q"))
+    assert same(swept, tmp_path / "out")

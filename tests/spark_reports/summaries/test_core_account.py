@@ -1,0 +1,186 @@
+"""Sessions run by the core, with faults: what Spark makes of the log is what the core's own durability account says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.kafka.clients.producer import Producer
+from core.kafka.health import STALL_BOUND
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND
+from scenarios.eventlog import LogWriter, make_header
+from tests.spark_reports.summaries.looks import STEP, Looks
+
+pytestmark = pytest.mark.spark
+
+Table = list[dict[str, Any]]
+Session = tuple[Cluster, dict[str, Table], Looks]
+
+SPEC = ClusterSpec(
+    brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+    topics=(TopicSpec("orders", partitions=4), TopicSpec("log", partitions=2, replication_factor=2)),
+    settings=(("unclean.leader.election.enable", True),),
+)
+
+TIMELINE: tuple[tuple[int, acts.Act], ...] = (
+    (0, acts.Load("orders", rate=100, every=SECOND // 5, producer="safe")),
+    (0, acts.Load("log", rate=100, every=SECOND // 5, acks="1", producer="fast")),
+    (0, acts.Consume("log")),
+    (2, acts.Kill(2)),
+    (14, acts.Start(2)),
+    (17, acts.SlowDisk(1, 400_000)),
+    (22, acts.SlowDisk(1, 1_200_000)),
+    (24, acts.SlowDisk(1, 0)),
+    (25, acts.Cut(("b1", "b3"))),
+    (65, acts.Heal()),
+    (70, acts.Isolate("b1")),
+    (95, acts.Heal()),
+    (105, acts.Kill(3)),
+    (106, acts.Kill(2)),
+    (117, acts.Cut(("b1", "b2"))),
+    (117, acts.Start(2)),
+    (122, acts.Kill(1)),
+    (140, acts.Heal()),
+    (140, acts.Start(1)),
+    (141, acts.Start(3)),
+    (155, acts.Elect("preferred")),
+    (156, acts.Pause(3)),
+    (160, acts.Kill(1)),
+    (165, acts.StopLoad("safe")),
+)
+"""Second and act: a crash, followers cut off from leaders beyond the lag time, an isolated leader, the last in-sync replica lost, a slow disk."""
+
+END = 170 * SECOND
+
+
+RELEASES = ("0.10.2", "4.1")
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]) -> dict[str, Session]:
+    """Under each release a cluster at the end of its session, Spark's tables of the log it wrote, and what it was like meanwhile."""
+    found: dict[str, tuple[Cluster, Looks]] = {}
+    folder = tmp_path_factory.mktemp("core")
+    for name in RELEASES:
+        release = Release.named(name)
+        looks = Looks()
+        with LogWriter(folder / f"{name}.jsonl", make_header(SPEC, release, 3, None)) as log:
+            cluster = Cluster(SPEC, release, seed=3, sink=log)
+            for second, act in TIMELINE:
+                looks.run_until(cluster, second * SECOND)
+                cluster.do(act)
+            looks.run_until(cluster, END)
+            log.close(cluster.now)
+        found[name] = cluster, looks
+    tables = summarise([folder / f"{name}.jsonl" for name in RELEASES])
+    return {
+        name: (cluster, {table: [row for row in rows if row.get("session") == name] for table, rows in tables.items()}, looks)
+        for name, (cluster, looks) in found.items()
+    }
+
+
+@pytest.fixture(params=RELEASES)
+def session(request: pytest.FixtureRequest, sessions: dict[str, Session]) -> Session:
+    return sessions[request.param]
+
+
+def producers_of(cluster: Cluster) -> list[Producer]:
+    return [client for client in cluster.clients.values() if isinstance(client, Producer)]
+
+
+def test_elections(session: Session) -> None:
+    cluster, tables, _ = session
+    outcomes = ("clean", "preferred", "eligible", "unclean", "last-known")
+    counted = {outcome: sum(row[outcome.replace("-", "_")] for row in tables["elections"]) for outcome in outcomes}
+    assert {outcome: count for outcome, count in counted.items() if count} == cluster.account.elections
+    assert counted["clean"] > 0
+    assert counted["unclean"] > 0
+
+
+def test_isr_changes(session: Session) -> None:
+    cluster, tables, _ = session
+    for column, account in (("shrinks", cluster.account.shrinks), ("expands", cluster.account.expands)):
+        assert {row["broker"]: row[column] for row in tables["isr_churn"] if row[column]} == account
+        # Where a shrink raises the leader epoch, its leader hears of it as a new leadership, not as an answer.
+        assert account or (column == "shrinks" and cluster.release.bump_epoch_on_shrink)
+
+
+def test_under_replicated_and_offline_time(session: Session) -> None:
+    cluster, tables, _ = session
+    assert {(row["topic"], row["partition"]): (row["under_replicated_us"], row["offline_us"]) for row in tables["availability"]} == {
+        tuple(tp): (cluster.account.under_replicated_us(tp), cluster.account.offline_us(tp)) for tp in cluster.account.partitions
+    }
+    assert sum(row["under_replicated_us"] for row in tables["availability"]) > 0
+    assert sum(row["offline_us"] for row in tables["availability"]) > 0
+
+
+def test_what_clients_experienced(session: Session) -> None:
+    """Windows without reads, without writes and with stalled writes add up to the core's statuses, looked at every 20 ms."""
+    _, tables, looks = session
+    measured: dict[tuple[TopicPartition, str], int] = dict.fromkeys(looks.times, 0)
+    names = {"reads": "read_down", "writes": "write_down", "stalled": "stalled"}
+    for row in tables["unavailability"]:
+        measured[TopicPartition(row["topic"], row["partition"]), names[row["what"]]] += row["lasts_us"]
+    for name in names.values():
+        assert sum(time for (_, what), time in measured.items() if what == name) > 20 * SECOND
+    for (tp, name), time in measured.items():
+        assert time == pytest.approx(looks.times[tp, name], abs=4 * STEP), (tp, name)
+    assert looks.slow_disk > 5 * SECOND
+    reasons = {row["why"] for row in tables["unavailability"]}
+    assert all(any(word in why for why in reasons) for word in ("the leader's disk is slow", "leader does not lead yet"))
+    for row in tables["availability"]:
+        assert row["stalled_us"] == measured[TopicPartition(row["topic"], row["partition"]), "stalled"]
+
+
+def test_records(session: Session) -> None:
+    cluster, tables, _ = session
+    got = {
+        (row["topic"], row["partition"]): tuple(
+            row[name] for name in ("accepted", "acknowledged", "lost", "lost_acknowledged", "lost_read", "duplicated")
+        )
+        for row in tables["records"]
+    }
+    assert got == {
+        tuple(tp): (
+            account.accepted,
+            account.acked_count,
+            account.lost_count,
+            account.lost_acknowledged,
+            account.lost_read,
+            account.duplicated,
+        )
+        for tp, account in cluster.account.partitions.items()
+    }
+    assert sum(lost for _, _, lost, _, _, _ in got.values()) > sum(read for _, _, _, _, read, _ in got.values()) > 0
+
+
+def test_produce_latency(session: Session) -> None:
+    cluster, tables, _ = session
+    waiting = {
+        producer.name: [cluster.now - one.created for one in producer.unanswered() if one.overdue] for producer in producers_of(cluster)
+    }
+    given_up = sum(producer.failed > 0 for producer in producers_of(cluster))
+    for row in tables["produce_latency"]:
+        (name,) = [producer.name for producer in producers_of(cluster) if producer.topic == row["topic"]]
+        answered = sorted(cluster.account.latencies[row["topic"], row["acks"]])
+        unanswered = waiting[name]
+        assert all(wait > STALL_BOUND for wait in unanswered)
+        assert (row["acknowledged"], row["unanswered"]) == (len(answered), len(unanswered))
+        assert row["unanswered_since_us"] == (cluster.now - max(unanswered) if unanswered else None)
+        if not row["given_up"]:
+            waits = sorted(answered + unanswered)
+            assert row["max_us"] == waits[-1]
+            for percent in (50, 95, 99):
+                assert row[f"p{percent}_us"] == waits[-(-percent * len(waits) // 100) - 1]
+    assert sum(row["given_up"] > 0 for row in tables["produce_latency"]) == given_up
+    assert any(row["unanswered"] or row["given_up"] for row in tables["produce_latency"])
+    assert {(row["topic"], row["acks"]) for row in tables["produce_latency"]} == cluster.account.latencies.keys()

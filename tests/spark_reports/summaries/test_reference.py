@@ -1,0 +1,146 @@
+"""Random sessions: Spark's tables are those of the plain Python pass in `reference`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from core.kafka.events import KINDS, column_types
+from spark_reports.summaries.registry import CHARTS, SUMMARIES, kinds_of
+from tests.spark_reports.event_logs import event as event_at
+from tests.spark_reports.event_logs import write_log
+from tests.spark_reports.summaries import reference
+
+pytestmark = pytest.mark.spark
+
+Session = tuple[list[dict[str, Any]], int | None]
+EVERY = (*SUMMARIES, *CHARTS)
+CREATED = event_at(0, "topic-created", topic="a", partitions=3, replication_factor=3)
+"""The first event of each session: a log says so of the topics in it."""
+BROKERS = st.integers(1, 4)
+WORDS: dict[str, st.SearchStrategy[Any]] = {
+    "topic": st.sampled_from(["a", "b", "<script>alert(1)</script>", "naïve 話題 \u2028"]),
+    "partition": st.integers(0, 2),
+    "election": st.sampled_from(["clean", "unclean", "preferred", "eligible", "last-known"]),
+    "error": st.sampled_from(["NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"]),
+    "leader": st.sampled_from([-1, 1, 2, 3]),
+    "broker": BROKERS,
+    "acks": st.sampled_from([-1, 0, 1]),
+    "from_offset": st.integers(0, 50),
+    "to_offset": st.integers(51, 2**40),
+    "latency_us": st.integers(0, 30) | st.sampled_from([1_000_000, 1_000_001, 5_000_000, 31_000_000]) | st.integers(0, 10**10),
+    "records": st.integers(1, 2**40),
+    "producer": st.sampled_from(["app", "load"]),
+    "waited_us": st.sampled_from([0, 1_000_001, 5_000_000, 31_000_000]),
+    "attempt": st.integers(1, 4),
+    "name": st.sampled_from(["min.insync.replicas", "replica.lag.time.max.ms"]),
+    "subject": st.sampled_from(["", "a", "b", "b1"]),
+    "new": st.sampled_from(["1", "2", "3", "4"]),
+    "act": st.sampled_from(["create-topic", "kill", "load", "consume"]),
+    "src": st.sampled_from(["b1", "b2", "b3", "app", "load"]),
+    "dst": st.sampled_from(["b1", "b2", "b3", "consumer"]),
+    "leader_epoch": st.integers(0, 2),
+    "args": st.sampled_from(
+        [
+            '{"topic": "a", "producer": "app"}',
+            '{"topic": "b"}',
+            '{"topic": "a", "config": [["min.insync.replicas", "3"], ["retention.ms", "1"]]}',
+            '{"broker": 1}',
+            "{}",
+        ]
+    ),
+    "follower": BROKERS,
+    "old_offset": st.integers(0, 50),
+    "new_offset": st.integers(0, 100),
+    "offset": st.integers(0, 100),
+    "high_watermark": st.integers(0, 100),
+    "bytes": st.integers(0, 1000),
+    "doomed_by": st.integers(0, 20),
+    "controller": st.sampled_from(["b1", "b2", "c1"]),
+    "delay_us": st.sampled_from([0, 500_000, 2_000_000]),
+    "write_wait_us": st.sampled_from([1_000_001, 3_000_000, 40_000_000]),
+}
+BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
+    "int": st.integers(-1, 2**40),
+    "str": st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    "bool": st.booleans(),
+    "tuple[int, ...]": st.lists(BROKERS, unique=True, max_size=4),
+}
+
+
+def events_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
+    few = {name: st.sampled_from(words) for name, words in KINDS[kind].words.items()}
+    columns = {
+        name: few[name] if name in few else WORDS.get(name, BY_TYPE[declared]) for name, declared in column_types(KINDS[kind]).items()
+    }
+    return st.fixed_dictionaries(
+        {"t": st.integers(0, 500) | st.sampled_from([0, 5_000_000, 31_000_000]), "cause": st.just(0), "kind": st.just(kind), **columns}
+    )
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> Session:
+    """Events with the steps of time between them, and how long the session goes on after the last (None: it is killed)."""
+    heavy = (
+        "controller-elected",
+        "records-lost",
+        "records-exposed",
+        "append",
+        "partition-changed",
+        "produce-acked",
+        "produce-failed",
+        "produce-waiting",
+        "produce-given-up",
+        "isr-shrunk",
+        "isr-expanded",
+        "leader-elected",
+        "setting-changed",
+        "broker-stopped",
+        "link-cut",
+        "became-leader",
+        "high-watermark",
+        "disk-behind",
+    )
+    kinds = st.sampled_from([*heavy, *heavy, *kinds_of(EVERY), "broker-unfenced", "follower-append"])
+    events = draw(st.lists(kinds.flatmap(events_of), max_size=30))
+    now = 0
+    for event in events:
+        now += event["t"]
+        event["t"] = now
+    after = draw(st.none() | st.integers(0, 500))
+    return events, None if after is None else now + after
+
+
+def drawn() -> list[Session]:
+    """Some fifty sessions."""
+    found: list[Session] = []
+
+    @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
+    @given(st.lists(sessions(), min_size=4, max_size=10))
+    def draw(several: list[Session]) -> None:
+        found.extend(several)
+
+    draw()
+    return found
+
+
+# All sessions go through Spark together: to shrink one would take minutes, the assertion names table and rows.
+def test_spark_and_plain_python_agree(summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]]) -> None:
+    several = drawn()
+    assert len(several) > 30
+    with tempfile.TemporaryDirectory() as directory:
+        paths = [write_log(Path(directory) / f"s{number}.jsonl", [CREATED, *events], end) for number, (events, end) in enumerate(several)]
+        tables = summarise(paths)
+        for summary in EVERY:
+            expected = {}
+            for path in paths:
+                for key, row in reference.ALL[summary.name](*reference.read(path)).items():
+                    expected[(path.stem, *key)] = row
+            got = {tuple(row.pop(key) for key in summary.keys): row for row in map(dict, tables[summary.name])}
+            assert got == expected, summary.name
