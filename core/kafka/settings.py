@@ -385,12 +385,17 @@ class Settings:
 
     __slots__ = ("_broker", "_cluster", "_topic", "clock", "release")
 
+    release: Final[Release]
+    _cluster: Final[dict[str, Value]]
+    _broker: Final[dict[int, dict[str, Value]]]
+    _topic: Final[dict[str, dict[str, Value]]]
+
     def __init__(self, release: Release) -> None:
         self.release = release
         self.clock = RIGHT
-        self._cluster: dict[str, Value] = {}
-        self._broker: dict[int, dict[str, Value]] = {}
-        self._topic: dict[str, dict[str, Value]] = {}
+        self._cluster = {}
+        self._broker = {}
+        self._topic = {}
 
     def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
         """Set a value cluster-wide, for one broker or for one topic; returns (value in force before, new value).

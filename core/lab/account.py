@@ -169,18 +169,31 @@ class Account:
         electable_changed: called when other brokers than before may be elected, for whatever partition.
     """
 
+    __slots__ = (
+        "_open", "electable_changed", "elections", "expands", "exposed", "journal", "latencies", "look", "partitions", "repeats", "shrinks",
+    )  # fmt: skip
+
+    journal: Final[Journal]
+    partitions: Final[dict[TopicPartition, PartitionAccount]]
+    elections: Final[dict[str, int]]
+    shrinks: Final[dict[int, int]]
+    expands: Final[dict[int, int]]
+    latencies: Final[dict[tuple[str, int], Growing[int]]]
+    exposed: Final[dict[TopicPartition, dict[int, None]]]
+    _open: Final[dict[tuple[str, int], tuple[Term, int]]]
+
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self.partitions: dict[TopicPartition, PartitionAccount] = {}
-        self.elections: dict[str, int] = {}
-        self.shrinks: dict[int, int] = {}
-        self.expands: dict[int, int] = {}
-        self.latencies: dict[tuple[str, int], Growing[int]] = {}
-        self.exposed: dict[TopicPartition, dict[int, None]] = {}
+        self.partitions = {}
+        self.elections = {}
+        self.shrinks = {}
+        self.expands = {}
+        self.latencies = {}
+        self.exposed = {}
         self.look: Callable[[TopicPartition], None] = _nobody_looks
         self.electable_changed: Callable[[], None] = _nobody_looks
         self.repeats = False
-        self._open: dict[tuple[str, int], tuple[Term, int]] = {}
+        self._open = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
         """One partition's account."""

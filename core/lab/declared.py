@@ -11,7 +11,7 @@ from core.sim.state import Declared, Table
 
 LAB: Final[Table] = {
     **KAFKA,
-    Exposure: Declared(history=("_cluster",)),
+    Exposure: Declared(wiring=("_account", "_brokers", "_controller", "_journal")),
     Gone: Declared(history=("event",)),
     PartitionAccount: Declared(
         history=(

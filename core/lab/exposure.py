@@ -11,7 +11,7 @@ does; and whoever lacks records is looked at again when it has been given some. 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -37,6 +37,13 @@ class Exposure:
     Attributes:
         lacking: brokers that may be elected and lack committed records, by partition (`Account.exposed`).
     """
+
+    __slots__ = ("_account", "_brokers", "_controller", "_journal", "lacking")
+
+    _journal: Final[Journal]
+    _account: Final[Account]
+    _controller: Final[Controller | ZooKeeperControl]
+    _brokers: Final[dict[int, Broker]]
 
     def __init__(self, journal: Journal, account: Account, controller: Controller | ZooKeeperControl, brokers: dict[int, Broker]) -> None:
         self._journal = journal

@@ -56,6 +56,21 @@ class ClusterNodes(Simulation):
         controllers: the processes of dedicated controllers by name.
     """
 
+    __slots__ = (
+        "account", "brokers", "by_hand", "clients", "controller", "controllers", "elides", "exposure", "metadata", "page_cache", "quiet_rounds",
+        "quorum", "release", "seed", "settings", "settles", "snapshots", "spec", "zookeeper",
+    )  # fmt: skip
+
+    spec: Final[ClusterSpec]
+    seed: Final[int]
+    elides: Final[bool]
+    metadata: Final[MetadataLog]
+    brokers: Final[dict[int, Broker]]
+    clients: Final[dict[str, Client]]
+    controllers: Final[dict[str, ControllerNode]]
+    snapshots: Final[Snapshots]
+    page_cache: Final[Stream]
+
     controller: Controller | ZooKeeperControl
     exposure: Exposure
 
@@ -89,10 +104,10 @@ class ClusterNodes(Simulation):
         self.metadata = MetadataLog()
         self.settings = self.settings_of_spec()
         self.zookeeper = release.zookeeper and not spec.controllers and spec.control_plane is ControlPlane.BY_RELEASE
-        self.brokers: dict[int, Broker] = {}
-        self.clients: dict[str, Client] = {}
+        self.brokers = {}
+        self.clients = {}
         self.quorum: Quorum | None = None
-        self.controllers: dict[str, ControllerNode] = {}
+        self.controllers = {}
         self.snapshots = Snapshots()
         self.page_cache = Stream(f"{seed}:page-cache")
         self.quiet_rounds = QuietRounds(self.journal, self.network, self.brokers, self.nodes, self.paused)

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from itertools import repeat
+from itertools import chain, compress, repeat
+from operator import is_not
 from typing import Final
 
 from core.sim.growing import Growing
 from core.sim.state import ATOMS, Held, fields_of, final_of, is_frozen, outside, reader
 from core.sim.stream import Stream
+
+FEW: Final = 8
+"""So few objects are compared one by one, more of them field by field."""
+
+ONLY_TUPLES: Final = frozenset({tuple})
+"""Plain tuples are looked through; what has a name is looked up."""
 
 State = tuple[Held, ...]
 """What an object holds."""
@@ -31,9 +38,11 @@ class Codec:
 
     Attributes:
         leads: whether states may lead to other objects.
+        changes: whether there is anything in a state that can change.
     """
 
     leads = True
+    changes = True
 
     def __init__(self, cls: Held) -> None:
         self.cls = cls
@@ -50,9 +59,27 @@ class Codec:
         """What objects hold now, whatever became of them since they held those states."""
         return self.read(objects, states)
 
+    def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], Held]]:
+        """What may lead to other objects in some states and was not in the former ones, each with the places that it may be at."""
+        found: list[tuple[Sequence[int], Held]] = []
+        for at, state, held in zip(places, states, former, strict=True):
+            if not ATOMS.issuperset(map(type, state)):
+                others = compress(state, map(is_not, state, held)) if len(state) == len(held) else state
+                new = [value for value in others if type(value) not in ATOMS]
+                if len(new) > FEW:  # most have only moved
+                    former_ids = set(map(id, held))
+                    new = [value for value in new if id(value) not in former_ids]
+                found += [((at,), value) for value in _led_to(new)]
+        return found
+
     def write(self, each: Held, state: State) -> None:
         """Have an object hold a state."""
         each[:] = state
+
+    def write_all(self, objects: list[Held], states: list[State]) -> None:
+        """Have objects hold states."""
+        for each, state in zip(objects, states, strict=True):
+            self.write(each, state)
 
     def blank(self, like: Held) -> Held:
         """A new object, not yet filled."""
@@ -63,6 +90,13 @@ class Codec:
         for new, state in zip(news, states, strict=True):
             if state:
                 self.write(new, tuple(map(renew, state)) if self.leads else state)
+
+
+def _led_to(values: list[Held]) -> Iterable[Held]:
+    """What values lead to, each once: where they are tuples, what these hold."""
+    while values and ONLY_TUPLES.issuperset(map(type, values)):
+        values = [part for part in chain.from_iterable(values) if type(part) not in ATOMS]
+    return {id(value): value for value in values}.values()
 
 
 class OfFields(Codec):
@@ -79,6 +113,7 @@ class OfFields(Codec):
         self.final = tuple(name for name in names if name in final)
         self.names = tuple(name for name in names if name not in final)
         self._read_final, self._read = reader(self.final), reader(self.names)
+        self.changes = bool(self.names)
         self._is_made_whole = bool(outside(cls))
 
     def read_final(self, each: object) -> State:
@@ -87,9 +122,19 @@ class OfFields(Codec):
     def read(self, objects: list[Held], states: list[State]) -> list[State]:
         return list(map(self._read, objects))
 
-    def write(self, each: Held, state: State) -> None:
-        for name, value in zip(self.names, state, strict=True):
-            object.__setattr__(each, name, value)
+    def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], Held]]:
+        if len(states) < FEW or () in former:
+            return super().new_values(places, states, former)
+        found: list[tuple[Sequence[int], Held]] = []
+        for column, before in zip(zip(*states, strict=True), zip(*former, strict=True), strict=True):
+            if not ATOMS.issuperset(map(type, column)):
+                values = [new for new, old in zip(column, before, strict=True) if new is not old and type(new) not in ATOMS]
+                found += [(places, value) for value in _led_to(values)]
+        return found
+
+    def write_all(self, objects: list[Held], states: list[State]) -> None:
+        for name, column in zip(self.names, zip(*states, strict=True), strict=True):
+            deque(map(object.__setattr__, objects, repeat(name), column), maxlen=0)
 
     def blank(self, like: Held) -> Held:
         return self.cls() if self._is_made_whole else self.cls.__new__(self.cls)

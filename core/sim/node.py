@@ -6,7 +6,7 @@ No node reads another's fields; all goes through the network, where it can be de
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from core.sim.journal import Journal
 from core.sim.messages import Timer
@@ -25,13 +25,21 @@ class Node:
         handlers: by message type.
     """
 
+    __slots__ = ("address", "handlers", "incarnation", "journal", "network", "timers")
+
+    address: Final[str]
+    network: Final[Network]
+    journal: Final[Journal]
+    handlers: Final[dict[type, Handler]]
+    timers: Final[dict[str, Callable[[Any], None]]]
+
     def __init__(self, address: str, network: Network, journal: Journal) -> None:
         self.address = address
         self.network = network
         self.journal = journal
         self.incarnation = 0
-        self.handlers: dict[type, Handler] = {}
-        self.timers: dict[str, Callable[[Any], None]] = {}
+        self.handlers = {}
+        self.timers = {}
         network.alive[address] = True
 
     def handle(self, message: object, sender: str) -> None:

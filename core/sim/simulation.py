@@ -27,12 +27,20 @@ class Simulation:
         paused: nodes that stand still: since when, and what waits for them.
     """
 
+    __slots__ = ("agenda", "journal", "network", "nodes", "paused")
+
+    journal: Final[Journal]
+    agenda: Final[Agenda]
+    network: Final[Network]
+    nodes: Final[dict[str, Node]]
+    paused: Final[dict[str, tuple[int, list[Entry]]]]
+
     def __init__(self, journal: Journal, agenda: Agenda, network: Network) -> None:
         self.journal = journal
         self.agenda = agenda
         self.network = network
-        self.nodes: dict[str, Node] = {}
-        self.paused: dict[str, tuple[int, list[Entry]]] = {}
+        self.nodes = {}
+        self.paused = {}
 
     @property
     def now(self) -> int:

@@ -11,7 +11,7 @@ Functions are shared, so they may hold nothing: a closure in a state is refused.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, compress, count
 from operator import is_not, ne
@@ -43,10 +43,12 @@ class Group:
         self.states: list[State] = []
         self._alike: set[int] = set()  # those that hold what may equal another and is not the same
 
-    def _differing(self, states: list[State], others: list[State]) -> Iterable[int]:
-        end = min(len(states), len(others))
-        places = [] if states == others else list(compress(count(), map(ne, states, others)))
-        return places + [at for at in self._alike if at < end and any(map(is_not, states[at], others[at]))]
+    def _differing(self, states: list[State], others: list[State]) -> set[int]:
+        places = set() if states == others else set(compress(count(), map(ne, states, others)))
+        if self._alike:
+            end = min(len(states), len(others))
+            places.update(at for at in self._alike if at < end and any(map(is_not, states[at], others[at])))
+        return places
 
     def add(self, found: list[object], visit: Visit) -> int:
         """Read more objects, and visit what they lead to; returns as `update` does."""
@@ -61,32 +63,32 @@ class Group:
         """Read the objects and visit what they lead to now; returns how many places are no longer shared with the last snapshot."""
         former = self.states
         states = self.codec.read(self.objects, former)
-        changed = {*self._differing(states, former), *range(len(former), len(states))}
+        changed = self._differing(states, former)
+        changed.update(range(len(former), len(states)))
         if not changed:
             return 0
         self.states = now = former + states[len(former) :]
         for at in changed:
             now[at] = states[at]
-        return self._changed(changed, former, visit)
+        return self._changed(list(changed), former, visit)
 
-    def _changed(self, places: Collection[int], former: list[State], visit: Visit) -> int:
-        for at in places if self.codec.leads else ():
-            state, held = self.states[at], former[at] if at < len(former) else ()
-            new: Iterable[Held] = state
-            if len(state) == len(held):
-                new = compress(state, map(is_not, state, held))
-            elif ATOMS.issuperset(map(type, state)):
-                continue
-            for value in new:
-                if type(value) not in ATOMS and visit(value):
-                    self._alike.add(at)
+    def _changed(self, places: Sequence[int], former: list[State], visit: Visit) -> int:
+        """Visit what those at some places hold now and did not hold before."""
+        if self.codec.leads:
+            end = len(former)
+            states = [self.states[at] for at in places]
+            held = [former[at] if at < end else () for at in places]
+            for holders, value in self.codec.new_values(places, states, held):
+                if visit(value):
+                    self._alike.update(holders)
         return len(self.states) + PLACE * len(places)
 
     def restore(self, states: list[State]) -> None:
         """Have the objects hold what they held."""
         self.states = states
-        for at in self._differing(states, self.codec.reread(self.objects[: len(states)], states)):
-            self.codec.write(self.objects[at], states[at])
+        places = self._differing(states, self.codec.reread(self.objects[: len(states)], states))
+        if places:
+            self.codec.write_all([self.objects[at] for at in places], [states[at] for at in places])
 
 
 class Objects:
@@ -117,7 +119,7 @@ class Objects:
 
     def update(self) -> int:
         """Read all of them, and those that are new; returns how many values are no longer shared with the last snapshot."""
-        changed = sum(group.update(self._visit) for group in list(self.groups.values()))
+        changed = sum(group.update(self._visit) for group in list(self.groups.values()) if group.codec.changes)
         return changed + self._update_found()
 
     def forget_growth(self) -> None:
@@ -137,23 +139,24 @@ class Objects:
 
     def _visit(self, value: object) -> bool:
         """Find what a value leads to; whether it is, or holds, something that can change and may equal another."""
-        cls = type(value)
         known = self._known.get(id(value))
         if known is not None:
             return known[1]
-        parts = parts_of(value)
+        cls = type(value)
+        parts: Sequence[Held] | None = parts_of(value)
         if parts is None:
             group = self.groups.get(cls)
             if group is None:
                 group = self.groups[cls] = Group(codec_of(cls))
             is_alike = cls.__eq__ is not object.__eq__
             self._found.setdefault(group, []).append(value)
-        elif ATOMS.issuperset(map(type, parts)):
-            return False
         else:
+            leading = [part for part in parts if type(part) not in ATOMS]
+            if not leading and cls is tuple:  # it is looked at as quickly as looked up
+                return False
             is_alike = False
-            for part in parts:
-                if type(part) not in ATOMS and self._visit(part):
+            for part in leading:
+                if self._visit(part):
                     is_alike = True
         self._known[id(value)] = value, is_alike
         return is_alike
@@ -189,7 +192,8 @@ class Snapshot(Generic[Root]):
         with _collector_rests():
             self._snapshots.go_on_from(self.objects)
             for group, states in self._states.items():
-                group.restore(states)
+                if group.codec.changes:
+                    group.restore(states)
 
     def copy(self) -> Root:
         """A new simulation that stands as the other did when this was taken; that one is left alone."""

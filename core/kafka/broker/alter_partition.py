@@ -26,11 +26,18 @@ class AlterPartitionManager:
         in_flight: correlation of the request under way, 0 if none.
     """
 
+    __slots__ = ("_broker", "_channel", "_partitions", "in_flight", "unsent")
+
+    _broker: Final[BrokerContext]
+    _channel: Final[ControllerChannel]
+    _partitions: Final[dict[TopicPartition, Partition]]
+    unsent: Final[dict[TopicPartition, AlterPartitionItem]]
+
     def __init__(self, broker: BrokerContext, channel: ControllerChannel, partitions: dict[TopicPartition, Partition]) -> None:
         self._broker = broker
         self._channel = channel
         self._partitions = partitions
-        self.unsent: dict[TopicPartition, AlterPartitionItem] = {}
+        self.unsent = {}
         self.in_flight = 0
         broker.handlers[AlterPartitionResponse] = self._answered
         broker.timers["alter-partition-retry"] = self._retry

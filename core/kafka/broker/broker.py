@@ -65,6 +65,15 @@ class Broker(BrokerContext):
         channel: the way to the active controller.
     """
 
+    __slots__ = (
+        "_refusals", "_refused", "_registered_incarnation", "_registration", "_shutdown_heard", "alter_partition", "channel", "directories",
+        "fetch_manager", "fetcher_manager", "partitions", "producer_ids", "replicas", "started_clean", "voter",
+    )  # fmt: skip
+
+    channel: Final[ControllerChannel]
+    producer_ids: Final[ProducerIds]
+    directories: Final[Directories]
+
     def __init__(
         self,
         broker_id: int,
@@ -96,25 +105,29 @@ class Broker(BrokerContext):
         self.fetcher_manager = self.replicas.fetcher_manager
         self.partitions = self.replicas.partitions
         self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions)
-        self.handlers |= {
-            RegistrationResponse: self._registered,
-            HeartbeatResponse: self._heartbeat_answered,
-            MetadataFetchResponse: self._metadata_arrived,
-            Disconnected: self._disconnected,
-        }
-        self.timers |= {
-            "started": self._started,
-            "register": self._register_again,
-            "heartbeat": self._heartbeat_due,
-            "shutdown-heartbeat": self._shutdown_heartbeat,
-            "shutdown-timeout": self._shutdown_timeout,
-            "isr-expiration": self._isr_expiration,
-            "checkpoint": self._checkpoint_due,
-            "log-checkpoint": self._log_checkpoint_due,
-            "log-start-checkpoint": self._log_start_checkpoint_due,
-            "retention": self._retention_due,
-            "log-flush": self._log_flush_due,
-        }
+        self.handlers.update(
+            {
+                RegistrationResponse: self._registered,
+                HeartbeatResponse: self._heartbeat_answered,
+                MetadataFetchResponse: self._metadata_arrived,
+                Disconnected: self._disconnected,
+            }
+        )
+        self.timers.update(
+            {
+                "started": self._started,
+                "register": self._register_again,
+                "heartbeat": self._heartbeat_due,
+                "shutdown-heartbeat": self._shutdown_heartbeat,
+                "shutdown-timeout": self._shutdown_timeout,
+                "isr-expiration": self._isr_expiration,
+                "checkpoint": self._checkpoint_due,
+                "log-checkpoint": self._log_checkpoint_due,
+                "log-start-checkpoint": self._log_start_checkpoint_due,
+                "retention": self._retention_due,
+                "log-flush": self._log_flush_due,
+            }
+        )
         self.refresh_settings()
 
     def refresh_settings(self) -> None:

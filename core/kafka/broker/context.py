@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.empty_rounds import Elision
@@ -40,6 +41,17 @@ class BrokerContext(PartitionContext):
         by_hand: fetchers, heartbeats and checks do nothing by themselves.
         quiet_rounds: decides which empty fetch rounds need not be played; None: all are.
     """
+
+    __slots__ = (
+        "_correlation", "by_hand", "checkpoint_interval", "consumer_fetch_bytes", "fenced", "fetch_backoff", "fetch_min_bytes",
+        "fetch_partition_bytes", "fetch_response_bytes", "fetch_timeout", "fetch_wait", "fetchers_per_leader", "flush_check_interval",
+        "follower_quota", "heartbeat_interval", "isr_check_interval", "lag_max", "lag_max_messages", "leader_quota", "log_configs",
+        "log_start_interval", "metadata", "metadata_offset", "quiet_rounds", "quorum_fetch_timeout", "rack", "racks",
+        "recovery_point_interval", "request_timeout", "retention_interval", "selects_by_rack", "state", "want_shutdown",
+    )  # fmt: skip
+
+    rack: Final[str | None]
+    metadata: Final[MetadataLog]
 
     def __init__(
         self,

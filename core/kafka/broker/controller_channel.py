@@ -28,6 +28,11 @@ class ControllerChannel:
         epoch: the highest controller epoch that it has heard of.
     """
 
+    __slots__ = ("_broker", "_fetches", "_looking", "controller", "dedicated", "epoch", "voters")
+
+    _broker: Final[BrokerContext]
+    voters: Final[tuple[str, ...]]
+
     def __init__(self, broker: BrokerContext, voters: tuple[str, ...]) -> None:
         self._broker = broker
         self.voters = voters
@@ -38,7 +43,7 @@ class ControllerChannel:
         self._looking = False
         if voters:
             broker.handlers[NotController] = self._pointed_on
-            broker.timers |= {"controller-silent": self._silent, "find-controller": self._look_on}
+            broker.timers.update({"controller-silent": self._silent, "find-controller": self._look_on})
 
     def reset(self) -> None:
         """The process ended."""

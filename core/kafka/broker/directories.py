@@ -33,21 +33,30 @@ class Directories:
         busy_until: when the slow disk has done all writes given to it.
     """
 
+    __slots__ = ("_channel", "_quick", "broker", "busy_until", "copy_speed", "disk", "slow", "unassigned", "unreported")
+
+    broker: Final[BrokerContext]
+    _channel: Final[ControllerChannel]
+    unreported: Final[dict[str, None]]
+    unassigned: Final[dict[TopicPartition, None]]
+
     def __init__(self, broker: BrokerContext, channel: ControllerChannel) -> None:
         self.broker = broker
         self._channel = channel
         self.disk = broker.disk
-        self.unreported: dict[str, None] = {}
-        self.unassigned: dict[TopicPartition, None] = {}
+        self.unreported = {}
+        self.unassigned = {}
         self.copy_speed = 0
         self.slow = 0
         self.busy_until = 0
         self._quick: dict[type, Handler] = {}
-        broker.timers |= {
-            "dir-failure-timeout": self._failure_timeout,
-            "move-replica": self._copy,
-            "disk-write": self._written,
-        }
+        broker.timers.update(
+            {
+                "dir-failure-timeout": self._failure_timeout,
+                "move-replica": self._copy,
+                "disk-write": self._written,
+            }
+        )
 
     def reset(self) -> None:
         """The process ended."""
@@ -200,4 +209,4 @@ class Directories:
         message, sender = about
         self._quick[type(message)](message, sender)
         if not self.slow and self.busy_until <= self.broker.journal.now:
-            self.broker.handlers |= self._quick
+            self.broker.handlers.update(self._quick)

@@ -31,14 +31,21 @@ class FetchManager:
         sessions: by (follower, fetcher); played: those whose rounds are not quiet.
     """
 
+    __slots__ = ("broker", "hosted", "partitions", "played", "sessions")
+
+    broker: Final[BrokerContext]
+    hosted: Final[HostedPartitions]
+    sessions: Final[dict[tuple[int, int], FetchSession]]
+    played: Final[dict[tuple[int, int], FetchSession]]
+
     def __init__(self, broker: BrokerContext, hosted: HostedPartitions) -> None:
         self.broker = broker
         self.hosted = hosted
         self.partitions = hosted.online
-        self.sessions: dict[tuple[int, int], FetchSession] = {}
-        self.played: dict[tuple[int, int], FetchSession] = {}
-        broker.handlers |= {FetchRequest: self._fetch}
-        broker.timers |= {"fetch-expiry": self._fetch_expired}
+        self.sessions = {}
+        self.played = {}
+        broker.handlers.update({FetchRequest: self._fetch})
+        broker.timers.update({"fetch-expiry": self._fetch_expired})
 
     def reset(self) -> None:
         """The process ended: no session outlives it."""

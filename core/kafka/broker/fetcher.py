@@ -45,6 +45,20 @@ class Fetcher:
         order: of the entries of its empty rounds; quiet: set while they are not played (`core.kafka.broker.quiet`).
     """
 
+    __slots__ = (
+        "address", "broker", "failed", "forgotten", "full", "in_flight", "leader", "moved", "number", "order", "prepared", "preparing",
+        "quiet", "raised", "sent_at", "sent_cause", "states", "tells_epoch", "unsent", "waking_at", "watch_at",
+    )  # fmt: skip
+
+    broker: Final[BrokerContext]
+    failed: Final[dict[TopicPartition, None]]
+    number: Final[int]
+    preparing: Final[dict[TopicPartition, None]]
+    unsent: Final[dict[TopicPartition, AskedPartition | None]]
+    moved: Final[list[AskedPartition]]
+    forgotten: Final[dict[TopicPartition, None]]
+    raised: Final[dict[HighWatermarkWaiter, int]]
+
     def __init__(self, broker: BrokerContext, failed: dict[TopicPartition, None], leader: int, number: int) -> None:
         self.broker = broker
         self.failed = failed
@@ -58,13 +72,13 @@ class Fetcher:
         self.sent_cause = 0
         self.watch_at = -1
         self.waking_at = -1
-        self.preparing: dict[TopicPartition, None] = {}
-        self.unsent: dict[TopicPartition, AskedPartition | None] = {}
+        self.preparing = {}
+        self.unsent = {}
         self.prepared = True
-        self.moved: list[AskedPartition] = []
-        self.forgotten: dict[TopicPartition, None] = {}
+        self.moved = []
+        self.forgotten = {}
         self.full = True
-        self.raised: dict[HighWatermarkWaiter, int] = {}
+        self.raised = {}
         self.order = round_order(broker.id, leader, number)
         self.quiet: Quiet | None = None
 

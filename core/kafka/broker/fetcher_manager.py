@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from core.kafka import errors
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.fetched import fetched
@@ -20,16 +22,24 @@ class ReplicaFetcherManager:
         failed_partitions: followed partitions whose fetcher gave up until new metadata arrives (ordered set).
     """
 
+    __slots__ = ("broker", "failed_partitions", "fetchers")
+
+    broker: Final[BrokerContext]
+    fetchers: Final[dict[tuple[int, int], Fetcher]]
+    failed_partitions: Final[dict[TopicPartition, None]]
+
     def __init__(self, broker: BrokerContext) -> None:
         self.broker = broker
-        self.fetchers: dict[tuple[int, int], Fetcher] = {}
-        self.failed_partitions: dict[TopicPartition, None] = {}
-        broker.handlers |= {
-            FetchResponse: self._fetched,
-            EpochsResponse: self._epochs_answered,
-            OffsetsResponse: self._offsets_answered,
-        }
-        broker.timers |= {"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_watch}
+        self.fetchers = {}
+        self.failed_partitions = {}
+        broker.handlers.update(
+            {
+                FetchResponse: self._fetched,
+                EpochsResponse: self._epochs_answered,
+                OffsetsResponse: self._offsets_answered,
+            }
+        )
+        broker.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_watch})
 
     def reset(self) -> None:
         """The process ended."""

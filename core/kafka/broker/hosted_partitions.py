@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from core.kafka import errors
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.partition import Partition
@@ -17,10 +19,15 @@ class HostedPartitions:
         offline: those in failed log directories (ordered set); one that is reassigned away stays in it (`HostedPartition.Offline`).
     """
 
+    __slots__ = ("_broker", "offline", "online")
+
+    _broker: Final[BrokerContext]
+    offline: Final[dict[TopicPartition, None]]
+
     def __init__(self, broker: BrokerContext) -> None:
         self._broker = broker
         self.online: dict[TopicPartition, Partition] = {}
-        self.offline: dict[TopicPartition, None] = {}
+        self.offline = {}
 
     def reset(self) -> None:
         """The process ended."""

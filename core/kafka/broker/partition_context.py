@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Protocol
+from typing import Final, Protocol
 
 from core.kafka.broker.disk import Disk
 from core.kafka.durability import DurabilityObserver
@@ -40,6 +40,12 @@ class PartitionContext(Node, metaclass=ABCMeta):
         alter_partition: where ISR changes are submitted.
     """
 
+    __slots__ = ("account", "behind", "broker_epoch", "disk", "id", "pushes_high_watermark", "release", "settings")
+
+    id: Final[int]
+    settings: Final[Settings]
+    behind: Final[dict[TopicPartition, None]]
+
     lag_max: int
     lag_max_messages: int
     alter_partition: IsrChanges
@@ -62,7 +68,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         self.account = account
         self.disk = Disk.of(broker_id, log_dirs)
         self.broker_epoch = -1
-        self.behind: dict[TopicPartition, None] = {}
+        self.behind = {}
         self.pushes_high_watermark = self.release.hw_completes_fetch and not by_hand
 
     @abstractmethod

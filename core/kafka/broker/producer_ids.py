@@ -19,14 +19,19 @@ RETRY: Final = SECOND
 class ProducerIds:
     """One broker's ids: the next one, the end of its block, and the producers that wait for a block."""
 
+    __slots__ = ("_waiting", "broker", "end", "next_id")
+
+    broker: Final[BrokerContext]
+    _waiting: Final[list[tuple[str, InitProducerIdRequest]]]
+
     def __init__(self, broker: BrokerContext) -> None:
         self.broker = broker
         self.next_id = 0
         self.end = 0
-        self._waiting: list[tuple[str, InitProducerIdRequest]] = []
+        self._waiting = []
         broker.handlers[InitProducerIdRequest] = self._init_producer_id
         broker.handlers[AllocateProducerIdsResponse] = self._allocated
-        broker.timers |= {"producer-ids": self._ask}
+        broker.timers.update({"producer-ids": self._ask})
 
     def reset(self) -> None:
         """The process ended: what is left of the block is never given out."""

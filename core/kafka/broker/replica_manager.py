@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from core.kafka import errors, events
 from core.kafka.broker.appends import append_records_to_leader
 from core.kafka.broker.broker_state import BrokerState
@@ -41,26 +43,41 @@ class ReplicaManager:
         fetcher_manager: what is fetched from other leaders.
     """
 
+    __slots__ = (
+        "broker", "consumer_fetches", "directories", "fetch_manager", "fetcher_manager", "hosted", "offline_partitions", "partitions",
+    )  # fmt: skip
+
+    broker: Final[BrokerContext]
+    directories: Final[Directories]
+    hosted: Final[HostedPartitions]
+    consumer_fetches: Final[dict[tuple[str, int], DelayedConsumerFetch]]
+    fetch_manager: Final[FetchManager]
+    fetcher_manager: Final[ReplicaFetcherManager]
+
     def __init__(self, broker: BrokerContext, directories: Directories) -> None:
         self.broker = broker
         self.directories = directories
         self.hosted = HostedPartitions(broker)
         self.partitions = self.hosted.online
         self.offline_partitions = self.hosted.offline
-        self.consumer_fetches: dict[tuple[str, int], DelayedConsumerFetch] = {}
+        self.consumer_fetches = {}
         self.fetch_manager = FetchManager(broker, self.hosted)
         self.fetcher_manager = ReplicaFetcherManager(broker)
-        broker.handlers |= {
-            ProduceRequest: self._produce,
-            EpochsRequest: self._epochs,
-            OffsetsRequest: self._offsets,
-            ConsumerFetchRequest: self._consumer_fetch,
-            MetadataRequest: self._metadata,
-        }
-        broker.timers |= {
-            "produce-expiry": self._produce_expired,
-            "consumer-fetch-expiry": self._consumer_fetch_expired,
-        }
+        broker.handlers.update(
+            {
+                ProduceRequest: self._produce,
+                EpochsRequest: self._epochs,
+                OffsetsRequest: self._offsets,
+                ConsumerFetchRequest: self._consumer_fetch,
+                MetadataRequest: self._metadata,
+            }
+        )
+        broker.timers.update(
+            {
+                "produce-expiry": self._produce_expired,
+                "consumer-fetch-expiry": self._consumer_fetch_expired,
+            }
+        )
 
     def reset(self) -> None:
         """The process ended: all but the disk is gone."""

@@ -48,6 +48,16 @@ class Client(Node, metaclass=ABCMeta):
         by_hand: whether nothing happens by itself, so that metadata are not asked for because they are old.
     """
 
+    __slots__ = (
+        "_asking", "_connected", "_correlation", "_metadata_correlation", "_next_broker", "_reconnect", "_wait_armed", "account", "brokers",
+        "by_hand", "clock", "config", "leaders", "name", "topic",
+    )  # fmt: skip
+
+    name: Final[str]
+    topic: Final[str]
+    _reconnect: Final[dict[str, tuple[int, int]]]
+    _connected: Final[dict[str, None]]
+
     def __init__(
         self, name: str, topic: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
     ) -> None:
@@ -65,14 +75,16 @@ class Client(Node, metaclass=ABCMeta):
         self._asking = ""
         self._metadata_correlation = 0
         self._wait_armed = False
-        self._reconnect: dict[str, tuple[int, int]] = {}
-        self._connected: dict[str, None] = {}
-        self.handlers |= {MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected}
-        self.timers |= {
-            "metadata": self._metadata_due,
-            "metadata-timeout": self._metadata_timed_out,
-            "metadata-age": self._metadata_too_old,
-        }
+        self._reconnect = {}
+        self._connected = {}
+        self.handlers.update({MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected})
+        self.timers.update(
+            {
+                "metadata": self._metadata_due,
+                "metadata-timeout": self._metadata_timed_out,
+                "metadata-age": self._metadata_too_old,
+            }
+        )
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message; whoever answers is connected again."""

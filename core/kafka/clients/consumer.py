@@ -43,30 +43,46 @@ class Consumer(Client):
         since: it begins with the first record that is not older, µs; -1: where `reset` says.
     """
 
+    __slots__ = (
+        "_backing_off", "_read_epochs", "_read_replicas", "_resetting", "_validated", "_validating", "client_rack", "in_flight",
+        "positions", "read", "reset", "since", "stopped", "validates",
+    )  # fmt: skip
+
+    reset: Final[str]
+    positions: Final[list[int]]
+    _read_replicas: Final[dict[int, tuple[int, int]]]
+    _read_epochs: Final[dict[int, int]]
+    _validated: Final[dict[int, int]]
+    _validating: Final[dict[int, tuple[int, str, int]]]
+    _backing_off: Final[dict[int, None]]
+    _resetting: Final[dict[int, tuple[int, str]]]
+
     def __init__(
         self, name: str, topic: str, reset: str, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
     ) -> None:
         super().__init__(name, topic, brokers, network, journal, account)
         self.reset = reset
-        self.positions: list[int] = []
+        self.positions = []
         self.read = 0
         self.stopped = False
         self.validates = False
         self.client_rack: str | None = None
         self.since = -1
-        self._read_replicas: dict[int, tuple[int, int]] = {}
-        self._read_epochs: dict[int, int] = {}
-        self._validated: dict[int, int] = {}
-        self._validating: dict[int, tuple[int, str, int]] = {}
+        self._read_replicas = {}
+        self._read_epochs = {}
+        self._validated = {}
+        self._validating = {}
         self.in_flight: dict[str, tuple[int, int]] = {}
-        self._backing_off: dict[int, None] = {}
-        self._resetting: dict[int, tuple[int, str]] = {}
-        self.handlers |= {
-            ConsumerFetchResponse: self._fetched,
-            OffsetsResponse: self._offsets_answered,
-            EpochsResponse: self._epoch_answered,
-        }
-        self.timers |= {"again": self._again, "watch": self._watch}
+        self._backing_off = {}
+        self._resetting = {}
+        self.handlers.update(
+            {
+                ConsumerFetchResponse: self._fetched,
+                OffsetsResponse: self._offsets_answered,
+                EpochsResponse: self._epoch_answered,
+            }
+        )
+        self.timers.update({"again": self._again, "watch": self._watch})
 
     def start(self) -> None:
         """Begin."""

@@ -88,6 +88,18 @@ class Producer(Client):
         sent, acked, failed, retries: records made, acknowledged, given up; attempts after the first.
     """
 
+    __slots__ = (
+        "_batch_id", "_epochs", "_id_asked", "_load", "_muted", "_next_partition", "_next_sequence", "_owed", "_partition_in_flight",
+        "_waiting", "_wakes", "_watching", "acked", "acks", "every", "failed", "idempotent", "in_flight", "last_latency", "newer_client",
+        "producer_id", "queues", "rate", "record_bytes", "retries", "sent",
+    )  # fmt: skip
+
+    queues: Final[dict[int, deque[ProducerBatch]]]
+    _partition_in_flight: Final[dict[int, int]]
+    _muted: Final[dict[int, int]]
+    _wakes: Final[dict[int, int]]
+    _next_sequence: Final[dict[int, int]]
+
     def __init__(
         self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
     ) -> None:
@@ -96,17 +108,17 @@ class Producer(Client):
         self.rate = 0
         self.every = 0
         self.record_bytes = 100
-        self.queues: dict[int, deque[ProducerBatch]] = {}
+        self.queues = {}
         self.in_flight: dict[int, ProducerBatch] = {}
-        self._partition_in_flight: dict[int, int] = {}
+        self._partition_in_flight = {}
         self._waiting: list[tuple[int, int]] = []
-        self._muted: dict[int, int] = {}
-        self._wakes: dict[int, int] = {}
+        self._muted = {}
+        self._wakes = {}
         self.newer_client = False
         self.idempotent = False
         self.producer_id = -1
         self._epochs: dict[int, int] = {}
-        self._next_sequence: dict[int, int] = {}
+        self._next_sequence = {}
         self._id_asked = 0
         self.sent = 0
         self.acked = 0
@@ -118,8 +130,8 @@ class Producer(Client):
         self._next_partition = 0
         self._load = 0
         self._watching = False
-        self.handlers |= {ProduceResponse: self._answered, InitProducerIdResponse: self._id_given}
-        self.timers |= {"load": self._load_tick, "retry": self._retry_due, "watch": self._watch}
+        self.handlers.update({ProduceResponse: self._answered, InitProducerIdResponse: self._id_given})
+        self.timers.update({"load": self._load_tick, "retry": self._retry_due, "watch": self._watch})
 
     # --- making records --------------------------------------------------------------------------------------------
 

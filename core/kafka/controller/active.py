@@ -74,6 +74,13 @@ class ActiveController:
         parked: brokers' metadata fetches that wait: (offset, number) by broker.
     """
 
+    __slots__ = (
+        "_check_due", "_deferred", "_fetches", "claimed", "heartbeats", "journal", "last_contact", "parked", "quorum", "scheduled", "voter",
+    )  # fmt: skip
+
+    _deferred: Final[list[tuple[int, str, object]]]
+    scheduled: Final[dict[str, int]]
+
     def __init__(self, voter: Leader, quorum: Committed) -> None:
         self.voter = voter
         self.quorum = quorum
@@ -82,10 +89,10 @@ class ActiveController:
         self.heartbeats = BrokerHeartbeatManager(self.quorum.session_timeout)
         self.last_contact: dict[int, int] = {}
         self.parked: dict[int, tuple[int, int]] = {}
-        self._deferred: list[tuple[int, str, object]] = []
+        self._deferred = []
         self._fetches = 0
         self._check_due = -1
-        self.scheduled: dict[str, int] = {}
+        self.scheduled = {}
         self._begin_sessions()  # what a former leader wrote is perhaps committed, and carried out, before this one claims
 
     def claim(self) -> None:

@@ -27,7 +27,9 @@ from core.sim.journal import Journal
 class Administered(Protocol):
     """A controller of either kind, as far as administrators change something in it."""
 
-    journal: Journal
+    @property
+    def journal(self) -> Journal:
+        """Where it records."""
 
     @property
     def replication(self) -> ReplicationControl:

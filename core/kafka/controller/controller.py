@@ -58,6 +58,18 @@ class Controller(Node):
         active: the address of the active controller.
     """
 
+    __slots__ = (
+        "_check_due", "_parked", "brokers", "by_hand", "heartbeats", "last_contact", "metadata", "next_producer_id", "replication",
+        "scheduled", "settings",
+    )  # fmt: skip
+
+    settings: Final[Settings]
+    metadata: Final[MetadataLog]
+    brokers: Final[dict[int, BrokerRegistration]]
+    replication: Final[ReplicationControl]
+    _parked: Final[dict[int, int]]
+    scheduled: Final[dict[str, int]]
+
     active = CONTROLLER
 
     def __init__(
@@ -76,24 +88,26 @@ class Controller(Node):
         self.settings = settings
         self.metadata = metadata
         self.by_hand = by_hand
-        self.brokers: dict[int, BrokerRegistration] = {}
+        self.brokers = {}
         self.heartbeats = BrokerHeartbeatManager(settings.us("broker.session.timeout.ms"))
         self.replication = ReplicationControl(settings, metadata, journal, account, self.brokers, racks, seed)
         self.last_contact: dict[int, int] = {}
         self.next_producer_id = 0
-        self._parked: dict[int, int] = {}
+        self._parked = {}
         self._check_due = -1
-        self.scheduled: dict[str, int] = {}
-        self.handlers |= {
-            RegistrationRequest: self._register,
-            HeartbeatRequest: self._heartbeat,
-            AlterPartitionRequest: self._alter_partition,
-            MetadataFetchRequest: self._metadata_fetch,
-            AllocateProducerIdsRequest: self._allocate_producer_ids,
-            AssignReplicasToDirsRequest: self._assign_replicas_to_dirs,
-            Disconnected: self._disconnected,
-        }
-        self.timers |= {"session-check": self._session_check, "periodic": self._periodic_due}
+        self.scheduled = {}
+        self.handlers.update(
+            {
+                RegistrationRequest: self._register,
+                HeartbeatRequest: self._heartbeat,
+                AlterPartitionRequest: self._alter_partition,
+                MetadataFetchRequest: self._metadata_fetch,
+                AllocateProducerIdsRequest: self._allocate_producer_ids,
+                AssignReplicasToDirsRequest: self._assign_replicas_to_dirs,
+                Disconnected: self._disconnected,
+            }
+        )
+        self.timers.update({"session-check": self._session_check, "periodic": self._periodic_due})
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message, then tell the brokers what was committed."""

@@ -56,6 +56,11 @@ class _HeartbeatState(SpelledOut):
 class BrokerHeartbeatManager:
     """Heartbeat state of all registered brokers. Mutable; the oldest contact is found without looking at the others."""
 
+    __slots__ = ("_brokers", "_unfenced", "session_timeout_us")
+
+    _brokers: Final[dict[int, _HeartbeatState]]
+    _unfenced: Final[OrderedDict[int, _HeartbeatState]]
+
     def __init__(self, session_timeout_us: int) -> None:
         """Args: session_timeout_us: broker.session.timeout.ms in µs.
 
@@ -65,9 +70,9 @@ class BrokerHeartbeatManager:
         if session_timeout_us <= 0:
             raise ValueError(f"broker session timeout is {session_timeout_us} µs; it must be more than 0")
         self.session_timeout_us = session_timeout_us
-        self._brokers: dict[int, _HeartbeatState] = {}
+        self._brokers = {}
         # Unfenced brokers, oldest contact first: time never runs back, so each touch moves its broker to the end.
-        self._unfenced: OrderedDict[int, _HeartbeatState] = OrderedDict()
+        self._unfenced = OrderedDict()
 
     def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> None:
         """A broker registered or sent a heartbeat at `now`; `fenced` is the state it is in after that (Kafka: `#touch`).

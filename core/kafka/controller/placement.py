@@ -87,13 +87,17 @@ class _Rack(SpelledOut):
 class RackList:
     """The racks of a cluster, gone round partition by partition (Kafka: `StripedReplicaPlacer.RackList`)."""
 
+    __slots__ = ("_epoch", "_offset", "_racks", "_random", "rack_names", "total_brokers", "unfenced_brokers")
+
+    rack_names: Final[list[str | None]]
+
     def __init__(self, random: RandomSource, brokers: Iterable[UsableBroker]) -> None:
         self._random: Final = random
         racks: dict[str | None, _Rack] = {}
         for broker in brokers:
             rack = racks.setdefault(broker.rack, _Rack())
             (rack.fenced if broker.fenced else rack.unfenced).brokers.append(broker.broker)
-        self.rack_names: Final[list[str | None]] = sorted(racks, key=lambda name: (name is not None, name or ""))
+        self.rack_names = sorted(racks, key=lambda name: (name is not None, name or ""))
         self._racks: Final = {name: racks[name] for name in self.rack_names}
         self.unfenced_brokers: Final = sum(len(rack.unfenced.brokers) for rack in racks.values())
         self.total_brokers: Final = self.unfenced_brokers + sum(len(rack.fenced.brokers) for rack in racks.values())
@@ -149,6 +153,8 @@ class RackList:
 
 class StripedReplicaPlacer:
     """KRaft's placement (Kafka: `StripedReplicaPlacer`): leaders never on fenced brokers, racks and brokers in stripes."""
+
+    __slots__ = ("_random",)
 
     def __init__(self, random: RandomSource) -> None:
         self._random: Final = random

@@ -7,7 +7,7 @@ committed log makes; brokers read it through the metadata log up to where their 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
 from core.kafka.admin_requests import AdminRequest
@@ -121,14 +121,21 @@ class Quorum:
         lost: nobody has found a majority since the last active controller.
     """
 
+    __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "lost", "metadata", "voters")
+
+    metadata: Final[MetadataLog]
+    journal: Final[Journal]
+    committed: Final[list[QuorumEntry]]
+    _ends: Final[list[int]]
+
     def __init__(self, controller: QuorumController, metadata: MetadataLog, journal: Journal) -> None:
         self.controller = controller
         self.metadata = metadata
         self.journal = journal
         self.voters: dict[str, Voter] = {}
-        self.committed: list[QuorumEntry] = []
+        self.committed = []
         self.lost = False
-        self._ends: list[int] = []
+        self._ends = []
         self._first_end = 0
 
     def boot(self, hosts: Sequence[Node], seed: int, first: str) -> None:

@@ -59,6 +59,27 @@ class ReplicationControl:
         leaderless, unbalanced: partitions without a leader; with another leader than the preferred one.
     """
 
+    __slots__ = (
+        "_ids", "_placer", "account", "assigned", "brokers", "hosted", "in_isr", "journal", "leaderless", "led", "log_ends", "metadata",
+        "node", "partitions", "racks", "release", "settings", "topics", "unbalanced",
+    )  # fmt: skip
+
+    settings: Final[Settings]
+    metadata: Final[MetadataLog]
+    journal: Final[Journal]
+    brokers: Final[dict[int, BrokerRegistration]]
+    racks: Final[dict[int, str | None]]
+    partitions: Final[dict[TopicPartition, PartitionRegistration]]
+    topics: Final[dict[str, Topic]]
+    in_isr: Final[dict[int, dict[TopicPartition, None]]]
+    led: Final[dict[int, int]]
+    hosted: Final[dict[int, int]]
+    assigned: Final[dict[int, dict[TopicPartition, str]]]
+    leaderless: Final[dict[TopicPartition, None]]
+    unbalanced: Final[dict[TopicPartition, None]]
+    _placer: Final[StripedReplicaPlacer]
+    _ids: Final[Stream]
+
     def __init__(
         self,
         settings: Settings,
@@ -76,14 +97,14 @@ class ReplicationControl:
         self.account = account
         self.brokers = brokers
         self.racks = racks
-        self.partitions: dict[TopicPartition, PartitionRegistration] = {}
-        self.topics: dict[str, Topic] = {}
-        self.in_isr: dict[int, dict[TopicPartition, None]] = {}
-        self.led: dict[int, int] = {}
-        self.hosted: dict[int, int] = {}
-        self.assigned: dict[int, dict[TopicPartition, str]] = {}
-        self.leaderless: dict[TopicPartition, None] = {}
-        self.unbalanced: dict[TopicPartition, None] = {}
+        self.partitions = {}
+        self.topics = {}
+        self.in_isr = {}
+        self.led = {}
+        self.hosted = {}
+        self.assigned = {}
+        self.leaderless = {}
+        self.unbalanced = {}
         self.node: int | None = None
         self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
         self._placer = StripedReplicaPlacer(Stream(f"{seed}:placement"))

@@ -119,25 +119,29 @@ class Voter:
         self._deadline = 0
         self._fetches = 0
         self._waiting: dict[str, QuorumFetchRequest] = {}
-        host.handlers |= {
-            VoteRequest: self._vote_asked,
-            VoteResponse: self._vote_answered,
-            BeginQuorumEpoch: self._epoch_begun,
-            QuorumFetchRequest: self._fetch_asked,
-            QuorumFetchResponse: self._fetch_answered,
-            RegistrationRequest: self._asked_as_controller,
-            HeartbeatRequest: self._asked_as_controller,
-            AlterPartitionRequest: self._asked_as_controller,
-            AllocateProducerIdsRequest: self._asked_as_controller,
-            AssignReplicasToDirsRequest: self._asked_as_controller,
-            MetadataFetchRequest: self._asked_as_controller,
-        }
-        host.timers |= {
-            "quorum-deadline": self._deadline_passed,
-            "quorum-fetch": self._fetch_again,
-            "quorum-fetch-wait": self._fetch_waited,
-            "controller-task": self._task_due,
-        }
+        host.handlers.update(
+            {
+                VoteRequest: self._vote_asked,
+                VoteResponse: self._vote_answered,
+                BeginQuorumEpoch: self._epoch_begun,
+                QuorumFetchRequest: self._fetch_asked,
+                QuorumFetchResponse: self._fetch_answered,
+                RegistrationRequest: self._asked_as_controller,
+                HeartbeatRequest: self._asked_as_controller,
+                AlterPartitionRequest: self._asked_as_controller,
+                AllocateProducerIdsRequest: self._asked_as_controller,
+                AssignReplicasToDirsRequest: self._asked_as_controller,
+                MetadataFetchRequest: self._asked_as_controller,
+            }
+        )
+        host.timers.update(
+            {
+                "quorum-deadline": self._deadline_passed,
+                "quorum-fetch": self._fetch_again,
+                "quorum-fetch-wait": self._fetch_waited,
+                "controller-task": self._task_due,
+            }
+        )
         host.handlers.setdefault(Disconnected, self._disconnected)
 
     def _disconnected(self, message: Disconnected, _: str) -> None:

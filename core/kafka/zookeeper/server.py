@@ -89,13 +89,15 @@ class ZooKeeper(Node):
         self._last_session = NO_SESSION
         self._watches: dict[str, dict[int, None]] = {}
         self._child_watches: dict[str, dict[int, None]] = {}
-        self.handlers |= {
-            ConnectRequest: self._connect,
-            SessionRequest: self._request,
-            CloseRequest: self._close,
-            Disconnected: self._disconnected,
-        }
-        self.timers |= {"session": self._session_check}
+        self.handlers.update(
+            {
+                ConnectRequest: self._connect,
+                SessionRequest: self._request,
+                CloseRequest: self._close,
+                Disconnected: self._disconnected,
+            }
+        )
+        self.timers.update({"session": self._session_check})
 
     # --- sessions --------------------------------------------------------------------------------------------------
 

@@ -57,6 +57,11 @@ class ZooKeeperBroker(Broker):
         leaders, live: its metadata cache: (leader, leader epoch) by partition number, by topic; and who lives.
     """
 
+    __slots__ = ("_configs_read", "_shutdown_tries", "isr_manager", "kafka_controller", "leaders", "live", "zk")
+
+    zk: Final[ZooKeeperClient]
+    kafka_controller: Final[KafkaController]
+
     def __init__(
         self,
         broker_id: int,
@@ -82,13 +87,15 @@ class ZooKeeperBroker(Broker):
             self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self, self.zk, self.channel, self.partitions)
         self._configs_read = 0
         self._shutdown_tries = 0
-        self.handlers |= {
-            LeaderAndIsrRequest: self._leader_and_isr,
-            StopReplicaRequest: self._stop_replica,
-            UpdateMetadataRequest: self._update_metadata,
-            ControlledShutdownResponse: self._shutdown_answered,
-        }
-        self.timers |= {"controlled-shutdown": self._ask_shutdown, "leave-anyway": self._leave_anyway}
+        self.handlers.update(
+            {
+                LeaderAndIsrRequest: self._leader_and_isr,
+                StopReplicaRequest: self._stop_replica,
+                UpdateMetadataRequest: self._update_metadata,
+                ControlledShutdownResponse: self._shutdown_answered,
+            }
+        )
+        self.timers.update({"controlled-shutdown": self._ask_shutdown, "leave-anyway": self._leave_anyway})
 
     # --- messages to itself ----------------------------------------------------------------------------------------
 

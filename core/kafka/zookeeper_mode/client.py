@@ -64,13 +64,15 @@ class ZooKeeperClient:
         self._xid = 0
         self.in_flight: tuple[int, Then, tuple[object, ...]] | None = None
         self._queue: deque[tuple[tuple[Op, ...], Then, tuple[object, ...]]] = deque()
-        broker.handlers |= {
-            ConnectResponse: self._connected,
-            SessionResponse: self._answered,
-            WatchEvent: self._watched,
-            CloseResponse: self._closed,
-        }
-        broker.timers |= {"zookeeper-ping": self._ping}
+        broker.handlers.update(
+            {
+                ConnectResponse: self._connected,
+                SessionResponse: self._answered,
+                WatchEvent: self._watched,
+                CloseResponse: self._closed,
+            }
+        )
+        broker.timers.update({"zookeeper-ping": self._ping})
 
     @property
     def timeout(self) -> int:

@@ -262,7 +262,7 @@ def test_a_field_that_escapes_is_seen() -> None:
     cluster = busy("4.1")
     snapshot = cluster.snapshot()
     planted = [1]
-    cluster.brokers[1].planted = planted  # type: ignore[attr-defined]
+    cluster.brokers[1].voter = planted  # type: ignore[assignment]
     assert unknown(cluster, snapshot) == [planted]
     snapshot = cluster.snapshot()
     assert unknown(cluster, snapshot) == []

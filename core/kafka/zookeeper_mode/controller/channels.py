@@ -47,7 +47,7 @@ class ControllerChannels:
         self._channels: dict[int, _Channel] = {}
         self._correlation = 0
         broker.handlers[ControlResponse] = self._answered
-        broker.timers |= {"controller-retry": self._again, "controller-socket-timeout": self._timed_out}
+        broker.timers.update({"controller-retry": self._again, "controller-socket-timeout": self._timed_out})
 
     def send(self, to: int, request: ControlRequest) -> None:
         """Queue a request for a broker."""

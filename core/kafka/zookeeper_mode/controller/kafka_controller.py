@@ -58,12 +58,14 @@ class KafkaController(Controllership):
         self.isr_changes = IsrChanges(self, self.partitions, self.moves)
         self.broker_changes = BrokerChanges(self, self.partitions, self.moves)
         self.elections = AskedElections(self, self.partitions)
-        broker.handlers |= {
-            AlterPartitionRequest: self.isr_changes.alter_partition_asked,
-            ControlledShutdownRequest: self.broker_changes.shutdown_asked,
-            LeaderAndIsrResponse: self.broker_changes.roles_answered,
-        }
-        broker.timers |= {"auto-leader-rebalance": self.elections.balance_due}
+        broker.handlers.update(
+            {
+                AlterPartitionRequest: self.isr_changes.alter_partition_asked,
+                ControlledShutdownRequest: self.broker_changes.shutdown_asked,
+                LeaderAndIsrResponse: self.broker_changes.roles_answered,
+            }
+        )
+        broker.timers.update({"auto-leader-rebalance": self.elections.balance_due})
 
     # --- election --------------------------------------------------------------------------------------------------
 

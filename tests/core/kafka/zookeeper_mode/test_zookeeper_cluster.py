@@ -375,7 +375,7 @@ class _First:
 
 @pytest.mark.parametrize("release", ["0.8.2", "1.1", "2.7"])
 @pytest.mark.parametrize("leader", [0, 1])
-def test_leader_and_isr_of_the_epoch_that_is_known_changes_nothing(release: str, leader: int) -> None:
+def test_leader_and_isr_of_the_epoch_that_is_known_changes_nothing(release: str, leader: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """`ReplicaManager#becomeLeaderOrFollower`: "its associated leader epoch matches the current leader epoch"; answered STALE_CONTROLLER_EPOCH."""
     bench = Bench((0, 1), release=release)
     bench.do(acts.Produce("t", 4))
@@ -384,13 +384,13 @@ def test_leader_and_isr_of_the_epoch_that_is_known_changes_nothing(release: str,
     before = (partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch)
     bench.events.clear()
     sent: list[object] = []
-    follower.reply = lambda _node, message: sent.append(message)  # type: ignore[method-assign]
     same = PartitionRegistration((0, 1), (1,), leader, partition.leader_epoch, partition.partition_epoch + 1)
-    follower.handle(LeaderAndIsrRequest(0, follower.channel.epoch, ((TP, same, 0),), (0, 1)), "b0")
+    with monkeypatch.context() as patched:
+        patched.setattr(ZooKeeperBroker, "reply", lambda _broker, _node, message: sent.append(message))
+        follower.handle(LeaderAndIsrRequest(0, follower.channel.epoch, ((TP, same, 0),), (0, 1)), "b0")
     assert [message.items for message in sent if isinstance(message, LeaderAndIsrResponse)] == [((TP, "STALE_CONTROLLER_EPOCH"),)]
     assert (partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch) == before
     assert bench.events == []
-    del follower.reply
     bench.do(acts.Produce("t", 3))
     assert [bench.partition.copy_on(broker).leo for broker in (0, 1)] == [7, 7], "the follower fetches on"
 
@@ -460,12 +460,13 @@ def test_d4_a_replica_in_a_failed_directory_leads_never_again_not_even_uncleanly
     assert bench.partition.leader == (1 if unclean else NO_LEADER)
 
 
-def test_d2_every_leader_and_isr_is_answered() -> None:
+def test_d2_every_leader_and_isr_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """KAFKA_STORAGE_ERROR for a replica that is offline, STALE_CONTROLLER_EPOCH for a role that is not newer, and for a request of a replaced controller."""
     bench = _with_directories()
     bench.do(acts.FailDir(1, 1))
-    broker, sent = bench.broker(1), []
-    broker.reply = lambda node, message: sent.append((node, message)) if node == "b0" else None  # type: ignore[method-assign]
+    broker = bench.broker(1)
+    sent: list[tuple[str, object]] = []
+    monkeypatch.setattr(ZooKeeperBroker, "reply", lambda _broker, node, message: sent.append((node, message)) if node == "b0" else None)
     known = PartitionRegistration((1, 2), (1, 2), 1, 0, 0)
     newer = PartitionRegistration((1, 2), (1, 2), 2, 7, 7)
     broker.handle(LeaderAndIsrRequest(0, 1, ((TP, known, 0), (OTHER, known, 0)), (0, 1, 2)), "b0")
