@@ -1,4 +1,4 @@
-"""The pages of the documentation hold together: links lead somewhere, commands exist, and numbers of lines keep their bounds."""
+"""The pages of the documentation hold together: links lead somewhere, commands and files exist, pages made from the code are in step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from tests import releases_page
 from tui.cli import GROUPS
 
 ROOT: Final = Path(__file__).parents[1]
@@ -24,8 +25,9 @@ PAGES: Final = sorted(
 _FENCES: Final = re.compile(r"^( *)(```|~~~).*?^\1\2[ \t]*$", re.DOTALL | re.MULTILINE)
 _CODE: Final = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _LINK: Final = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)(?:\s+\"[^\"]*\")?\)")
-_COMMAND: Final = re.compile(r"(?:^|`| {4}|\$ )(?:\.venv/bin/)?isrlab ([a-z][a-z-]*)", re.MULTILINE)
-_MAKE: Final = re.compile(r"(?:^|`| {4})make ([a-z][a-z-]*)", re.MULTILINE)
+_COMMAND: Final = re.compile(r"(?:`| {4}|\$ )(?:\.venv/bin/)?isrlab ([a-z][a-z-]*)")
+_MAKE: Final = re.compile(r"(?:`| {4})make ([a-z][a-z-]*)")
+_PATH: Final = re.compile(r"`((?:core|docs|scenarios|spark_reports|tests|tui|locks)/[\w./-]*\w)`")
 _MODULE: Final = re.compile(r"python -m ((?:core|scenarios|spark_reports|tests|tui)[\w.]*)")
 
 
@@ -92,6 +94,13 @@ def test_commands_exist(page: Path) -> None:
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
 
 
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_files_exist(page: Path) -> None:
+    """A path in code that begins in one of the folders is one that exists, from the root or from the page."""
+    named = _PATH.findall(page.read_text("utf-8"))
+    assert [path for path in named if not (ROOT / path).exists() and not (page.parent / path).exists()] == []
+
+
 def test_every_page_is_in_the_index() -> None:
     """From README.md and docs/README.md a reader comes to every page."""
     reached = {ROOT / "README.md"}
@@ -105,6 +114,22 @@ def test_every_page_is_in_the_index() -> None:
                 todo.append(target)
     templates = {page for page in PAGES if ".github" in page.parts}
     assert sorted(map(ids, set(PAGES) - reached - templates)) == []
+
+
+def test_rules_by_release_are_in_step() -> None:
+    assert (ROOT / "docs/releases.md").read_text("utf-8") == releases_page.page(), "run: make docs"
+
+
+def test_in_force() -> None:
+    assert releases_page.in_force("truncation").startswith("`high-watermark`; since 0.11: `epoch`; ")
+    assert [
+        releases_page.in_force(field) for field in ("strict_min_isr", "halts_on_truncation", "request_time_leo", "survives_failed_dir")
+    ] == [
+        "since 3.7",
+        "until 1.1",
+        "always",
+        "1.1 to 2.8, since 3.7",
+    ]
 
 
 def test_readme_is_short() -> None:

@@ -1,0 +1,89 @@
+"""Writes the page of rules by release from the table of releases: `python -m tests.releases_page docs/releases.md`."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import itertools
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from core.kafka.release import GUARDS, RELEASES, Release
+
+_HEAD: Final = """# Rules by release
+
+<!-- Written by `python -m tests.releases_page` from core/kafka/release.py. -->
+
+`--release` takes one of the following: {names}. For another release, take the nearest one before it, and look below for what Kafka changed in between: the meaning of a
+rule names the release of the change, which can be older than the first one here.
+
+The table lists the rules that differ, or that can be switched off. *Since* and *until* name the first and the last of these releases in which a rule is in force. A rule with ✂
+can be switched off, for example with `--release "{newest} without {guard}"`, which shows what the rule is for.
+
+| rule | in force | meaning |
+|---|---|---|
+"""
+
+
+def meanings() -> dict[str, str]:
+    """What each field of a release means, from the docstring."""
+    text = inspect.cleandoc(Release.__doc__ or "").partition("Attributes:\n")[2]
+    entries = re.split(r"^ {4}(\w+): ", text, flags=re.MULTILINE)[1:]
+    return {name: " ".join(meaning.split()) for name, meaning in zip(entries[::2], entries[1::2], strict=True)}
+
+
+def _shown(value: object) -> str:
+    return f"`{value.name.lower().replace('_', '-')}`" if isinstance(value, enum.Enum) else f"`{value}`"
+
+
+def in_force(field: str) -> str:
+    """In which releases a rule is in force; of one that is more than yes or no, from which release on it has which value."""
+    values = [(name, getattr(release, field)) for name, release in RELEASES.items()]
+    changes = [values[0], *(after for before, after in itertools.pairwise(values) if before[1] != after[1])]
+    if not isinstance(values[0][1], bool):
+        return "; ".join(f"since {name}: {_shown(value)}" if at else _shown(value) for at, (name, value) in enumerate(changes))
+    if len(changes) == 1:
+        return "always" if changes[0][1] else "never"
+    names = list(RELEASES)
+    spans = []
+    for at, (name, value) in enumerate(changes):
+        if not value:
+            continue
+        last = names[names.index(changes[at + 1][0]) - 1] if at + 1 < len(changes) else None
+        if at == 0:
+            spans.append(f"until {last}")
+        else:
+            spans.append(f"since {name}" if last is None else name if last == name else f"{name} to {last}")
+    return ", ".join(spans)
+
+
+def page() -> str:
+    """The text of the page."""
+    known = meanings()
+    rows = []
+    for field in attrs.fields(Release):
+        if field.name in ("name", "order"):
+            continue
+        word = field.name.replace("_", "-")
+        rows.append(
+            f"| `{word}`{' ✂' if word in GUARDS else ''} | {in_force(field.name)} | {known[field.name].replace('|', chr(92) + '|')} |"
+        )
+    head = _HEAD.format(names=", ".join(RELEASES), newest=[*RELEASES][-1], guard=GUARDS[2])
+    return head + "\n".join(rows) + "\n"
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    Path(sys.argv[1]).write_text(page(), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
