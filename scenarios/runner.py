@@ -16,9 +16,9 @@ from core.kafka.errors import KafkaError
 from core.kafka.features import finalized
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.lab.account import Loss
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
+from core.lab.durability_account import Loss
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.errors import ActRefused
 from core.sim.snapshot import Snapshot
@@ -61,7 +61,7 @@ class Harm:
     """The durability account at the end of a run.
 
     Attributes:
-        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: records (`core.lab.account`).
+        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: records (`core.lab.durability_account`).
         exposed_ranges: committed offsets that a replica which may be elected lacks, by partition.
         losses: what is lost, by producer, with the event that doomed it.
     """

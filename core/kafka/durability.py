@@ -1,6 +1,6 @@
 """What the nodes report to whoever keeps account of every record; nothing comes back into the protocol.
 
-The laboratory's own account is `core.lab.account`.
+The laboratory's own account is `core.lab.durability_account`.
 """
 
 from __future__ import annotations

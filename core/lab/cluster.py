@@ -11,18 +11,19 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.lab import act_handlers as deeds
 from core.lab.acts import Act
+from core.lab.control_planes import control_plane_builder
 from core.lab.exposure import Exposure
+from core.lab.initial_logs import resume_leaderships
 from core.lab.nodes import ClusterNodes
-from core.lab.planes import plane_of
 from core.lab.spec import ClusterSpec
-from core.lab.staging import resume_leaderships
-from core.lab.views import observe
+from core.lab.views import view_builder
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.journal import Sink, nobody
 from core.sim.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from core.lab.views.detail import Harm, PartitionDetail
+    from core.lab.views.durability_report import DurabilityReport
+    from core.lab.views.partition_detail import PartitionDetail
 
 
 class Cluster(ClusterNodes):
@@ -42,7 +43,7 @@ class Cluster(ClusterNodes):
             KafkaError: a topic is refused, as Kafka would refuse it.
         """
         super().__init__(spec, release, seed, sink, elide=elide)
-        plane = plane_of(self)
+        plane = control_plane_builder(self)
         self.controller = plane.make_controller(self)
         self.exposure = Exposure(self.journal, self.account, self.controller, self.brokers)
         plane.build(self)
@@ -93,7 +94,7 @@ class Cluster(ClusterNodes):
 
     def view(self) -> ClusterView:
         """A frozen snapshot of everything."""
-        return observe.cluster_view(self)
+        return view_builder.cluster_view(self)
 
     def partition_view(self, tp: TopicPartition) -> PartitionView:
         """A frozen snapshot of one partition.
@@ -101,7 +102,7 @@ class Cluster(ClusterNodes):
         Raises:
             KeyError: there is none of that name.
         """
-        return observe.partition_view(self, tp)
+        return view_builder.partition_view(self, tp)
 
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
         """One partition in full: disks, the leader's view of its followers, what waits. Made for the one that is looked at.
@@ -109,12 +110,12 @@ class Cluster(ClusterNodes):
         Raises:
             KeyError: there is none of that name.
         """
-        from core.lab.views import details as detail
+        from core.lab.views import partition_detail_builder
 
-        return detail.partition_detail(self, tp)
+        return partition_detail_builder.partition_detail(self, tp)
 
-    def harm(self) -> Harm:
+    def durability_report(self) -> DurabilityReport:
         """What is lost and what is exposed now, by partition and producer, with the events behind it."""
-        from core.lab.views import details as detail
+        from core.lab.views.durability_report import durability_report
 
-        return detail.harm(self)
+        return durability_report(self)

@@ -2,7 +2,7 @@
 
 Who may be elected: an active member of the ISR or the ELR, and where unclean election is on any active replica. The high
 watermark does not pass what the leader knows of a member of the ISR, so between an ISR change, an election, a truncation and
-a broker's coming and going nothing changes, and the account looks then (`Account.look`). The high watermark itself can leave
+a broker's coming and going nothing changes, and the account looks then (`DurabilityAccount.look`). The high watermark itself can leave
 somebody behind only where a replica outside the ISR may be elected, or where a log was cut: until that is as long again, a
 leader may take it for longer than it is. There a `_Watch` waits at the leader for the high watermark, as a consumer's fetch
 does; and whoever lacks records is looked at again when it has been given some. Other partitions pay nothing.
@@ -24,7 +24,7 @@ from core.kafka.events.durability import CAUGHT_UP, LEADS, NOT_ELECTABLE
 from core.kafka.ids import TopicPartition
 from core.kafka.log.intervals import Intervals
 from core.kafka.log.replica_log import ReplicaLog
-from core.lab.account import Account
+from core.lab.durability_account import DurabilityAccount
 from core.sim.journal import Journal
 
 if TYPE_CHECKING:
@@ -35,17 +35,19 @@ class Exposure:
     """Looks at a cluster for its durability account.
 
     Attributes:
-        lacking: brokers that may be elected and lack committed records, by partition (`Account.exposed`).
+        lacking: brokers that may be elected and lack committed records, by partition (`DurabilityAccount.exposed`).
     """
 
     __slots__ = ("_account", "_brokers", "_controller", "_journal", "lacking")
 
     _journal: Final[Journal]
-    _account: Final[Account]
+    _account: Final[DurabilityAccount]
     _controller: Final[Controller | ZooKeeperControl]
     _brokers: Final[dict[int, Broker]]
 
-    def __init__(self, journal: Journal, account: Account, controller: Controller | ZooKeeperControl, brokers: dict[int, Broker]) -> None:
+    def __init__(
+        self, journal: Journal, account: DurabilityAccount, controller: Controller | ZooKeeperControl, brokers: dict[int, Broker]
+    ) -> None:
         self._journal = journal
         self._account = account
         self._controller = controller

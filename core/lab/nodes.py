@@ -19,7 +19,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.messages import PROXIED
 from core.kafka.release import Release
 from core.kafka.settings import Settings, setting_named
-from core.lab.account import Account
+from core.lab.durability_account import DurabilityAccount
 from core.lab.exposure import Exposure
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.sim.agenda import Agenda
@@ -99,7 +99,7 @@ class ClusterNodes(Simulation):
             PROXIED,
         )
         super().__init__(journal, agenda, network)
-        self.account = Account(journal)
+        self.account = DurabilityAccount(journal)
         self.account.repeats = net.duplicate_ppm > 0
         self.metadata = MetadataLog()
         self.settings = self.settings_of_spec()

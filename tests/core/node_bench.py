@@ -41,7 +41,7 @@ from core.kafka.registration import PartitionRegistration
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings import Settings
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.account import Account
+from core.lab.durability_account import DurabilityAccount
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -72,7 +72,7 @@ class NodeBench:
         self.settings = Settings(release)
         for name, value in (settings or {}).items():
             self.settings.set(name, value)
-        self.account = Account(self.journal)
+        self.account = DurabilityAccount(self.journal)
 
     def wait(self, ms: int) -> None:
         """Move the clock; nothing runs."""

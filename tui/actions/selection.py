@@ -35,9 +35,9 @@ class Selection:
 
     def keep_within(self, view: ClusterView) -> None:
         """Select what is there: something is always selected, as long as there is anything."""
-        if view.state >= 0 and view.state == self._checked_in and self.partition is not None and self.broker is not None:
+        if view.version >= 0 and view.version == self._checked_in and self.partition is not None and self.broker is not None:
             return
-        self._checked_in = view.state
+        self._checked_in = view.version
         if self.broker not in {b.id for b in view.brokers}:
             self.broker = view.brokers[0].id if view.brokers else None
         if self.partition not in {p.tp for p in view.partitions}:
@@ -50,10 +50,10 @@ class Selection:
     def partition_in(self, view: ClusterView) -> PartitionView | None:
         """The selected partition."""
         chosen = self.partition
-        if view.state < 0 or chosen is None:
+        if view.version < 0 or chosen is None:
             return next((p for p in view.partitions if p.tp == chosen), None)
-        if self._places[0] != view.state:
-            self._places = (view.state, {p.tp: at for at, p in enumerate(view.partitions)})
+        if self._places[0] != view.version:
+            self._places = (view.version, {p.tp: at for at, p in enumerate(view.partitions)})
         at = self._places[1].get(chosen)
         return None if at is None else view.partitions[at]
 

@@ -17,12 +17,12 @@ _kept: dict[Hashable, tuple[int, Any]] = {}
 
 def per_state(view: ClusterView, name: Hashable, make: Callable[[], T]) -> T:
     """What `make` makes of the view, made anew only for another state; `name` tells it from others that are kept."""
-    if view.state < 0:
+    if view.version < 0:
         return make()
     known = _kept.get(name)
-    if known is None or known[0] != view.state:
+    if known is None or known[0] != view.version:
         if len(_kept) >= MOST:
             _kept.clear()
-        known = _kept[name] = (view.state, make())
+        known = _kept[name] = (view.version, make())
     result: T = known[1]
     return result

@@ -263,8 +263,8 @@ class MainScreen(Screen[None]):
         wall, self._last_frame = now - self._last_frame, now
         self.session.playback.frame(wall)
         self._take_view()
-        calm = self.session.playback.moving and self.view.state == self._told
-        self._told = self.view.state
+        calm = self.session.playback.moving and self.view.version == self._told
+        self._told = self.view.version
         self._frames += 1
         self._beat = self._frames if calm else -1
         try:

@@ -1,4 +1,4 @@
-"""Where the frozen views come from: one for each frame, exact where nothing moves, at a glance where a cluster is large or moves."""
+"""Where the frozen views come from: one for each frame. A small cluster at rest gets an exact view, any other one an incremental view."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class ViewSource:
         self.shown: Sequence[TopicPartition] = ()
 
     def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
-        """The cluster now. What rests is looked at exactly, what moves at a glance, its offsets where they are shown.
+        """The cluster now: an exact view of a small cluster at rest, else an incremental view with exact offsets where they are shown.
 
-        So is what is too large to be looked at within a frame: some of it in each, until nothing is behind.
+        A large cluster at rest is brought up to date in parts, some partitions in each frame.
 
         Args:
             chosen: the selected partition, whose offsets are always shown.
@@ -43,15 +43,15 @@ class ViewSource:
         if exactly and count <= MOST_EXACT:
             self.view = session.view()
         elif exactly:
-            self.view = session.glance(also, most=MOST_AT_ONCE)
+            self.view = session.frame_view(also, most=MOST_AT_ONCE)
         else:
-            self.view = session.glance(also, shown=None if wide else self.shown, most=None if count <= MOST_EXACT else MOST_AT_ONCE)
+            self.view = session.frame_view(also, shown=None if wide else self.shown, most=None if count <= MOST_EXACT else MOST_AT_ONCE)
         return self.view
 
     def bring_up(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:
         """Another view, if partitions are to be shown whose offsets were left for later."""
         self.shown = shown
-        if self.view.state >= 0 and self.session.behind(shown):
+        if self.view.version >= 0 and self.session.behind(shown):
             self.take(chosen, wide=wide)
 
     @property

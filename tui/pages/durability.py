@@ -12,7 +12,7 @@ from core.kafka.events import NOTABLE, EventTuple
 from core.kafka.ids import TopicPartition
 from core.lab.history.rings import Rings
 from core.lab.sentences import sentence
-from core.lab.views.detail import ExposedRecords, Harm, LostRecords
+from core.lab.views.durability_report import DurabilityReport, ExposedRecords, LostRecords
 from core.lab.views.view import ClusterView
 from tui.pages.page import Page
 from tui.panels.account import lost_words, sent
@@ -33,7 +33,7 @@ class HarmEntry:
     event: int
 
 
-def entries_of(harm: Harm, exposed_by: Callable[[TopicPartition], int]) -> list[HarmEntry]:
+def entries_of(harm: DurabilityReport, exposed_by: Callable[[TopicPartition], int]) -> list[HarmEntry]:
     """Every line, what is lost first; `exposed_by` finds the event with which a partition's exposure began."""
     return [*(HarmEntry(each, each.event) for each in harm.lost), *(HarmEntry(each, exposed_by(each.tp)) for each in harm.exposed)]
 
@@ -146,7 +146,7 @@ def paint_durability(
             table.append(
                 [
                     ("✖", paint.bad), (str(harm.tp), paint.partition), (harm.producer, paint.broker), (span, paint.number),
-                    (f"{harm.records:,}", paint.bad), (f"{harm.epoch}", paint.muted), (f"LOST, {harm.whose}", paint.bad), (words, paint.muted),
+                    (f"{harm.records:,}", paint.bad), (f"{harm.epoch}", paint.muted), (f"LOST, {harm.loss_kind}", paint.bad), (words, paint.muted),
                 ]
             )  # fmt: skip
         else:
@@ -179,7 +179,7 @@ class DurabilityPage(Page):
         key = (screen.session.rings, view.lost, view.exposed, view.seq if view.exposed else 0)
         if key != self._known:
             events = exposure_events(screen.session.rings) if view.exposed else {}
-            self._known, self._entries = key, entries_of(screen.session.harm(), lambda tp: events.get(tp, 0))
+            self._known, self._entries = key, entries_of(screen.session.durability_report(), lambda tp: events.get(tp, 0))
         self._selected = max(0, min(self._selected, len(self._entries) - 1))
         return self._entries
 

@@ -12,7 +12,7 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.lab.views.detail import PartitionDetail, ReplicaDetail
+from core.lab.views.partition_detail import PartitionDetail, ReplicaDetail
 from core.lab.views.view import ReplicaView
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip

@@ -32,7 +32,8 @@ from tui.session.loading import LoadedSession
 from tui.session.status import RunSoFar
 
 if TYPE_CHECKING:
-    from core.lab.views.detail import Harm, PartitionDetail
+    from core.lab.views.durability_report import DurabilityReport
+    from core.lab.views.partition_detail import PartitionDetail
 
 OVERVIEW: Final = "overview"
 """What the screen without a page is called."""
@@ -52,7 +53,7 @@ class WatchedSession(Protocol):
 
     def settings(self) -> Settings: ...
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
-    def harm(self) -> Harm: ...
+    def durability_report(self) -> DurabilityReport: ...
     def run_so_far(self) -> RunSoFar: ...
 
 

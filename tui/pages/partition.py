@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import described_under_replicated, is_under_min_isr
-from core.lab.views.detail import FollowerState, PartitionDetail
+from core.lab.views.partition_detail import FollowerState, PartitionDetail
 from core.lab.views.view import ClusterView, PartitionStatus, ReplicaView
 from core.sim.units import format_clock, format_duration
 from tui.analysis.partition_list import in_order
@@ -292,7 +292,7 @@ def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]
     leads = detail.leads
     if leads is None:
         return []
-    parked = [f for f in leads.followers if f.parked_us >= 0]
+    parked = [f for f in leads.followers if f.waits_us >= 0]
     writes = "1 acks=all write waits" if leads.waiting_total == 1 else f"{leads.waiting_total:,} acks=all writes wait"
     note = f"{writes}, {len(parked)} {'fetch' if len(parked) == 1 else 'fetches'}"
     lines = [rule("Purgatory", note, width, paint.title, paint.faint, paint.muted)]
@@ -309,7 +309,7 @@ def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]
         row = Row().add(" fetches: ", paint.muted)
         for follower in parked:
             row.add(f"b{follower.broker}", paint.broker).add(
-                f" from {follower.leo:,}, at most {ago(follower.parked_us)} more   ", paint.muted
+                f" from {follower.leo:,}, at most {ago(follower.waits_us)} more   ", paint.muted
             )
         lines.append(row.strip(width))
     return lines

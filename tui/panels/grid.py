@@ -438,8 +438,8 @@ class Grid(Lines, can_focus=True):
         self, view: ClusterView, worst_first: bool, which: str, words: str
     ) -> tuple[Sequence[PartitionView], dict[TopicPartition, int]]:
         """The partitions in order, and the place of each; sorted anew only when more than offsets has changed."""
-        key = (view.state, worst_first, which, words)
-        if view.state < 0 or self._sorted[0] != key:
+        key = (view.version, worst_first, which, words)
+        if view.version < 0 or self._sorted[0] != key:
             ordered = in_order(view, worst_first, which, words)
             places = {p.tp: at for at, p in enumerate(view.partitions)}
             self._sorted = (key, [places[p.tp] for p in ordered], {p.tp: at for at, p in enumerate(ordered)})
@@ -447,8 +447,8 @@ class Grid(Lines, can_focus=True):
 
     def _plan(self, view: ClusterView, width: int, shown: Sequence[PartitionView]) -> Columns:
         """The columns; planned anew only when more than offsets has changed, or an offset that is shown needs another digit."""
-        key = (view.state, width)
-        if view.state >= 0 and self._planned is not None and self._planned[0] == key:
+        key = (view.version, width)
+        if view.version >= 0 and self._planned is not None and self._planned[0] == key:
             columns = self._planned[1]
             if len(str(max((copy.leo for p in shown for copy in p.copies), default=0))) <= columns.digits:
                 return columns

@@ -21,14 +21,15 @@ from core.lab.history.replay import Replay
 from core.lab.history.rings import Ring
 from core.lab.history.search import Search
 from core.lab.sentences import sentence
-from core.lab.views.glance import Glance
-from core.lab.views.observe import lags
+from core.lab.views.incremental_view import IncrementalView
 from core.lab.views.view import ClusterView
+from core.lab.views.view_builder import lags
 from tui.session.playback import FRAME_BUDGET, Playback
 from tui.session.status import RunSoFar, SessionStatus
 
 if TYPE_CHECKING:
-    from core.lab.views.detail import Harm, PartitionDetail
+    from core.lab.views.durability_report import DurabilityReport
+    from core.lab.views.partition_detail import PartitionDetail
     from scenarios.eventlog import Header
 
 
@@ -48,7 +49,7 @@ class Session(History):
             budget: seconds of CPU per frame.
         """
         self.playback = Playback(self, budget)
-        self._eye: Glance | None = None
+        self._incremental_view: IncrementalView | None = None
         self._settings: tuple[Settings, Ring, int, Settings] | None = None
         super().__init__(start, log=log, clock=time.process_time, piece=self.playback.piece)
 
@@ -144,34 +145,34 @@ class Session(History):
         """
         return self.cluster.partition_detail(tp)
 
-    def harm(self) -> Harm:
+    def durability_report(self) -> DurabilityReport:
         """What is lost and what is exposed now."""
-        return self.cluster.harm()
+        return self.cluster.durability_report()
 
-    def glance(
+    def frame_view(
         self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
     ) -> ClusterView:
-        """The state for a frame, as `Glance.view` has it: what no event has named since the last glance is as it was then."""
+        """The view for a frame (`IncrementalView.view`): only what events name as changed since the last frame is rebuilt."""
         cluster = self.cluster
         if not isinstance(cluster, Cluster):
             return cluster.view()
-        if self._eye is None or self.on_event is None or self._eye.cluster is not cluster:
-            self._eye = Glance(cluster)
-            self.on_event = self._eye.touch
-        return self._eye.view(also, shown=shown, most=most)
+        if self._incremental_view is None or self.on_event is None or self._incremental_view.cluster is not cluster:
+            self._incremental_view = IncrementalView(cluster)
+            self.on_event = self._incremental_view.on_event
+        return self._incremental_view.view(also, shown=shown, most=most)
 
     def lags(self) -> dict[int, float] | None:
         """Records that the furthest replica of each running broker lacks; None of a cluster that is only like one."""
         return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
 
     def behind(self, some: Iterable[TopicPartition] | None = None) -> bool:
-        """Whether the last glance left anything for later, or one of these partitions."""
-        eye = self._eye
-        if eye is None or self.on_event is None or eye.cluster is not self.cluster:
+        """Whether the last frame's view left something, or one of these partitions, for later."""
+        incremental_view = self._incremental_view
+        if incremental_view is None or self.on_event is None or incremental_view.cluster is not self.cluster:
             return False
-        return eye.behind if some is None else eye.is_behind(some)
+        return incremental_view.is_stale if some is None else incremental_view.any_stale(some)
 
     def forget(self) -> None:
         """Let go of everything that is large: the session is closed, and nobody looks at it any more."""
         super().forget()
-        self._eye = self._settings = None
+        self._incremental_view = self._settings = None

@@ -6,7 +6,7 @@ from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.fetcher import FOREVER, Fetcher
-from core.lab import acts, pace
+from core.lab import acts, by_hand_mode
 from core.lab.act_handlers import find
 from core.lab.nodes import ClusterNodes
 from core.lab.spec import Pace
@@ -108,7 +108,7 @@ def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.Doing:
         what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a quorum of controllers"
         raise ActRefused(f"a running cluster turns to by-hand with one KRaft controller, and this one has {what}")
     yield
-    pace.turn(cluster, by_hand=by_hand)
+    by_hand_mode.switch(cluster, by_hand=by_hand)
 
 
 DEEDS: Final[find.Deeds] = {

@@ -18,7 +18,8 @@ from core.sim.snapshot import Snapshot
 from core.sim.spelled_out import SpelledOut
 
 if TYPE_CHECKING:
-    from core.lab.views.detail import Harm, PartitionDetail
+    from core.lab.views.durability_report import DurabilityReport
+    from core.lab.views.partition_detail import PartitionDetail
 
 
 class ClusterLike(Protocol):
@@ -36,7 +37,7 @@ class ClusterLike(Protocol):
     def run_until(self, time_us: int) -> None: ...
     def view(self) -> ClusterView: ...
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
-    def harm(self) -> Harm: ...
+    def durability_report(self) -> DurabilityReport: ...
 
 
 class KeptCourse(Protocol):

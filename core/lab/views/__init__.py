@@ -1,1 +1,5 @@
-"""Frozen views of a running cluster: what they hold (`view`, `detail`), and how they are taken (`observe`, `glance`, `details`)."""
+"""Frozen views of a running cluster.
+
+The classes are in `view`, `partition_detail` and `durability_report`; `view_builder`, `incremental_view` and
+`partition_detail_builder` build them.
+"""

@@ -1,4 +1,4 @@
-"""The facts of a running cluster that a partition's status follows from (`core.kafka.health`)."""
+"""The facts of a running cluster from which the status of a partition follows (`core.kafka.health`)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from core.lab.nodes import ClusterNodes
 
 
-class Health(NamedTuple):
-    """A partition's status, and what it follows from; see `core.kafka.health.status_of`."""
+class PartitionHealth(NamedTuple):
+    """The status of a partition and the facts it follows from (see `core.kafka.health.status_of`)."""
 
     status: PartitionStatus
     min_isr: int
@@ -23,8 +23,8 @@ class Health(NamedTuple):
     uncommitted_us: int
 
 
-def health_of(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> Health:
-    """How a partition is at this moment."""
+def partition_health(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> PartitionHealth:
+    """The health of a partition now."""
     leader = registration.leader
     leads = cluster.brokers.get(leader)
     leading = None if leads is None else leads.partitions.get(tp)
@@ -38,23 +38,23 @@ def health_of(cluster: ClusterNodes, tp: TopicPartition, registration: Partition
     waits = uncommitted_us(cluster, leading) if serves and leading is not None else 0
     disk = leads.directories.write_wait() if serves and leads is not None else 0
     status = status_of(registration, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=waits, disk_us=disk)
-    return Health(status, min_isr, stuck, waits)
+    return PartitionHealth(status, min_isr, stuck, waits)
 
 
 def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
-    """How long a leader's high watermark has stood still below its log end, µs; 0 when everything is committed."""
+    """How long a leader's high watermark has stood still below its log end, µs; 0 if everything is committed."""
     log = leading.log
     return cluster.now - leading.uncommitted_since if log.high_watermark < log.leo else 0
 
 
 def _runs(cluster: ClusterNodes, broker: int) -> bool:
-    """Whether a broker's process runs and does not stand still."""
+    """Whether a broker's process runs and is not paused."""
     node = cluster.brokers.get(broker)
     return node is not None and node.state is not BrokerState.STOPPED and node.address not in cluster.paused
 
 
 def _is_cut_from_client(cluster: ClusterNodes, broker: int, topic: str) -> bool:
-    """Whether a client of the topic cannot talk to a broker."""
+    """Whether the link between a broker and a client of the topic is cut."""
     links = cluster.network.links
     if not links:
         return False
@@ -63,7 +63,7 @@ def _is_cut_from_client(cluster: ClusterNodes, broker: int, topic: str) -> bool:
 
 
 def _can_fetch(cluster: ClusterNodes, follower: int, leader: int) -> bool:
-    """Whether a follower's process runs and its link with the leader is not cut."""
+    """Whether a follower's process runs and its link to the leader is not cut."""
     return _runs(cluster, follower) and not _is_cut(cluster, broker_address(follower), broker_address(leader))
 
 

@@ -10,7 +10,13 @@ from core.lab.views.view import PartitionView
 
 
 class MinIsrChange(NamedTuple):
-    """Of the partitions that are led: how many would refuse writes with acks=all, and how many would with one fewer in the ISR."""
+    """The effect of a value of min.insync.replicas.
+
+    Attributes:
+        led: how many of the partitions have a leader.
+        refused: how many of those would refuse writes with acks=all.
+        at_min: how many would refuse them if the ISR lost one more member.
+    """
 
     led: int
     refused: int
@@ -18,7 +24,11 @@ class MinIsrChange(NamedTuple):
 
 
 def with_min_isr(partitions: Iterable[PartitionView], min_insync_replicas: int, *, capped: bool) -> MinIsrChange:
-    """What would be if min.insync.replicas had that value for these partitions; `capped`: since 3.7."""
+    """The effect of setting min.insync.replicas to a value for these partitions.
+
+    Args:
+        capped: whether the value is capped by the replication factor (since 3.7).
+    """
     led = refused = at_min = 0
     for partition in partitions:
         min_isr = effective_min_isr(min_insync_replicas, len(partition.replicas), capped=capped)
@@ -29,18 +39,27 @@ def with_min_isr(partitions: Iterable[PartitionView], min_insync_replicas: int, 
 
 
 class UncleanChange(NamedTuple):
-    """How many partitions an unclean election would give a leader, and how many records that only dead replicas hold would go."""
+    """The effect of enabling unclean leader election.
+
+    Attributes:
+        elected: how many partitions would get a leader.
+        lacking: how many records would be lost because only stopped brokers hold them.
+    """
 
     elected: int
     lacking: int
 
 
 def with_unclean_election(partitions: Iterable[PartitionView], up: Container[int]) -> UncleanChange:
-    """What would be if unclean.leader.election.enable were true for these partitions; `up`: the brokers that are."""
+    """The effect of setting unclean.leader.election.enable to true for these partitions.
+
+    Args:
+        up: the brokers that are up.
+    """
     waiting = [partition for partition in partitions if could_elect_uncleanly(partition, up)]
     return UncleanChange(len(waiting), sum(map(only_on_the_dead, waiting)))
 
 
 def only_on_the_dead(partition: PartitionView) -> int:
-    """Records at the end of its longest log that no replica has whose process runs."""
+    """How many records at the end of the longest log no replica with a running process has."""
     return max((copy.leo for copy in partition.copies), default=0) - max((copy.leo for copy in partition.copies if copy.alive), default=0)

@@ -88,7 +88,7 @@ class ReplicaView(SpelledOut):
 class PartitionView(SpelledOut):
     """One partition as the controller has it, with all its replicas.
 
-    `acked`, `lost`, `lost_acknowledged`, `lost_read`, `duplicated` are records of the durability account (`core.lab.account`);
+    `acked`, `lost`, `lost_acknowledged`, `lost_read`, `duplicated` are records of the durability account (`core.lab.durability_account`);
     `diverged` counts offsets at which two live replicas hold different records below both their high watermarks.
     `held_by` are the replicas that hold the HW: those of the least LEO, as the leader knows it; the leader itself if all have all.
     `status` is what clients experience (`core.kafka.health`); `stuck` and `uncommitted_us` say why it is stalled.
@@ -260,8 +260,8 @@ class ClusterView(SpelledOut):
     """Of every link that nobody has changed."""
     unclean_check_us: int = -1
     """Until the KRaft controller looks again whether unclean election is allowed by now; -1: it does not plan to."""
-    state: int = attrs.field(default=-1, eq=False)
-    """Two views of one `core.lab.views.glance.Glance` with the same number differ in offsets, counters and ages only; -1: not counted."""
+    version: int = attrs.field(default=-1, eq=False)
+    """Two views of one `IncrementalView` with the same version differ only in offsets, counters and ages; -1: unknown."""
 
     @cached_property
     def up(self) -> frozenset[int]:

@@ -1,6 +1,6 @@
 """Watches a running cluster for a sweep: when partitions could not be read or written, how long producers waited.
 
-What clients experience is the core's word (`core.lab.views.partition_health.health_of`), asked whenever something that it follows from has changed: a
+What clients experience is the core's word (`core.lab.views.partition_health.partition_health`), asked whenever something that it follows from has changed: a
 partition is not read while its status is not readable. If the workload writes with acks=all, nor is it written while its status is not
 served, but while it is *stalled* such writes wait. Those times do not overlap. That a high watermark stands still the core says only when
 `STALL_BOUND` is over: here it counts from its beginning, as in the report's tables.
@@ -15,7 +15,7 @@ from core.kafka.clients.producer import Producer
 from core.kafka.health import STALL_BOUND, PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.lab.cluster import Cluster
-from core.lab.views.partition_health import health_of
+from core.lab.views.partition_health import partition_health
 from spark_reports.sweep.simulation.histogram import Histogram
 
 ACKS_ALL: Final = ("all", "-1")
@@ -145,7 +145,7 @@ class Meter:
         for tp in self._changed:
             if tp.topic not in self.topics or tp not in partitions:
                 continue
-            status = health_of(cluster, tp, partitions[tp]).status
+            status = partition_health(cluster, tp, partitions[tp]).status
             self._unreadable.pop(tp, None)
             self._not_served.pop(tp, None)
             if not status.readable:

@@ -40,7 +40,7 @@ class EpisodeResult:
         acts: what was done, with its time.
         events: of the journal.
         meter: what was measured.
-        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.lab.account`.
+        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.lab.durability_account`.
         duplicated: records appended again by retries.
         whole: whether every partition had a leader and a full ISR at the end.
     """

@@ -25,7 +25,7 @@ class Run:
         faults: that began in the horizon.
         events: recorded by the core.
         acked, failed, duplicated: records acknowledged, given up, appended again by retries.
-        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.lab.account`.
+        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.lab.durability_account`.
         losing: numbers of the episodes that lost acknowledged records.
         unclean: unclean elections.
         read_down_us, write_down_us, stalled_us: time without reads, without writes, and, apart from that, with acks=all writes that

@@ -22,7 +22,7 @@ from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.declared import LAB
+from core.lab.fingerprint_fields import LAB_FIELDS
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace
 from core.sim.choices import Choice, act
 from core.sim.fingerprint import Fingerprints
@@ -68,7 +68,7 @@ class Exploration:
     def search(self, limit: int = 100_000) -> Outcome:
         """Look for a record that is lost though acknowledged, or replicas that diverge."""
         self._told.clear()
-        return search(self.cluster, self.harm, self.acts, also=self.also(), first=arrives_at_once, limit=limit, table=LAB)
+        return search(self.cluster, self.harm, self.acts, also=self.also(), first=arrives_at_once, limit=limit, table=LAB_FIELDS)
 
     def also(self) -> tuple[object, ...]:
         """What counts beside the nodes."""
@@ -76,7 +76,7 @@ class Exploration:
 
     def fingerprints(self) -> Fingerprints:
         """Of the whole."""
-        return Fingerprints(self.cluster, *self.also(), table=LAB)
+        return Fingerprints(self.cluster, *self.also(), table=LAB_FIELDS)
 
     def harm(self) -> str:
         """What harm the events since the last look tell of."""

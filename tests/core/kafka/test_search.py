@@ -10,7 +10,7 @@ import pytest
 
 from core.kafka import events
 from core.kafka.release import CURRENT
-from core.lab.declared import LAB
+from core.lab.fingerprint_fields import LAB_FIELDS
 from core.sim.choices import enabled, take
 from core.sim.search import Outcome
 from core.sim.snapshot import Snapshots
@@ -141,7 +141,7 @@ def test_states_with_the_same_fingerprint_go_on_alike(release: str, power: bool)
 
 
 def test_the_table_names_fields_that_there_are() -> None:
-    for cls, declared in {**KERNEL, **LAB}.items():
+    for cls, declared in {**KERNEL, **LAB_FIELDS}.items():
         if cls is not object and not cls.__dictoffset__:
             named = {*declared.wiring, *declared.history, *declared.times, *declared.labels}
             assert named <= {*(getattr(cls, "_fields", None) or fields_of(cls))}, cls

@@ -130,7 +130,7 @@ def test_a_record_that_was_acknowledged_and_read_is_lost_once_and_counts_for_bot
     assert (view.lost, view.lost_acknowledged, view.lost_read) == (5, 3, 5)
     assert (view.partitions[0].lost, view.partitions[0].lost_acknowledged, view.partitions[0].lost_read) == (5, 3, 5)
     assert [(loss.start, loss.end, loss.acknowledged, loss.read) for loss in account.losses()] == [(0, 3, True, True), (3, 5, False, True)]
-    assert [each.whose for each in cluster.harm().lost] == ["acknowledged and read", "read"]
+    assert [each.loss_kind for each in cluster.durability_report().lost] == ["acknowledged and read", "read"]
     cluster.do(acts.Kill(2))
     cluster.do(acts.Heal())
     cluster.do(acts.Start(1))

@@ -137,7 +137,7 @@ def test_what_a_view_finds_out_is_not_taken_for_the_past() -> None:
     stood = whole(cluster)
     cluster.run_until(6 * SECOND)
     cluster.snapshot()
-    cluster.harm()
+    cluster.durability_report()
     cluster.go_back(start)
     assert whole(cluster) == stood
 

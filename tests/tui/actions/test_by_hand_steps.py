@@ -13,7 +13,7 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named
 from scenarios.runner import run_scenario
-from tests.core.lab.test_pace import B2
+from tests.core.lab.test_by_hand_mode import B2
 from tests.tui.app.test_playground import playing, said, screen_text
 from tests.tui.handlers.test_time_travel import settled
 from tui.actions import by_hand_steps as by_hand

@@ -34,7 +34,7 @@ def finished(name: str, release: str) -> tuple[Cluster, Rings]:
 
 def text(cluster: Cluster, rings: Rings, size: tuple[int, int] = (120, 37)) -> str:
     events = exposure_events(rings)
-    entries = entries_of(cluster.harm(), lambda tp: events.get(tp, 0))
+    entries = entries_of(cluster.durability_report(), lambda tp: events.get(tp, 0))
     lines = paint_durability(cluster.view(), entries, rings.find, COLOUR, size, 0)
     assert all(line.cell_length == size[0] for line in lines)
     assert len(lines) <= size[1]
@@ -43,8 +43,8 @@ def text(cluster: Cluster, rings: Rings, size: tuple[int, int] = (120, 37)) -> s
 
 def test_a_loss_names_producer_offsets_and_what_doomed_it() -> None:
     cluster, rings = finished("e1-data-loss", "0.10.2")
-    (lost,) = cluster.harm().lost
-    assert (lost.tp, lost.ranges, lost.records, lost.whose) == (TP, ((1, 2),), 1, "acknowledged")
+    (lost,) = cluster.durability_report().lost
+    assert (lost.tp, lost.ranges, lost.records, lost.loss_kind) == (TP, ((1, 2),), 1, "acknowledged")
     doomed = rings.find(lost.event)
     assert doomed is not None
     assert doomed[3] == "truncated"
@@ -58,7 +58,7 @@ def test_a_loss_names_producer_offsets_and_what_doomed_it() -> None:
 def test_losses_add_up_to_the_account() -> None:
     for name, release in (("d6-unclean-election-on", "4.1"), ("e1-data-loss", "0.10.2"), ("l3-power-loss-everywhere", "4.1")):
         cluster, _ = finished(name, release)
-        harm = cluster.harm()
+        harm = cluster.durability_report()
         assert sum(each.records for each in harm.lost) == cluster.account.lost
         assert sum(each.records for each in harm.exposed) == cluster.view().exposed
 
@@ -77,7 +77,7 @@ def test_producers_that_interleave_have_their_exact_offsets_each() -> None:
     cluster.do(acts.Kill(leader))
     cluster.run_until(20 * SECOND)
     appended = [event for index in range(rings.of(0).total) if (event := rings.of(0).at(index))[3] == "append"]
-    lost = cluster.harm().lost
+    lost = cluster.durability_report().lost
     assert {each.producer for each in lost} == {"app", "audit"}
     assert all(len(each.ranges) > 2 for each in lost)
     offsets = [(each.producer, offset) for each in lost for start, end in each.ranges for offset in range(start, end)]
@@ -112,7 +112,7 @@ def test_what_is_exposed_and_by_whom() -> None:
     behind = next(b for b in (1, 2, 3) if b != leader)
     cluster.do(acts.Cut((f"b{behind}", f"b{leader}")))
     cluster.run_until(60 * SECOND)
-    (exposed,) = cluster.harm().exposed
+    (exposed,) = cluster.durability_report().exposed
     assert exposed.brokers == (behind,)
     assert exposed.records == cluster.view().exposed > 100
     began = exposure_events(rings)[TP]

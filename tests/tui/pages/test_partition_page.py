@@ -12,7 +12,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.detail import PartitionDetail
+from core.lab.views.partition_detail import PartitionDetail
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.runner import Run

@@ -12,7 +12,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.registration import PartitionRegistration
 from core.kafka.release import CURRENT
-from core.lab.account import Account
+from core.lab.durability_account import DurabilityAccount
 from core.sim.journal import Journal
 from core.sim.units import US_PER_MS
 from tests.core.node_bench import TP, BrokerBench
@@ -361,7 +361,7 @@ def test_isr_17_a_partition_that_a_new_session_lacks_gets_late(records: int) -> 
 def test_isr_22_under_replicated(isr: tuple[int, ...], adding: tuple[int, ...], status: PartitionStatus) -> None:
     registration = PartitionRegistration((1, 2, 3), isr, 1, 5, 1, adding=adding)
     assert status_of(registration, 1, leader_serves=True) is status
-    account = Account(Journal())
+    account = DurabilityAccount(Journal())
     account.partition_changed(TP, registration)
     account.journal.now = 7
     assert account.under_replicated_us(TP) == (7 if status is PartitionStatus.UNDER_REPLICATED else 0)

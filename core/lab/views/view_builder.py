@@ -1,4 +1,4 @@
-"""Takes the frozen views of `core.lab.views.view` from a running cluster; looks at everything and changes nothing."""
+"""Builds the frozen views of `core.lab.views.view` from a running cluster. It reads all nodes and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.registration import PartitionRegistration
 from core.kafka.settings import render_value
-from core.lab.views.partition_health import health_of
+from core.lab.views.partition_health import partition_health
 from core.lab.views.view import (
     BrokerView,
     ClusterView,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
-    """One broker."""
+    """The view of one broker."""
     controller = cluster.controller
     registration = controller.brokers.get(broker.id)
     state = broker.state
@@ -69,8 +69,8 @@ def _replica_view(
     caught_up = -1
     if leading is not None:
         replica = leading.remotes.get(broker.id)
-        if replica is not None and (seen := replica.caught_up_time()) >= 0:
-            caught_up = cluster.now - seen
+        if replica is not None and (cached := replica.caught_up_time()) >= 0:
+            caught_up = cluster.now - cached
     if partition is None:
         role = "offline"
     else:
@@ -97,14 +97,14 @@ def _replica_view(
 
 
 def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
-    """One partition with all its replicas."""
+    """The view of one partition with all its replicas."""
     replication, brokers = cluster.controller.replication, cluster.brokers
     registration = replication.partitions[tp]
     account = cluster.account.of(tp)
     leads = brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
     counts = None if leads is None else leads.disk.logs.get(tp)
-    health = health_of(cluster, tp, registration)
+    health = partition_health(cluster, tp, registration)
     return PartitionView(
         tp,
         registration.leader,
@@ -136,7 +136,7 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
 
 
 def lags(cluster: ClusterNodes) -> dict[int, float]:
-    """Records that the furthest replica of each running broker lacks below its leader's high watermark."""
+    """The largest lag of each running broker: records below the leader's high watermark that one of its replicas lacks."""
     brokers = cluster.brokers
     found = {broker.id: 0.0 for broker in brokers.values() if broker.state is not BrokerState.STOPPED}
     for tp, registration in cluster.controller.replication.partitions.items():
@@ -155,7 +155,7 @@ def lags(cluster: ClusterNodes) -> dict[int, float]:
 
 
 def diverged(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> int:
-    """Offsets below both high watermarks at which a live follower that fetches holds another record than its leader."""
+    """How many offsets below both high watermarks hold different records at the leader and at a running follower that fetches."""
     leads = cluster.brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
     if leading is None or not leading.is_leader:
@@ -177,21 +177,28 @@ def diverged(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionR
 
 
 @attrs.frozen(repr=False)
-class Seen(SpelledOut):
-    """What somebody has looked at already (`core.lab.views.glance`); `counts` as `core.lab.views.glance.Counts`."""
+class CachedViews(SpelledOut):
+    """The views of partitions and topics, with their totals, that a caller has built already (`core.lab.views.incremental_view`).
+
+    Attributes:
+        partitions, topics: the views.
+        counts: totals of the durability account, in the order of `core.lab.views.incremental_view.Counts`.
+        diverged, exposed: totals over the partitions.
+        version: see `ClusterView.version`.
+    """
 
     partitions: tuple[PartitionView, ...]
     topics: tuple[TopicView, ...]
     counts: tuple[int, int, int, int, int, int]
     diverged: int
     exposed: int
-    state: int
+    version: int
 
 
-def _everything(cluster: ClusterNodes) -> Seen:
+def _build_all(cluster: ClusterNodes) -> CachedViews:
     account = cluster.account
     partitions = tuple(partition_view(cluster, tp) for tp in cluster.controller.replication.partitions)
-    return Seen(
+    return CachedViews(
         partitions,
         topic_views(cluster),
         (account.accepted, account.acked, account.lost, account.duplicated, account.lost_acknowledged, account.lost_read),
@@ -201,12 +208,12 @@ def _everything(cluster: ClusterNodes) -> Seen:
     )
 
 
-def cluster_view(cluster: ClusterNodes, seen: Seen | None = None) -> ClusterView:
-    """Everything; with `seen` whoever asks has looked at the partitions and topics already."""
+def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> ClusterView:
+    """The view of the whole cluster; `cached` saves building the views of partitions and topics."""
     account, network = cluster.account, cluster.network
-    if seen is None:
-        seen = _everything(cluster)
-    accepted, acked, lost, duplicated, lost_acknowledged, lost_read = seen.counts
+    if cached is None:
+        cached = _build_all(cluster)
+    accepted, acked, lost, duplicated, lost_acknowledged, lost_read = cached.counts
     quorum = cluster.quorum
     producers = [client for client in cluster.clients.values() if isinstance(client, Producer)]
     consumers = [client for client in cluster.clients.values() if isinstance(client, Consumer)]
@@ -216,8 +223,8 @@ def cluster_view(cluster: ClusterNodes, seen: Seen | None = None) -> ClusterView
         release=cluster.release.name,
         controller=cluster.controller_address,
         brokers=tuple(broker_view(cluster, broker) for broker in cluster.brokers.values()),
-        topics=seen.topics,
-        partitions=seen.partitions,
+        topics=cached.topics,
+        partitions=cached.partitions,
         producers=tuple(
             ProducerView(
                 name=producer.name,
@@ -251,11 +258,11 @@ def cluster_view(cluster: ClusterNodes, seen: Seen | None = None) -> ClusterView
         acked=acked,
         lost=lost,
         duplicated=duplicated,
-        diverged=seen.diverged,
+        diverged=cached.diverged,
         unclean_elections=account.elections.get("unclean", 0) + account.elections.get("last-known", 0),
         isr_shrinks=sum(account.shrinks.values()),
         isr_expands=sum(account.expands.values()),
-        exposed=seen.exposed,
+        exposed=cached.exposed,
         lost_acknowledged=lost_acknowledged,
         lost_read=lost_read,
         controller_epoch=_controller_epoch(cluster),
@@ -267,12 +274,12 @@ def cluster_view(cluster: ClusterNodes, seen: Seen | None = None) -> ClusterView
         latency_us=network.latency,
         jitter_us=network.jitter,
         unclean_check_us=_unclean_check_us(cluster),
-        state=seen.state,
+        version=cached.version,
     )
 
 
 def _voter_views(quorum: Quorum) -> tuple[VoterView, ...]:
-    """The voters of the controllers' quorum."""
+    """The views of the voters of the metadata quorum."""
     return tuple(
         VoterView(
             voter.name, str(voter.role), voter.epoch, voter.leader, len(voter.log), voter.high_watermark,
@@ -283,7 +290,7 @@ def _voter_views(quorum: Quorum) -> tuple[VoterView, ...]:
 
 
 def _changed_links(network: Network) -> tuple[LinkView, ...]:
-    """The links that differ from the others in what they do to messages."""
+    """The links whose latency, jitter, loss, duplication or reordering differs from that of the network."""
     return tuple(
         LinkView(
             *direction,
@@ -300,7 +307,7 @@ def _changed_links(network: Network) -> tuple[LinkView, ...]:
 
 
 def _unclean_check_us(cluster: ClusterNodes) -> int:
-    """How long until the active KRaft controller's periodic task looks for leaders outside the ISR; -1 when that is not planned."""
+    """The time until the active KRaft controller checks for unclean elections (its periodic task), µs; -1: it is not scheduled."""
     controller = cluster.controller
     due = controller.scheduled.get(UNCLEAN, -1) if isinstance(controller, Controller) else -1
     if cluster.quorum is not None:
@@ -310,7 +317,7 @@ def _unclean_check_us(cluster: ClusterNodes) -> int:
 
 
 def _controller_epoch(cluster: ClusterNodes) -> int:
-    """The newest controller epoch; 0 where there is only ever one controller."""
+    """The newest controller epoch; 0 in a cluster with the one controller that does not fail."""
     quorum = cluster.quorum
     if quorum is None:
         return cluster.controller.controller_epoch
@@ -319,12 +326,12 @@ def _controller_epoch(cluster: ClusterNodes) -> int:
 
 
 def topic_views(cluster: ClusterNodes) -> tuple[TopicView, ...]:
-    """The headlines of all topics."""
+    """The views of all topics."""
     return tuple(_topic_view(cluster, name) for name in cluster.controller.replication.topics)
 
 
 def _topic_view(cluster: ClusterNodes, name: str) -> TopicView:
-    """A topic's headline; `Configs` also shows a cluster-wide min.insync.replicas that differs from the default, as brokers report it."""
+    """The view of one topic. Like brokers, it reports a cluster-wide min.insync.replicas that differs from the default as a topic config."""
     replication = cluster.controller.replication
     topic = replication.topics[name]
     first = replication.partitions[topic.partitions[0]]

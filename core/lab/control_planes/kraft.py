@@ -1,4 +1,4 @@
-"""The KRaft control plane with one controller, which does not fail; also what a quorum has in common with it."""
+"""The KRaft control plane with one controller that does not fail; the quorum shares parts of it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from core.kafka.broker.broker import Broker
 from core.kafka.broker.disk import Disk
 from core.kafka.controller.controller import Controller
 from core.kafka.ids import CONTROLLER
+from core.lab.initial_logs import place_logs
 from core.lab.nodes import ClusterNodes
-from core.lab.staging import place_logs
 
 C = TypeVar("C", bound=Controller)
 
 
 def make_controller(cluster: ClusterNodes) -> Controller:
-    """The one controller."""
+    """Create the one controller."""
     return controller_of(cluster, Controller)
 
 
 def controller_of(cluster: ClusterNodes, kind: type[C]) -> C:
-    """A controller of that kind for a cluster."""
+    """Create a controller of the given class for a cluster."""
     return kind(
         cluster.settings, cluster.metadata, cluster.network, cluster.journal, cluster.account, cluster.spec.racks(),
         seed=cluster.seed, by_hand=cluster.by_hand,
@@ -29,7 +29,7 @@ def controller_of(cluster: ClusterNodes, kind: type[C]) -> C:
 
 
 def build(cluster: ClusterNodes) -> None:
-    """Make its nodes."""
+    """Create the nodes of the cluster (see `ControlPlaneBuilder.build`)."""
     controller = cluster.controller
     assert isinstance(controller, Controller)
     if cluster.spec.controller:
@@ -43,7 +43,11 @@ def build(cluster: ClusterNodes) -> None:
 
 
 def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int]:
-    """Register the brokers, place the topics, and make the processes; returns the brokers' epochs."""
+    """Register the brokers, place the topics, and create the broker processes.
+
+    Returns:
+        The broker epochs by broker id.
+    """
     spec, racks = cluster.spec, cluster.spec.racks()
     epochs = {
         broker.id: controller.boot_broker(broker.id, up=broker.up, directories=Disk.of(broker.id, broker.log_dirs).ids())
@@ -63,7 +67,7 @@ def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int
 
 
 def boot(cluster: ClusterNodes, controller: Controller, epochs: dict[int, int]) -> None:
-    """Let the processes run that are to run."""
+    """Start the processes that run at the start."""
     place_logs(cluster)
     phases = random.Random(f"{cluster.seed}:heartbeats")
     for each in cluster.spec.brokers:

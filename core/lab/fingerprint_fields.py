@@ -1,18 +1,18 @@
-"""What fields mean to fingerprints of a whole cluster, with what the durability account remembers of it."""
+"""How fingerprints treat the fields of a whole cluster, including its durability account (`core.sim.fingerprint`)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.declared import KAFKA
-from core.lab.account import Gone, PartitionAccount
+from core.kafka.fingerprint_fields import KAFKA_FIELDS
+from core.lab.durability_account import PartitionAccount, RemovedRecords
 from core.lab.exposure import Exposure
 from core.sim.state import Declared, Table
 
-LAB: Final[Table] = {
-    **KAFKA,
+LAB_FIELDS: Final[Table] = {
+    **KAFKA_FIELDS,
     Exposure: Declared(wiring=("_account", "_brokers", "_controller", "_journal")),
-    Gone: Declared(history=("event",)),
+    RemovedRecords: Declared(history=("event",)),
     PartitionAccount: Declared(
         history=(
             "accepted", "dooms", "elected_by", "acked_count", "lost_count", "lost_acknowledged", "lost_read", "duplicated", "under_since",

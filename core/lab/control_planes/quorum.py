@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from core.kafka.broker.broker import Broker
 from core.kafka.controller.quorum import ControllerNode, Quorum, QuorumController
+from core.lab.control_planes import kraft
 from core.lab.nodes import ClusterNodes
-from core.lab.planes import kraft
 
 
 def make_controller(cluster: ClusterNodes) -> QuorumController:
-    """The state that the quorum's committed log makes."""
+    """Create the controller state that the committed log of the quorum produces."""
     return kraft.controller_of(cluster, QuorumController)
 
 
 def build(cluster: ClusterNodes) -> None:
-    """Make its nodes."""
+    """Create the nodes of the cluster (see `ControlPlaneBuilder.build`)."""
     controller = cluster.controller
     assert isinstance(controller, QuorumController)
     epochs = kraft.make_brokers(cluster, controller)
@@ -23,7 +23,7 @@ def build(cluster: ClusterNodes) -> None:
 
 
 def _make_voters(cluster: ClusterNodes, controller: QuorumController) -> None:
-    """Make the controllers and their voters; a combined one lives in its broker's process."""
+    """Create the controller processes and their voters; a combined controller lives in its broker's process."""
     controller.detach()
     for name in cluster.spec.controllers:
         if name not in cluster.nodes:

@@ -1,16 +1,16 @@
-"""The control plane before KRaft: ZooKeeper, and a broker that is the controller."""
+"""The control plane before KRaft: ZooKeeper, and a controller in one of the brokers."""
 
 from __future__ import annotations
 
 from core.kafka.settings import SETTINGS
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+from core.lab.initial_logs import place_logs
 from core.lab.nodes import ClusterNodes
-from core.lab.staging import place_logs
 
 
 def make_controller(cluster: ClusterNodes) -> ZooKeeperControl:
-    """ZooKeeper with what stands in it; the controller is one of the brokers."""
+    """Create ZooKeeper and the view of its contents; the controller itself is in one of the brokers."""
     return ZooKeeperControl(
         cluster.settings,
         cluster.network,
@@ -23,7 +23,7 @@ def make_controller(cluster: ClusterNodes) -> ZooKeeperControl:
 
 
 def build(cluster: ClusterNodes) -> None:
-    """Make its nodes."""
+    """Create the nodes of the cluster (see `ControlPlaneBuilder.build`)."""
     spec, control, racks = cluster.spec, cluster.controller, cluster.spec.racks()
     assert isinstance(control, ZooKeeperControl)
     cluster.nodes[control.zookeeper.address] = control.zookeeper

@@ -1,4 +1,4 @@
-"""Takes the snapshots of `core.lab.views.detail` from a running cluster; looks at one partition and changes nothing."""
+"""Builds a `PartitionDetail` from a running cluster. It reads the nodes and changes nothing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.registration import PartitionRegistration
 from core.lab.nodes import ClusterNodes
-from core.lab.views import observe
-from core.lab.views.detail import (
-    ExposedRecords,
+from core.lab.views import view_builder
+from core.lab.views.partition_detail import (
     FollowerState,
-    Harm,
     LeaderState,
-    LostRecords,
     PartitionDetail,
     ReplicaDetail,
     SegmentView,
@@ -28,15 +25,15 @@ from core.lab.views.detail import (
 )
 from core.sim.messages import Timer
 
-MOST_WAITING: Final = 200
-"""Waiting writes that are told of one by one."""
+MAX_WAITING_WRITES: Final = 200
+"""The largest number of waiting writes that a `LeaderState` lists."""
 
 
 def partition_detail(cluster: ClusterNodes, tp: TopicPartition) -> PartitionDetail:
-    """One partition in full.
+    """Build the detail of one partition.
 
     Raises:
-        KeyError: there is none of that name.
+        KeyError: there is no such partition.
     """
     registration = cluster.controller.replication.partitions[tp]
     leads = cluster.brokers.get(registration.leader)
@@ -46,7 +43,7 @@ def partition_detail(cluster: ClusterNodes, tp: TopicPartition) -> PartitionDeta
     account = cluster.account.of(tp)
     return PartitionDetail(
         now=cluster.now,
-        view=observe.partition_view(cluster, tp),
+        view=view_builder.partition_view(cluster, tp),
         leads=None if leading is None else _leader_state(cluster, leading),
         replicas=tuple(
             _replica(cluster.brokers[broker].disk, broker, tp, account.log) for broker in registration.replicas if broker in cluster.brokers
@@ -88,7 +85,7 @@ def _leader_state(cluster: ClusterNodes, leading: Partition) -> LeaderState:
     delayed = () if leading.delayed is None else tuple(leading.delayed.waiting)
     followers = tuple(_follower(leading, leading.remotes[each], now) for each in leading.replicas if each in leading.remotes)
     waiting = []
-    for write in delayed[:MOST_WAITING]:
+    for write in delayed[:MAX_WAITING_WRITES]:
         missing = tuple(each.broker for each in followers if each.counts and each.leo < write.required_offset)
         waiting.append(
             WaitingWrite(write.request.producer, write.request.records, write.base, write.required_offset, write.deadline - now, missing)
@@ -126,12 +123,12 @@ def _follower(leading: Partition, replica: Replica, now: int) -> FollowerState:
         fetched_us=-1 if fetched <= NEVER else now - fetched,
         caught_up_us=-1 if caught_up <= NEVER else now - caught_up,
         counts=leading.counts_for_high_watermark(replica),
-        parked_us=-1 if expires < 0 else max(0, expires - now),
+        waits_us=-1 if expires < 0 else max(0, expires - now),
     )
 
 
 def _next_check(cluster: ClusterNodes, address: str, incarnation: int) -> int:
-    """Time until a broker's isr-expiration task is due; -1 if it is not planned."""
+    """The time until a broker's isr-expiration task runs, µs; -1 if it is not scheduled."""
     due = [
         entry.time
         for entry in cluster.agenda.entries
@@ -144,7 +141,7 @@ def _next_check(cluster: ClusterNodes, address: str, incarnation: int) -> int:
 
 
 def _eligible(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> tuple[tuple[int, str], ...]:
-    """Who could lead if the present leader went now, in the order of `PartitionChangeBuilder#electLeader`: ISR, then ELR, then anybody alive."""
+    """The brokers that could be elected if the leader failed now: the ISR, the ELR, then any active one (`PartitionChangeBuilder#electLeader`)."""
     replication = cluster.controller.replication
     unclean = replication.election_mode(tp) is ElectionMode.UNCLEAN
     found: list[tuple[int, str]] = []
@@ -153,25 +150,3 @@ def _eligible(cluster: ClusterNodes, tp: TopicPartition, registration: Partition
             if broker in members and broker not in (b for b, _ in found) and replication.is_active(broker):
                 found.append((broker, word))
     return tuple((broker, word) for broker, word in found if broker != registration.leader or registration.leader == NO_LEADER)
-
-
-def harm(cluster: ClusterNodes) -> Harm:
-    """The durability account of all partitions: losses by partition, producer and the event that doomed them."""
-    grouped: dict[tuple[TopicPartition, str, int, bool, bool, int], list[tuple[int, int]]] = {}
-    for loss in cluster.account.losses():
-        key = (loss.tp, loss.producer, loss.event, loss.acknowledged, loss.read, loss.epoch)
-        pieces = grouped.setdefault(key, [])
-        if pieces and pieces[-1][1] == loss.start:
-            pieces[-1] = (pieces[-1][0], loss.end)
-        else:
-            pieces.append((loss.start, loss.end))
-    lost = tuple(
-        LostRecords(tp, producer, tuple(pieces), epoch, acknowledged, read, event)
-        for (tp, producer, event, acknowledged, read, epoch), pieces in grouped.items()
-    )
-    exposed = []
-    for tp, brokers in cluster.exposure.lacking.items():
-        offsets = cluster.exposure.of(tp)
-        if offsets:
-            exposed.append(ExposedRecords(tp, tuple(offsets), tuple(brokers)))
-    return Harm(lost, tuple(sorted(exposed, key=lambda each: each.tp)))

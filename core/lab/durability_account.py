@@ -1,7 +1,7 @@
 """The durability account: of every record, exactly, whether it was accepted, acknowledged, duplicated, lost; and when partitions were up.
 
 An observer beside the nodes: it sees all logs, and nothing it knows flows back into the protocol. A record is known by its
-term and offset (`core.kafka.log.term`). Harm has two grades. A committed record is *exposed* while a replica that may be elected
+term and offset (`core.kafka.log.term`). DurabilityReport has two grades. A committed record is *exposed* while a replica that may be elected
 lacks it (`core.lab.exposure`). A record that was acknowledged, or that a consumer has read, is *lost* from the moment a
 newer leader's log lacks it: from then on the history goes on without it. Should a replica that kept it lead again, it is
 counted as recovered. `lost` counts each such record once. `lost_acknowledged` counts those that were acknowledged to their
@@ -28,7 +28,7 @@ from core.sim.growing import Growing
 from core.sim.journal import Journal
 
 
-class Gone(NamedTuple):
+class RemovedRecords(NamedTuple):
     """Offsets [start, end) of a term, and the seq of the event that took them."""
 
     term: Term
@@ -83,9 +83,9 @@ class PartitionAccount:
     lost: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     committed: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     committed_end: int = 0
-    cuts: Final[dict[int, list[Gone]]] = attrs.field(factory=dict)
+    cuts: Final[dict[int, list[RemovedRecords]]] = attrs.field(factory=dict)
     shortened: Final[dict[int, int]] = attrs.field(factory=dict)
-    dooms: Final[list[Gone]] = attrs.field(factory=list)
+    dooms: Final[list[RemovedRecords]] = attrs.field(factory=list)
     registered_leader: int = NO_LEADER
     elected_by: int = 0
     acked_count: int = 0
@@ -156,7 +156,7 @@ def _present(log: ReplicaLog) -> dict[Term, Intervals]:
     return present
 
 
-class Account:
+class DurabilityAccount:
     """The account of a cluster.
 
     Attributes:
@@ -325,7 +325,7 @@ class Account:
         """A broker's log was cut from an old end to a new one by truncation or power loss; `before` is what it held."""
         account = self.of(tp)
         cuts = account.cuts.setdefault(broker, [])
-        cuts.extend(Gone(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
+        cuts.extend(RemovedRecords(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
         account.shortened[broker] = max(old, account.shortened.get(broker, 0))
         self.look(tp)
 
@@ -442,12 +442,12 @@ class Account:
 
     def _doom(self, account: PartitionAccount, term: Term, start: int, end: int) -> int:
         """Find, and note, what took newly lost records; returns the event that took the first of them."""
-        account.dooms.append(Gone(term, start, end, account.elected_by))
+        account.dooms.append(RemovedRecords(term, start, end, account.elected_by))
         first = account.elected_by
         for gone in account.cuts.get(account.leader, ()):
             low, high = max(gone.start, start), min(gone.end, end)
             if gone.term is term and low < high:
-                account.dooms.append(Gone(term, low, high, gone.event))
+                account.dooms.append(RemovedRecords(term, low, high, gone.event))
                 if low == start:
                     first = gone.event
         return first

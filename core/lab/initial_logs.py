@@ -1,8 +1,8 @@
-"""The logs that partitions start with (`PartitionSpec.logs`): a moment of a real cluster, staged.
+"""The logs that partitions start with (`PartitionSpec.logs`), to reproduce a moment of a real cluster.
 
-Records that stand in logs at the start were written before it. Replicas hold the same record where they have the same leader epoch at an
-offset. Those below the leader's high watermark count as acknowledged: should a later leader lack them, they are lost. They are not among
-the counts of what the session's producers have sent and been told.
+The records in these logs were written before the start. Two replicas hold the same record at an offset if they have the same
+leader epoch there. Records below the leader's high watermark count as acknowledged: if a later leader lacks them, they are lost.
+The counters of the session's producers do not include them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from core.kafka.release import Truncation
 from core.kafka.topic_spec import LogSpec, PartitionSpec
 from core.lab.nodes import ClusterNodes
 
-WRITTEN_BEFORE: Final = "before the start"
-"""Who has produced the records that stand in logs at the start."""
+PRELOADED_PRODUCER: Final = "before the start"
+"""The producer name of records that are in logs at the start."""
 
 RECORD_BYTES: Final = 100
-"""Bytes of such a record."""
+"""The size of such a record."""
 
-MOST_BATCHES: Final = 1_000
-"""Batches in which the records of a leader epoch are, at most; few records are a batch each."""
+MAX_BATCHES: Final = 1_000
+"""The largest number of batches for the records of one leader epoch; up to that many records are a batch each."""
 
 
 def place_logs(cluster: ClusterNodes) -> None:
-    """Put the logs on the brokers' disks, before their processes run."""
+    """Put the logs on the disks of the brokers, before their processes start."""
     for topic in cluster.spec.topics:
         for number, partition in enumerate(topic.assignment):
             if partition.logs:
@@ -45,7 +45,7 @@ def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) 
         log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
         broker.directories.assign(tp)
         _fill(log, given, terms)
-        _note_on_disk(broker, tp, log)
+        _write_checkpoints(broker, tp, log)
 
 
 def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
@@ -58,10 +58,10 @@ def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
     terms: dict[int, Term] = {}
     for epoch, (start, end) in found.items():
         term = terms[epoch] = Term(epoch, leader)
-        size = (end - start - 1) // MOST_BATCHES + 1
+        size = (end - start - 1) // MAX_BATCHES + 1
         for base in range(start, end, size):
             records = min(size, end - base)
-            term.append((base, records, records * RECORD_BYTES, WRITTEN_BEFORE, 0, 0, -1, -1, -1))
+            term.append((base, records, records * RECORD_BYTES, PRELOADED_PRODUCER, 0, 0, -1, -1, -1))
     return terms
 
 
@@ -79,20 +79,23 @@ def _fill(log: ReplicaLog, given: LogSpec, terms: dict[int, Term]) -> None:
     log.flush()
 
 
-def _note_on_disk(broker: Broker, tp: TopicPartition, log: ReplicaLog) -> None:
+def _write_checkpoints(broker: Broker, tp: TopicPartition, log: ReplicaLog) -> None:
     disk = broker.disk
     disk.high_watermarks[tp] = log.high_watermark
     disk.recovery_points[tp] = log.leo
 
 
 def resume_leaderships(cluster: ClusterNodes) -> None:
-    """The processes run: a leader goes on in the leader epoch in which it has written already, and what is committed is known."""
+    """Continue the leader epochs in which leaders have already written, and record what is committed.
+
+    It runs after the processes have started.
+    """
     for topic in cluster.spec.topics:
         for number, partition in enumerate(topic.assignment):
             if partition.logs:
                 tp = TopicPartition(topic.name, number)
                 _resume(cluster, tp)
-                _note_acknowledged(cluster, tp, partition)
+                _record_acknowledged(cluster, tp, partition)
 
 
 def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:
@@ -106,7 +109,7 @@ def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:
         led.leader_epoch_start_offset = log.starts[-1]
 
 
-def _note_acknowledged(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) -> None:
+def _record_acknowledged(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) -> None:
     leader = cluster.controller.replication.partitions[tp].leader
     known = {given.broker: given for given in partition.logs}
     counts = known[leader] if leader in known else max(partition.logs, key=lambda given: given.hw)

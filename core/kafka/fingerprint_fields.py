@@ -1,4 +1,4 @@
-"""What fields of the protocol's objects mean to fingerprints (`core.sim.fingerprint`), where they are not plain state."""
+"""How fingerprints treat those fields of the protocol's objects that are not plain state (`core.sim.fingerprint`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.channels import ControllerChannels
 from core.sim.state import Declared, Table
 
-KAFKA: Final[Table] = {
+KAFKA_FIELDS: Final[Table] = {
     object: Declared(history=("account", "cause"), labels={"correlation": "correlation"}),
     Broker: Declared(history=("_correlation",)),
     ControllerChannels: Declared(history=("_correlation",)),
@@ -47,4 +47,4 @@ KAFKA: Final[Table] = {
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),
 }
-"""By class; `object`: what a name means wherever it stands."""
+"""By class; the entry of `object` applies to fields of these names in every class."""

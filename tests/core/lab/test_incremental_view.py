@@ -1,4 +1,4 @@
-"""A glance is as good as a look at everything: held against it after every step of random lives."""
+"""The incremental view equals a view that is built from scratch, after every step of random timelines."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.glance import Glance
-from core.lab.views.observe import lags
+from core.lab.views.incremental_view import IncrementalView
 from core.lab.views.view import ClusterView
+from core.lab.views.view_builder import lags
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
@@ -40,7 +40,7 @@ def an_act(dice: random.Random) -> acts.Act:
 
 
 def without_ages(view: ClusterView) -> ClusterView:
-    """The view without what moves without an event: for that a glance has its turns."""
+    """The view without what changes without an event: the incremental view rebuilds that in round-robin order."""
     partitions = tuple(
         attrs.evolve(p, held_by=(), uncommitted_us=0, copies=tuple(attrs.evolve(copy, caught_up_us=0, fetch_state="") for copy in p.copies))
         for p in view.partitions
@@ -60,18 +60,18 @@ def furthest_behind(view: ClusterView) -> dict[int, float]:
 
 @pytest.mark.parametrize("release", ["4.1", "3.6", "2.4"])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_glance_sees_what_a_look_at_everything_sees(seed: int, release: str) -> None:
-    dice = random.Random(f"{seed}:glance")
+def test_the_incremental_view_equals_a_full_view(seed: int, release: str) -> None:
+    dice = random.Random(f"{seed}:incremental")
     seen: list[tuple] = []
-    eye: Glance | None = None
+    incremental: IncrementalView | None = None
 
     def sink(event: tuple) -> None:
         seen.append(event)
-        if eye is not None:
-            eye.touch(event)
+        if incremental is not None:
+            incremental.on_event(event)
 
     cluster = Cluster(SPEC, Release.named(release), seed, sink)
-    eye = Glance(cluster)
+    incremental = IncrementalView(cluster)
     states: dict[int, tuple] = {}
     for _ in range(40):
         with contextlib.suppress(ActRefused, ValueError):
@@ -80,10 +80,10 @@ def test_a_glance_sees_what_a_look_at_everything_sees(seed: int, release: str) -
             for _ in range(dice.randint(1, 6)):
                 cluster.step()
             tps = list(cluster.controller.replication.partitions)
-            view = eye.view([dice.choice(tps)])
+            view = incremental.view([dice.choice(tps)])
             assert without_ages(view) == without_ages(cluster.view())
             shape = tuple((p.tp, p.leader, p.isr, p.status, p.replicas, tuple(c.alive for c in p.copies)) for p in view.partitions)
-            assert states.setdefault(view.state, shape) == shape
+            assert states.setdefault(view.version, shape) == shape
             assert lags(cluster) == furthest_behind(view)
     assert len(seen) > 100
     assert len(states) > 3
@@ -104,15 +104,15 @@ def test_lags_are_what_the_furthest_replica_lacks() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_bounded_look_sees_what_is_shown_and_later_the_rest(seed: int, release: str) -> None:
     dice = random.Random(f"{seed}:bounded")
-    eye: Glance | None = None
+    incremental: IncrementalView | None = None
 
     def sink(event: tuple) -> None:
-        if eye is not None:
-            eye.touch(event)
+        if incremental is not None:
+            incremental.on_event(event)
 
     cluster = Cluster(SPEC, Release.named(release), seed, sink)
-    eye = Glance(cluster)
-    eye.view()
+    incremental = IncrementalView(cluster)
+    incremental.view()
     for _ in range(25):
         with contextlib.suppress(ActRefused, ValueError):
             cluster.do(an_act(dice))
@@ -121,14 +121,14 @@ def test_a_bounded_look_sees_what_is_shown_and_later_the_rest(seed: int, release
                 cluster.step()
             tps = list(cluster.controller.replication.partitions)
             shown = dice.sample(tps, 2)
-            seen, now = without_ages(eye.view(shown=shown, most=1)), without_ages(cluster.view())
+            seen, now = without_ages(incremental.view(shown=shown, most=1)), without_ages(cluster.view())
             assert [seen.partition(tp) for tp in shown] == [now.partition(tp) for tp in shown]
-            assert not eye.is_behind(shown)
+            assert not incremental.any_stale(shown)
             for name in ("accepted", "acked", "lost", "lost_acknowledged", "lost_read", "duplicated"):
                 assert getattr(seen, name) == getattr(now, name)
         looks = 0
-        while eye.behind:
-            view = eye.view(most=3)
+        while incremental.is_stale:
+            view = incremental.view(most=3)
             looks += 1
             assert looks <= len(tps)
         if looks:

@@ -1,8 +1,8 @@
-"""Turns a running cluster to steps by hand, and lets it run by itself again.
+"""Switches a running cluster to steps by hand, and back (the act `pace`).
 
-By hand nobody fetches or produces but by an act, and no message takes time: what an act leads to is done with it. So virtual time
-need not pass, and nothing else happens as long as it does not. Timers stay where they are; a script that waits meanwhile has
-brokers send heartbeats and check their ISRs as ever.
+In by-hand mode followers fetch and producers send only when an act says so, and messages arrive at once: the effects of an act
+are complete when the act is. Virtual time stands still unless the caller lets it pass. Timers stay armed, so when time passes,
+brokers still send heartbeats and check their ISRs.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from core.sim.agenda import Entry
 
 
-def turn(cluster: ClusterNodes, *, by_hand: bool) -> None:
-    """Change the pace of a cluster with one KRaft controller."""
+def switch(cluster: ClusterNodes, *, by_hand: bool) -> None:
+    """Switch a cluster with one KRaft controller to by-hand mode, or back to running by itself."""
     if by_hand:
-        _end_quiet_rounds(cluster)
-    _tell(cluster, by_hand=by_hand)
+        _end_elided_rounds(cluster)
+    _set_mode(cluster, by_hand=by_hand)
     if by_hand:
-        _arrive_now(cluster)
+        _make_messages_due(cluster)
         cluster.settle()
     for broker in cluster.brokers.values():
         broker.forget_fetches()
     if not by_hand:
-        _run_by_itself(cluster)
+        _restart_timers(cluster)
 
 
-def _tell(cluster: ClusterNodes, *, by_hand: bool) -> None:
-    """Let every node know."""
+def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
+    """Set the mode of the controller, the network, the brokers and the clients."""
     controller = cluster.controller
     assert isinstance(controller, Controller)
     cluster.by_hand = controller.by_hand = cluster.network.at_once = by_hand
@@ -48,32 +48,32 @@ def _tell(cluster: ClusterNodes, *, by_hand: bool) -> None:
             client.hold_load()
 
 
-def _end_quiet_rounds(cluster: ClusterNodes) -> None:
-    """Rounds that were not played out are under way again."""
+def _end_elided_rounds(cluster: ClusterNodes) -> None:
+    """End the elision of fetch rounds: the fetches of elided rounds become real messages again."""
     for broker in cluster.brokers.values():
         for session in broker.fetch_manager.sessions.values():
             if session.quiet is not None:
                 session.quiet.end()
 
 
-def _arrive_now(cluster: ClusterNodes) -> None:
-    """Messages that are under way are due now, in the order in which they would have come; so are processes that are starting."""
+def _make_messages_due(cluster: ClusterNodes) -> None:
+    """Make messages in flight due now, in the order in which they would have arrived; the start of brokers completes, too."""
     agenda = cluster.agenda
-    hurried = sorted((entry for entry in agenda.entries if _is_under_way(entry)), key=_when)
-    agenda.entries[:] = [entry for entry in agenda.entries if not _is_under_way(entry)]
+    in_flight = sorted((entry for entry in agenda.entries if _is_in_flight(entry)), key=_delivery_order)
+    agenda.entries[:] = [entry for entry in agenda.entries if not _is_in_flight(entry)]
     heapq.heapify(agenda.entries)
-    for entry in hurried:
+    for entry in in_flight:
         agenda.add(cluster.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
 
 
-def _is_under_way(entry: Entry) -> bool:
+def _is_in_flight(entry: Entry) -> bool:
     if entry.sender != entry.node:
         return True
     return type(entry.message) is Timer and entry.message.name == "started"
 
 
-def _run_by_itself(cluster: ClusterNodes) -> None:
-    """Fetchers, loads and periodic tasks go on; what was armed before the steps by hand still is."""
+def _restart_timers(cluster: ClusterNodes) -> None:
+    """Restart fetchers, loads and periodic tasks; timers that were armed before by-hand mode stay armed."""
     armed: dict[str, set[str]] = {}
     waiting = [entry for _, entries in cluster.paused.values() for entry in entries]
     for entry in (*cluster.agenda.entries, *waiting):
@@ -90,5 +90,5 @@ def _run_by_itself(cluster: ClusterNodes) -> None:
         client.refresh_metadata()
 
 
-def _when(entry: Entry) -> tuple[int, int]:
+def _delivery_order(entry: Entry) -> tuple[int, int]:
     return entry.time, entry.order

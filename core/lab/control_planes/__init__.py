@@ -1,0 +1,43 @@
+"""The control planes that a cluster can have: KRaft with one controller, KRaft with a quorum, ZooKeeper.
+
+The module of a control plane is imported when the first cluster that needs it is built.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from core.kafka.controller.controller import Controller
+    from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+    from core.lab.nodes import ClusterNodes
+
+
+class ControlPlaneBuilder(Protocol):
+    """What each module of this package provides."""
+
+    def make_controller(self, cluster: ClusterNodes, /) -> Controller | ZooKeeperControl:
+        """Create the controller of a cluster that is being built."""
+
+    def build(self, cluster: ClusterNodes, /) -> None:
+        """Create the nodes of a steady cluster at time 0: brokers registered, topics placed, leaders elected.
+
+        Raises:
+            ValueError: a setting is wrong.
+            KafkaError: Kafka would refuse a topic.
+        """
+
+
+def control_plane_builder(cluster: ClusterNodes) -> ControlPlaneBuilder:
+    """The builder of the control plane that a cluster's release and spec ask for."""
+    if cluster.zookeeper:
+        from core.lab.control_planes import zookeeper
+
+        return zookeeper
+    if cluster.spec.controllers:
+        from core.lab.control_planes import quorum
+
+        return quorum
+    from core.lab.control_planes import kraft
+
+    return kraft

@@ -1,0 +1,104 @@
+"""What records a cluster has lost and which ones it can lose, by partition and producer, with the events behind it.
+
+`Cluster.durability_report` makes the report from the durability account (`core.lab.durability_account`) and from the exposure
+of committed records (`core.lab.exposure`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+
+if TYPE_CHECKING:
+    from core.lab.nodes import ClusterNodes
+
+
+@attrs.frozen
+class LostRecords:
+    """The records of one producer in one partition that one event took.
+
+    Attributes:
+        tp: the partition.
+        producer: the name of the producer.
+        ranges: the offset ranges [start, end), in order; records of other producers may lie between them.
+        epoch: the leader epoch in which the records were written.
+        acknowledged: whether they were acknowledged to the producer.
+        read: whether a consumer has read them.
+        event: the seq of the event that caused the loss.
+    """
+
+    tp: TopicPartition
+    producer: str
+    ranges: tuple[tuple[int, int], ...]
+    epoch: int
+    acknowledged: bool
+    read: bool
+    event: int
+
+    @property
+    def loss_kind(self) -> str:
+        """The kind of loss in words: `acknowledged`, `read`, or `acknowledged and read`."""
+        return " and ".join(word for word, holds in (("acknowledged", self.acknowledged), ("read", self.read)) if holds)
+
+    @property
+    def records(self) -> int:
+        """The number of lost records."""
+        return sum(end - start for start, end in self.ranges)
+
+
+@attrs.frozen
+class ExposedRecords:
+    """Committed records of one partition that the next election can lose.
+
+    Attributes:
+        tp: the partition.
+        ranges: the offset ranges [start, end), in order.
+        brokers: the brokers that can be elected and lack some of the records.
+    """
+
+    tp: TopicPartition
+    ranges: tuple[tuple[int, int], ...]
+    brokers: tuple[int, ...]
+
+    @property
+    def records(self) -> int:
+        """The number of exposed records."""
+        return sum(end - start for start, end in self.ranges)
+
+
+@attrs.frozen
+class DurabilityReport:
+    """What is lost and what is exposed in a cluster at one moment.
+
+    Attributes:
+        lost: records that were acknowledged or read, and that the current leader's log lacks.
+        exposed: committed records that a broker which can be elected lacks.
+    """
+
+    lost: tuple[LostRecords, ...]
+    exposed: tuple[ExposedRecords, ...]
+
+
+def durability_report(cluster: ClusterNodes) -> DurabilityReport:
+    """The report on all partitions; lost records are grouped by partition, producer and the event that caused the loss."""
+    grouped: dict[tuple[TopicPartition, str, int, bool, bool, int], list[tuple[int, int]]] = {}
+    for loss in cluster.account.losses():
+        key = (loss.tp, loss.producer, loss.event, loss.acknowledged, loss.read, loss.epoch)
+        pieces = grouped.setdefault(key, [])
+        if pieces and pieces[-1][1] == loss.start:
+            pieces[-1] = (pieces[-1][0], loss.end)
+        else:
+            pieces.append((loss.start, loss.end))
+    lost = tuple(
+        LostRecords(tp, producer, tuple(pieces), epoch, acknowledged, read, event)
+        for (tp, producer, event, acknowledged, read, epoch), pieces in grouped.items()
+    )
+    exposed = []
+    for tp, brokers in cluster.exposure.lacking.items():
+        offsets = cluster.exposure.of(tp)
+        if offsets:
+            exposed.append(ExposedRecords(tp, tuple(offsets), tuple(brokers)))
+    return DurabilityReport(lost, tuple(sorted(exposed, key=lambda each: each.tp)))

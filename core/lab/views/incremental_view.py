@@ -1,0 +1,293 @@
+"""A `ClusterView` that is updated incrementally: only what events name as changed is rebuilt.
+
+A screen that is painted many times a second uses it; everything else calls `Cluster.view()`, which builds the whole view.
+
+Every change of a cluster is an event, so the view of a partition that no event has named is still right. Two things change
+without an event:
+
+- Ages and fetch states, for example how long ago a follower was caught up. Each call rebuilds the partitions that the caller
+  names, and a few others in round-robin order.
+- A stall. A partition whose high watermark stands still for longer than `core.kafka.health.STALL_BOUND` is rebuilt when that
+  time is over.
+
+A caller can leave the offsets of partitions that are not shown for later, and can limit how many partitions one call rebuilds.
+Later calls rebuild the rest.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Final
+
+from core.kafka.events import DETAIL, KINDS
+from core.kafka.health import STALL_BOUND
+from core.kafka.ids import TopicPartition
+from core.lab.views import view_builder
+from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, TopicView
+
+if TYPE_CHECKING:
+    from core.lab.cluster import Cluster
+
+_versions: Final = itertools.count()
+
+ROUND_ROBIN: Final = 2
+"""Partitions that each call rebuilds although no event has named them."""
+
+
+def _topic_at(kind: str) -> int:
+    """The index of the topic in the tuple of an event kind; the partition number follows it. 0: the kind names no partition."""
+    columns = list(KINDS[kind].columns)
+    return 4 + columns.index("topic") if "topic" in columns and "partition" in columns else 0
+
+
+_TOPIC_AT: Final = {kind: _topic_at(kind) for kind in KINDS}
+_NO_PARTITION_KINDS: Final = frozenset(
+    kind for kind, event in KINDS.items() if not _TOPIC_AT[kind] and (event.level == DETAIL or kind.startswith(("controller-", "link-")))
+) - {"fetcher-disconnected"}
+"""Event kinds that change no partition."""
+_BROKER_KINDS: Final = (
+    frozenset(kind for kind in KINDS if not _TOPIC_AT[kind] and next(iter(KINDS[kind].columns), "") == "broker") - _NO_PARTITION_KINDS
+)
+"""Event kinds that can change every replica of a broker, which is their first column."""
+_LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
+"""Event kinds that can change what two nodes, their first two columns, do for clients."""
+_APPENDED: Final = "append"
+_COMMITTED: Final = "high-watermark"
+
+_ACTS_COVERED_BY_EVENTS: Final = frozenset(
+    {
+        "kill", "start", "pause", "resume", "shutdown", "power-loss", "isolate", "heal", "cut", "link", "hold", "release", "load", "stop-load",
+        "produce", "consume", "stop-consume",
+    }
+)  # fmt: skip
+"""Acts whose changes are all reported by other events."""
+
+_OFFSET_KINDS: Final = frozenset(
+    {
+        "append",
+        "follower-fetched",
+        "follower-append",
+        "follower-high-watermark",
+        "high-watermark",
+        "produce-acked",
+        "consumed",
+        "log-flushed",
+    }
+)
+"""Event kinds that change only offsets, and counters of records, of the partition that they name."""
+
+_structure_of: Final = operator.attrgetter(
+    "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "stuck",
+    "lost", "diverged", "exposed", "lost_acknowledged", "lost_read",
+)  # fmt: skip
+
+_NEVER_DUE: Final = 2**62
+"""Past the end of virtual time."""
+
+Counts = tuple[int, int, int, int, int, int]
+"""Records: accepted, acknowledged, lost, duplicated, lost after they were acknowledged, lost after a consumer read them."""
+
+
+class IncrementalView:
+    """The incremental view of one cluster. It must receive every event of the cluster (`on_event`).
+
+    Attributes:
+        cluster: the cluster.
+        version: a number that is replaced by a new, unique one when anything except offsets, counters and ages changes. A result
+            that depends on nothing else can be cached under it.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Start with an empty cache: the first call of `view` builds everything."""
+        self.cluster = cluster
+        self.version = next(_versions)
+        self._changed: dict[TopicPartition, None] = {}
+        self._offsets_changed: dict[TopicPartition, None] = {}
+        self._counters_changed: dict[TopicPartition, None] = {}
+        self._brokers_changed: dict[int, None] = {}
+        self._all_changed = True
+        self._views: list[PartitionView] = []
+        self._index: dict[TopicPartition, int] = {}
+        self._hosted: dict[int, dict[TopicPartition, None]] = {}
+        self._counts: dict[TopicPartition, Counts] = {}
+        self._totals: Counts = (0, 0, 0, 0, 0, 0)
+        self._topics: tuple[int, tuple[TopicView, ...]] = (-1, ())
+        self._diverged = self._exposed = 0
+        self._next_in_round = 0
+        # Since when records may be uncommitted, in order of time: the last move of the high watermark, or the first append after it.
+        self._uncommitted: dict[TopicPartition, int] = {}
+        self._stalled: dict[TopicPartition, None] = {}
+        self._slow: dict[int, None] = {}  # brokers whose disk made writes wait at the last call
+
+    def on_event(self, event: tuple) -> None:
+        """Mark what an event of the cluster changes."""
+        kind = event[3]
+        at = _TOPIC_AT[kind]
+        if at:
+            tp = TopicPartition(event[at], event[at + 1])
+            self._counters_changed[tp] = None
+            if kind in _OFFSET_KINDS:
+                self._offsets_changed[tp] = None
+                if kind == _COMMITTED:
+                    self._uncommitted.pop(tp, None)
+                    self._uncommitted[tp] = event[1]
+                    if tp in self._stalled:
+                        self._changed[tp] = None
+                elif kind == _APPENDED:
+                    self._uncommitted.setdefault(tp, event[1])
+            else:
+                self._changed[tp] = None
+        elif kind in _BROKER_KINDS:
+            self._brokers_changed[event[4]] = None
+        elif kind in _LINK_KINDS:
+            for name in event[4:6]:
+                if name[:1] == "b" and name[1:].isdecimal():
+                    self._brokers_changed[int(name[1:])] = None
+        elif kind not in _NO_PARTITION_KINDS and (kind != "act" or event[4] not in _ACTS_COVERED_BY_EVENTS):
+            self._all_changed = True
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the last view left something for later, or something has changed since."""
+        return (
+            self._all_changed
+            or bool(self._changed or self._offsets_changed or self._brokers_changed or self._slow)
+            or self._next_stall() <= self.cluster.now
+        )
+
+    def _next_stall(self) -> int:
+        """The time at which the next partition can become stalled, µs; `_NEVER_DUE` if there is none."""
+        for since in self._uncommitted.values():
+            return since + STALL_BOUND + 1
+        return _NEVER_DUE
+
+    def any_stale(self, some: Iterable[TopicPartition]) -> bool:
+        """Whether one of these partitions has changed since the last view."""
+        return self.is_stale and any(tp in self._offsets_changed or tp in self._changed for tp in some)
+
+    def view(
+        self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
+    ) -> ClusterView:
+        """Build the view of the cluster now.
+
+        Args:
+            also: partitions to rebuild whether or not they have changed.
+            shown: the partitions whose offsets must be exact; the other partitions keep the offsets of an earlier view. None: all.
+            most: how many other partitions to rebuild at most; later calls rebuild the rest. None: no limit.
+        """
+        partitions = self.cluster.controller.replication.partitions
+        known = len(partitions) == len(self._views) and all(tp in self._index for tp in self._changed)
+        if not known or not self._views or (self._all_changed and most is None):
+            self._refresh_all()
+        else:
+            if self._all_changed:
+                self._changed = dict.fromkeys(self._index)
+                self.version = next(_versions)
+            self._refresh_some(also, shown, most)
+        self._all_changed = False
+        if self._topics[0] != self.version:
+            self._topics = (self.version, view_builder.topic_views(self.cluster))
+        return view_builder.cluster_view(
+            self.cluster,
+            view_builder.CachedViews(
+                tuple(self._views), self._topics[1], self._update_totals(), self._diverged, self._exposed, self.version
+            ),
+        )
+
+    def _refresh_all(self) -> None:
+        self._views = [view_builder.partition_view(self.cluster, tp) for tp in self.cluster.controller.replication.partitions]
+        self._index = {view.tp: at for at, view in enumerate(self._views)}
+        self._hosted = {}
+        for view in self._views:
+            for broker in view.replicas:
+                self._hosted.setdefault(broker, {})[view.tp] = None
+        self._diverged = sum(view.diverged for view in self._views)
+        self._exposed = sum(view.exposed for view in self._views)
+        self.version = next(_versions)
+        self._changed, self._offsets_changed, self._brokers_changed = {}, {}, {}
+        self._uncommitted, self._stalled = {}, {}
+        for view in sorted(self._views, key=operator.attrgetter("uncommitted_us"), reverse=True):
+            self._track_stall(view)
+        self._counters_changed, self._counts, self._totals = dict.fromkeys(self.cluster.account.partitions), {}, _ZERO
+
+    def _refresh_some(self, also: Iterable[TopicPartition], shown: Collection[TopicPartition] | None, most: int | None) -> None:
+        index, views, changed, offsets_changed = self._index, self._views, self._changed, self._offsets_changed
+        self._mark_slow_disks()
+        for broker in self._brokers_changed:
+            changed.update(self._hosted.get(broker, {}))
+        if self._brokers_changed:
+            self._brokers_changed = {}
+            self.version = next(_versions)
+        while self._next_stall() <= self.cluster.now:
+            tp = next(iter(self._uncommitted))
+            del self._uncommitted[tp]
+            changed[tp] = None
+        wanted = {tp: None for tp in also if tp in index}
+        for _ in range(min(ROUND_ROBIN, len(views))):
+            self._next_in_round = (self._next_in_round + 1) % len(views)
+            wanted[views[self._next_in_round].tp] = None
+        if shown is not None:
+            # The number of exposed records depends on offsets.
+            changed.update((tp, None) for tp in self.cluster.exposure.lacking if tp in offsets_changed)
+            wanted.update((tp, None) for tp in shown if tp in changed or tp in offsets_changed)
+        rest = itertools.chain(changed, offsets_changed) if shown is None else iter(changed)
+        wanted.update((tp, None) for tp in (rest if most is None else list(itertools.islice(rest, most))))
+        for tp in wanted:
+            self._refresh(tp)
+            changed.pop(tp, None)
+            offsets_changed.pop(tp, None)
+
+    def _mark_slow_disks(self) -> None:
+        """Mark the partitions of slow disks: how long writes wait there changes without an event. The last time is after the wait is over."""
+        slow = {number: None for number, broker in self.cluster.brokers.items() if broker.directories.write_wait()}
+        for broker in self._slow | slow:
+            self._changed.update(self._hosted.get(broker, {}))
+        self._slow = slow
+
+    def _refresh(self, tp: TopicPartition) -> None:
+        at = self._index[tp]
+        before = self._views[at]
+        now = self._views[at] = view_builder.partition_view(self.cluster, tp)
+        self._track_stall(now)
+        if _structure_of(before) != _structure_of(now):
+            self.version = next(_versions)
+            self._diverged += now.diverged - before.diverged
+            self._exposed += now.exposed - before.exposed
+            if before.replicas != now.replicas:
+                for broker in now.replicas:
+                    self._hosted.setdefault(broker, {})[tp] = None
+
+    def _track_stall(self, view: PartitionView) -> None:
+        """Remember a partition that is stalled, or that can become stalled."""
+        tp = view.tp
+        if view.status is PartitionStatus.STALLED:
+            self._stalled[tp] = None
+        else:
+            self._stalled.pop(tp, None)
+            if view.uncommitted_us and view.status.served:
+                self._uncommitted.setdefault(tp, self.cluster.now - view.uncommitted_us)
+
+    def _update_totals(self) -> Counts:
+        """The totals of the durability account, updated for the partitions whose counters have changed."""
+        if self._counters_changed:
+            totals, counts, accounts = list(self._totals), self._counts, self.cluster.account.partitions
+            for tp in self._counters_changed:
+                account = accounts.get(tp)
+                if account is not None:
+                    now = (
+                        account.accepted, account.acked_count, account.lost_count, account.duplicated,
+                        account.lost_acknowledged, account.lost_read,
+                    )  # fmt: skip
+                    before = counts.get(tp, _ZERO)
+                    if now != before:
+                        counts[tp] = now
+                        for each in range(6):
+                            totals[each] += now[each] - before[each]
+            self._counters_changed = {}
+            self._totals = (totals[0], totals[1], totals[2], totals[3], totals[4], totals[5])
+        return self._totals
+
+
+_ZERO: Final[Counts] = (0, 0, 0, 0, 0, 0)

@@ -1,0 +1,178 @@
+"""A frozen view of one partition in full: what is on the disks of its brokers, and what its leader waits for.
+
+It costs more than the views of `core.lab.views.view`, so it is built for one partition, on request (`Cluster.partition_detail`).
+Times are µs of virtual time, end offsets are exclusive, as in Kafka; -1 means unknown or none.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from core.lab.views.view import PartitionView
+
+
+@attrs.frozen
+class TermRun:
+    """The records [start, end) of a log that one leader wrote in one leader epoch."""
+
+    start: int
+    end: int
+    epoch: int
+    leader: int
+
+
+@attrs.frozen
+class SegmentView:
+    """One segment of a log: its offsets [base, end) and its size in bytes."""
+
+    base: int
+    end: int
+    bytes: int
+
+
+@attrs.frozen
+class ReplicaDetail:
+    """What is on the disk of one replica.
+
+    Attributes:
+        broker: the broker of the replica.
+        runs: the log, as runs of records of one leader epoch.
+        segments: the segments of the log, oldest first.
+        recovery_point: the offset below which everything is flushed and survives a power loss.
+        checkpointed_hw: the high watermark in `replication-offset-checkpoint`; -1: none.
+        checkpointed_recovery_point: the recovery point in `recovery-point-offset-checkpoint`; -1: none.
+        checkpointed_log_start: the log start offset in `log-start-offset-checkpoint`; -1: none.
+        diverged: the offset ranges at which it holds other records than the leader's log.
+    """
+
+    broker: int
+    runs: tuple[TermRun, ...]
+    segments: tuple[SegmentView, ...]
+    recovery_point: int
+    checkpointed_hw: int
+    checkpointed_recovery_point: int
+    checkpointed_log_start: int
+    diverged: tuple[tuple[int, int], ...]
+
+    @property
+    def bytes(self) -> int:
+        """The size of the log on disk."""
+        return sum(segment.bytes for segment in self.segments)
+
+
+@attrs.frozen
+class FollowerState:
+    """A follower as its leader sees it (Kafka: `Replica`).
+
+    Attributes:
+        broker: the follower.
+        leo: the offset of its last fetch; -1 before the first fetch of this leadership.
+        fetched_us: the time since its last fetch; -1: it has not fetched.
+        caught_up_us: the time since it had all records that the leader had; -1: it never had.
+        counts: whether the high watermark waits for it now.
+        waits_us: how much longer its fetch can wait in the leader's purgatory; -1: no fetch waits.
+    """
+
+    broker: int
+    leo: int
+    fetched_us: int
+    caught_up_us: int
+    counts: bool
+    waits_us: int
+
+
+@attrs.frozen
+class WaitingWrite:
+    """A write with acks=all in the leader's purgatory (Kafka: `DelayedProduce`).
+
+    Attributes:
+        producer: the name of the producer.
+        records: the number of records.
+        base: the offset of the first record.
+        required: the offset that the high watermark must reach.
+        expires_us: the time until the leader answers REQUEST_TIMED_OUT.
+        waits_for: the replicas that the high watermark waits for and that have not fetched up to `required`.
+    """
+
+    producer: str
+    records: int
+    base: int
+    required: int
+    expires_us: int
+    waits_for: tuple[int, ...]
+
+
+@attrs.frozen
+class LeaderState:
+    """What the leader of the partition knows and waits for.
+
+    Attributes:
+        broker: the leader.
+        epoch_start: its LEO at the start of this leader epoch.
+        isr: the committed ISR, as the leader knows it.
+        maximal_isr: the ISR including the members that the leader has proposed to add.
+        pending: `expand` or `shrink` while the controller has not answered an ISR proposal; else empty.
+        proposed: the proposed ISR.
+        min_isr: the effective min.insync.replicas.
+        under_min_isr: whether the ISR is smaller than that.
+        strict_min_isr: whether the high watermark stops below min ISR (since 3.7).
+        lag_max_us: replica.lag.time.max.ms.
+        by_fetch: whether that limit applies to the time since a follower last fetched (before 0.9), not since it was last caught up.
+        check_period_us: the period of the isr-expiration task.
+        next_check_us: the time until the next run of that task; -1: not scheduled.
+        writes_isr: whether the leader writes the ISR to ZooKeeper itself (before 2.7).
+        followers: the followers in replica order.
+        waiting: the first `MAX_WAITING_WRITES` writes with acks=all that wait, in order of offset.
+        waiting_total: how many wait in all.
+    """
+
+    broker: int
+    epoch_start: int
+    isr: tuple[int, ...]
+    maximal_isr: tuple[int, ...]
+    pending: str
+    proposed: tuple[int, ...]
+    min_isr: int
+    under_min_isr: bool
+    strict_min_isr: bool
+    lag_max_us: int
+    by_fetch: bool
+    check_period_us: int
+    next_check_us: int
+    writes_isr: bool
+    followers: tuple[FollowerState, ...]
+    waiting: tuple[WaitingWrite, ...]
+    waiting_total: int
+
+    def follower(self, broker: int) -> FollowerState | None:
+        """The state of a follower; None if the leader does not know that broker."""
+        return next((each for each in self.followers if each.broker == broker), None)
+
+
+@attrs.frozen
+class PartitionDetail:
+    """One partition in full.
+
+    Attributes:
+        now: the time of the view.
+        view: its view in `ClusterView`.
+        leads: the state of the leader; None if nobody leads, or the leader's process is gone.
+        replicas: the replicas in replica order.
+        session_us: the session timeout: how long a broker can be silent before the controller considers it dead.
+        eligible: the brokers that the controller could elect now, in the order in which it would try them, each with the kind of election.
+        lost: the offset ranges of lost records, as (epoch, start, end).
+        exposed: the offset ranges of committed records that a broker which can be elected lacks.
+    """
+
+    now: int
+    view: PartitionView
+    leads: LeaderState | None
+    replicas: tuple[ReplicaDetail, ...]
+    session_us: int
+    eligible: tuple[tuple[int, str], ...]
+    lost: tuple[tuple[int, int, int], ...]
+    exposed: tuple[tuple[int, int], ...]
+
+    def replica(self, broker: int) -> ReplicaDetail | None:
+        """What is on the disk of a broker; None if it has no replica."""
+        return next((each for each in self.replicas if each.broker == broker), None)
