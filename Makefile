@@ -23,34 +23,34 @@ FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 .PHONY: help play serve report test fuzz mutants lint fidelity bench compiled pure test-compiled wheel docs sentences lock venv clean
 
 help: ## list these targets
-	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-28s %s\n", $$1 " " $$3, $$2}' Makefile
+	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-25s %s\n", $$1 " " $$3, $$2}' Makefile
 
-play: $(STAMPS)/play $(FRESH) ## open the playground (isrlab play …) ## [ARGS="..."]
+play: $(STAMPS)/play $(FRESH) ## open the playground (isrlab play ...) ## [ARGS="..."]
 	@$(BIN)/isrlab play $(ARGS)
 
-serve: $(STAMPS)/serve $(FRESH) ## open the playground in a browser on this machine (isrlab serve …) ## [ARGS="..."]
+serve: $(STAMPS)/serve $(FRESH) ## open it in a browser, on this machine only ## [ARGS="..."]
 	@$(BIN)/isrlab serve $(ARGS)
 
-report: $(STAMPS)/spark ## summarize a session on Spark (installs PySpark and a Java runtime) ## LOG=FILE [ARGS="..."]
+report: $(STAMPS)/spark ## summarize a session on Spark ## LOG=FILE
 	@test -n "$(LOG)" || { echo "make report needs a session's event log: make report LOG=session.jsonl" >&2; exit 2; }
 	@$(BIN)/isrlab report $(LOG) $(ARGS)
 
-test: $(STAMPS)/test ## run the whole test suite (pytest …) ## [ARGS="..."]
+test: $(STAMPS)/test ## run the whole test suite (pytest ...) ## [ARGS="..."]
 	@$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
 
-fuzz: $(STAMPS)/test ## try random input for a minute (--seconds, --hours, --seed, --target) ## [ARGS="..."]
+fuzz: $(STAMPS)/test ## try random input (--seconds, --seed, --target) ## [ARGS="..."]
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
-mutants: $(STAMPS)/test ## plant mistakes in the sources, one at a time: does a test fail? (--number, --seed) ## [ARGS="..."]
+mutants: $(STAMPS)/test ## plant mistakes: do tests fail? (--number) ## [ARGS="..."]
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
-lint: $(STAMPS)/lint ## check format, style, types, and import contracts
+lint: $(STAMPS)/lint ## check format, style, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-compiled: $(STAMPS)/compiled ## compile the engine that isrlab runs (needs a C compiler)
+compiled: $(STAMPS)/compiled ## compile the engine that isrlab runs (C compiler)
 	@$(BIN)/isrlab --version
 
 pure: ## go back to the engine in pure Python
@@ -58,20 +58,20 @@ pure: ## go back to the engine in pure Python
 	@rm -f $(STAMPS)/compiled
 	@$(BIN)/isrlab --version
 
-test-compiled: $(STAMPS)/test $(STAMPS)/compiler ## compile the engine and compare its event logs with those of the sources
+test-compiled: $(STAMPS)/test $(STAMPS)/compiler ## compare the logs of a compiled and a pure engine
 	@$(BIN)/python compile_core.py $(COMPILED)
 	@ISRLAB_COMPILED=$(COMPILED) $(BIN)/python -m pytest tests/core/test_compiled.py $(ARGS)
 
-wheel: $(STAMPS)/compiler ## build a wheel in dist/, with a compiled engine if there is a C compiler ## [ARGS=--pure]
+wheel: $(STAMPS)/compiler ## build a wheel, compiled if there is a C compiler ## [ARGS=--pure]
 	@$(BIN)/python build_wheel.py dist $(ARGS)
 
-fidelity: $(STAMPS)/test ## compare the model with recordings of real clusters ## [DRILLS=folder]
+fidelity: $(STAMPS)/test ## compare the model with real clusters ## [DRILLS=folder]
 	@$(BIN)/python -m tests.fidelity $(DRILLS) $(ARGS)
 
-bench: $(STAMPS)/test $(STAMPS)/compiler ## run the benchmarks, also with a compiled engine if there is a C compiler
+bench: $(STAMPS)/test $(STAMPS)/compiler ## run the benchmarks
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
 
-docs: $(STAMPS)/spark ## regenerate the pages and pictures that are made from the code
+docs: $(STAMPS)/spark ## regenerate what is made from the code
 	@$(BIN)/python -m scenarios.eventlog_doc
 	@$(BIN)/python -m scenarios.script_doc
 	@$(BIN)/python -m spark_reports.summaries_doc
@@ -80,12 +80,12 @@ docs: $(STAMPS)/spark ## regenerate the pages and pictures that are made from th
 	@$(BIN)/python -m tui.app.screenshot docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
 	@$(BIN)/python -m tui.app.screenshot docs/e1.svg --size 120x38 --scenario e1-data-loss --release 0.10.2 --steps 9
 
-sentences: $(STAMPS)/test ## print every sentence that people read (--draw, --seed) ## [ARGS="..."]
+sentences: $(STAMPS)/test ## print every sentence that people read ## [ARGS="..."]
 	@$(BIN)/python -m tests.sentences $(ARGS)
 
-venv: $(STAMPS)/test $(STAMPS)/lint ## prepare the environment for all of these, and run nothing
+venv: $(STAMPS)/test $(STAMPS)/lint ## prepare the environment, and run nothing
 
-clean: ## remove the environment and what tools left behind
+clean: ## remove the environment and what tools left
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -146,7 +146,7 @@ LOCK_ENV := build/lock
 COMPILE := $(LOCK_ENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 
-lock: | $(BIN)/python ## resolve the dependencies again and write them to locks/
+lock: | $(BIN)/python ## resolve the dependencies again, into locks/
 	@$(BIN)/python -m venv --clear $(LOCK_ENV)
 	@$(LOCK_ENV)/bin/python -m pip --disable-pip-version-check --no-input -q install uv
 	@$(COMPILE) pyproject.toml --group build -o locks/play.txt

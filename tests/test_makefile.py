@@ -23,4 +23,4 @@ def test_help_lists_every_target() -> None:
     listed = [line.split()[1] for line in printed.splitlines() if line.startswith("make ")]
     assert sorted(listed) == sorted(phony[1].split())
     assert sorted(listed) == sorted(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
-    assert all(len(line) <= 120 for line in printed.splitlines())
+    assert all(len(line) <= 80 for line in printed.splitlines())
