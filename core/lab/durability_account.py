@@ -11,7 +11,7 @@ producer (acks 1 or all), `lost_read` those that a consumer has read, acknowledg
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 import attrs
@@ -61,16 +61,31 @@ def _nobody_looks(*_: object) -> None:
 
 
 @attrs.define(slots=True, eq=False)
+class Losses:
+    """What one partition has lost, or may have.
+
+    Attributes:
+        lost: offsets that somebody relies on and the log that counts lacks, by term.
+        cuts: what a broker's log has lost by truncation or power loss.
+        shortened: brokers whose logs were cut, each with the end it had had: until it is as long again, a leader may take it for longer.
+        dooms: what took the records that were lost when a leader was compared, newest last.
+    """
+
+    lost: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
+    cuts: Final[dict[int, list[RemovedRecords]]] = attrs.field(factory=dict)
+    shortened: Final[dict[int, int]] = attrs.field(factory=dict)
+    dooms: Final[list[RemovedRecords]] = attrs.field(factory=list)
+
+
+@attrs.define(slots=True, eq=False)
 class PartitionAccount:
     """One partition's account; counts of records, times in µs.
 
     Attributes:
         accepted: records appended by a leader.
-        acked, read, lost, committed: offsets by term; `committed` of the history that counts, as far as it was `fold`ed in.
+        acked, read, committed: offsets by term; `committed` of the history that counts, as far as it was `fold`ed in.
         committed_end: where `committed` ends.
-        cuts: what a broker's log has lost by truncation or power loss.
-        shortened: brokers whose logs were cut, each with the end it had had: until it is as long again, a leader may take it for longer.
-        dooms: what took the records that were lost when a leader was compared, newest last.
+        losses: None as long as nothing of it was cut, or out of reach, or found missing.
         elected_by: seq of the event of the newest election.
         acked_count, lost_count, lost_acknowledged, lost_read, duplicated: totals.
         leader, leader_epoch, log: the newest leadership seen, and the log that counts.
@@ -80,12 +95,9 @@ class PartitionAccount:
     accepted: int = 0
     acked: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     read: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
-    lost: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     committed: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     committed_end: int = 0
-    cuts: Final[dict[int, list[RemovedRecords]]] = attrs.field(factory=dict)
-    shortened: Final[dict[int, int]] = attrs.field(factory=dict)
-    dooms: Final[list[RemovedRecords]] = attrs.field(factory=list)
+    losses: Losses | None = None
     registered_leader: int = NO_LEADER
     elected_by: int = 0
     acked_count: int = 0
@@ -100,6 +112,22 @@ class PartitionAccount:
     under_total: int = 0
     offline_since: int = -1
     offline_total: int = 0
+
+    @property
+    def lost(self) -> Mapping[Term, Intervals]:
+        """Offsets that somebody relies on and the log that counts lacks, by term."""
+        return {} if self.losses is None else self.losses.lost
+
+    @property
+    def shortened(self) -> Mapping[int, int]:
+        """`Losses.shortened`."""
+        return {} if self.losses is None else self.losses.shortened
+
+    def note_losses(self) -> Losses:
+        """Where to note what is lost, or may be."""
+        if self.losses is None:
+            self.losses = Losses()
+        return self.losses
 
     def fold(self) -> None:
         """Take in what is committed by now: the leader's log below its high watermark."""
@@ -255,7 +283,7 @@ class DurabilityAccount:
         while at < end and i < len(term.written):
             batch, stop = term.batch(i), min(end, term.ends[i])
             event, until = 0, stop
-            for doom in account.dooms:
+            for doom in () if account.losses is None else account.losses.dooms:
                 if doom.term is term and doom.start <= at < doom.end:
                     event, until = doom.event, min(stop, doom.end)
             last = found[-1] if found else None
@@ -323,15 +351,15 @@ class DurabilityAccount:
 
     def cut(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
         """A broker's log was cut from an old end to a new one by truncation or power loss; `before` is what it held."""
-        account = self.of(tp)
-        cuts = account.cuts.setdefault(broker, [])
+        losses = self.of(tp).note_losses()
+        cuts = losses.cuts.setdefault(broker, [])
         cuts.extend(RemovedRecords(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
-        account.shortened[broker] = max(old, account.shortened.get(broker, 0))
+        losses.shortened[broker] = max(old, losses.shortened.get(broker, 0))
         self.look(tp)
 
     def out_of_reach(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
         """A broker's log is gone: its directory failed, or the replica was deleted."""
-        shortened = self.of(tp).shortened
+        shortened = self.of(tp).note_losses().shortened
         shortened[broker] = max(log.leo, shortened.get(broker, 0))
         self.look(tp)
 
@@ -429,9 +457,9 @@ class DurabilityAccount:
                 )  # fmt: skip
             account.lost_count += missing.count() - before.count()
             if missing:
-                account.lost[term] = missing
-            else:
-                account.lost.pop(term, None)
+                account.note_losses().lost[term] = missing
+            elif before:
+                del account.note_losses().lost[term]
         for term, committed in list(account.committed.items()):
             left = committed.minus(committed.minus(present.get(term, Intervals())))
             if left:
@@ -442,12 +470,13 @@ class DurabilityAccount:
 
     def _doom(self, account: PartitionAccount, term: Term, start: int, end: int) -> int:
         """Find, and note, what took newly lost records; returns the event that took the first of them."""
-        account.dooms.append(RemovedRecords(term, start, end, account.elected_by))
+        losses = account.note_losses()
+        losses.dooms.append(RemovedRecords(term, start, end, account.elected_by))
         first = account.elected_by
-        for gone in account.cuts.get(account.leader, ()):
+        for gone in losses.cuts.get(account.leader, ()):
             low, high = max(gone.start, start), min(gone.end, end)
             if gone.term is term and low < high:
-                account.dooms.append(RemovedRecords(term, low, high, gone.event))
+                losses.dooms.append(RemovedRecords(term, low, high, gone.event))
                 if low == start:
                     first = gone.event
         return first

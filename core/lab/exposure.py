@@ -42,6 +42,7 @@ class Exposure:
 
     _journal: Final[Journal]
     _account: Final[DurabilityAccount]
+    lacking: Final[dict[TopicPartition, dict[int, None]]]
     _controller: Final[Controller | ZooKeeperControl]
     _brokers: Final[dict[int, Broker]]
 
@@ -106,7 +107,7 @@ class Exposure:
         for broker, end in list(account.shortened.items()):
             log = self._brokers[broker].disk.logs.get(tp)
             if log is not None and log.leo >= end:
-                del account.shortened[broker]
+                del account.note_losses().shortened[broker]
         self._watch_if_needed(tp, electable)
 
     def _tell(self, tp: TopicPartition, before: dict[int, None], now: dict[int, Intervals], electable: list[int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.fingerprint_fields import KAFKA_FIELDS
-from core.lab.durability_account import PartitionAccount, RemovedRecords
+from core.lab.durability_account import Losses, PartitionAccount, RemovedRecords
 from core.lab.exposure import Exposure
 from core.sim.state import Declared, Table
 
@@ -13,9 +13,10 @@ LAB_FIELDS: Final[Table] = {
     **KAFKA_FIELDS,
     Exposure: Declared(wiring=("_account", "_brokers", "_controller", "_journal")),
     RemovedRecords: Declared(history=("event",)),
+    Losses: Declared(history=("dooms",)),
     PartitionAccount: Declared(
         history=(
-            "accepted", "dooms", "elected_by", "acked_count", "lost_count", "lost_acknowledged", "lost_read", "duplicated", "under_since",
+            "accepted", "elected_by", "acked_count", "lost_count", "lost_acknowledged", "lost_read", "duplicated", "under_since",
             "under_total", "offline_since", "offline_total",
         ),
     ),

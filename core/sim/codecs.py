@@ -76,8 +76,8 @@ class Codec:
         """Have an object hold a state."""
         each[:] = state
 
-    def write_all(self, objects: list[Held], states: list[State]) -> None:
-        """Have objects hold states."""
+    def write_all(self, objects: list[Held], states: list[State], held: list[State]) -> None:
+        """Have objects hold states in the place of those that they hold."""
         for each, state in zip(objects, states, strict=True):
             self.write(each, state)
 
@@ -132,9 +132,11 @@ class OfFields(Codec):
                 found += [(places, value) for value in _led_to(values)]
         return found
 
-    def write_all(self, objects: list[Held], states: list[State]) -> None:
-        for name, column in zip(self.names, zip(*states, strict=True), strict=True):
-            deque(map(object.__setattr__, objects, repeat(name), column), maxlen=0)
+    def write_all(self, objects: list[Held], states: list[State], held: list[State]) -> None:
+        for name, column, present in zip(self.names, zip(*states, strict=True), zip(*held, strict=True), strict=True):
+            differs = list(map(is_not, column, present))
+            if True in differs:
+                deque(map(object.__setattr__, compress(objects, differs), repeat(name), compress(column, differs)), maxlen=0)
 
     def blank(self, like: Held) -> Held:
         return self.cls() if self._is_made_whole else self.cls.__new__(self.cls)

@@ -86,9 +86,10 @@ class Group:
     def restore(self, states: list[State]) -> None:
         """Have the objects hold what they held."""
         self.states = states
-        places = self._differing(states, self.codec.reread(self.objects[: len(states)], states))
+        held = self.codec.reread(self.objects[: len(states)], states)
+        places = self._differing(states, held)
         if places:
-            self.codec.write_all([self.objects[at] for at in places], [states[at] for at in places])
+            self.codec.write_all([self.objects[at] for at in places], [states[at] for at in places], [held[at] for at in places])
 
 
 class Objects:

@@ -16,6 +16,9 @@ from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.broker.directories import Directories
 from core.kafka.broker.disk import DRAWN
+from core.kafka.broker.fetch_manager import FetchManager
+from core.kafka.broker.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.partition import Partition
 from core.kafka.broker.producer_ids import ProducerIds
 from core.kafka.broker.replica_manager import ReplicaManager
 from core.kafka.controller.metadata_log import MetadataLog
@@ -73,6 +76,10 @@ class Broker(BrokerContext):
     channel: Final[ControllerChannel]
     producer_ids: Final[ProducerIds]
     directories: Final[Directories]
+    replicas: Final[ReplicaManager]
+    fetch_manager: Final[FetchManager]
+    fetcher_manager: Final[ReplicaFetcherManager]
+    partitions: Final[dict[TopicPartition, Partition]]
 
     def __init__(
         self,

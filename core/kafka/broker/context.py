@@ -51,6 +51,7 @@ class BrokerContext(PartitionContext):
     )  # fmt: skip
 
     rack: Final[str | None]
+    racks: Final[dict[int, str | None]]
     metadata: Final[MetadataLog]
 
     def __init__(

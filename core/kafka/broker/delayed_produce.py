@@ -39,11 +39,12 @@ class DelayedProduces:
 
     broker: Final[PartitionContext]
     tp: Final[TopicPartition]
+    waiting: Final[deque[DelayedProduce]]
 
     def __init__(self, broker: PartitionContext, tp: TopicPartition) -> None:
         self.broker = broker
         self.tp = tp
-        self.waiting: deque[DelayedProduce] = deque()
+        self.waiting = deque()
         self.timer_due = -1
 
     def add(self, write: DelayedProduce) -> None:
@@ -60,7 +61,8 @@ class DelayedProduces:
 
     def refuse(self, error: str) -> None:
         """This broker's part in the partition changed: none of them is waited for any longer."""
-        refused, self.waiting = self.waiting, deque()
+        refused = list(self.waiting)
+        self.waiting.clear()
         for write in refused:
             answer_produce(self.broker, write.sender, write.request, error, NO_OFFSET, None)
 
@@ -75,8 +77,9 @@ class DelayedProduces:
         """Time out those whose request timeout is over (`DelayedProduce#onExpiration`), each by its own."""
         if not self.waiting:
             return
-        now, writes = self.broker.journal.now, self.waiting
-        self.waiting = deque(write for write in writes if write.deadline > now)
+        now, writes = self.broker.journal.now, list(self.waiting)
+        self.waiting.clear()
+        self.waiting.extend(write for write in writes if write.deadline > now)
         for write in writes:
             if write.deadline <= now:
                 answer_produce(self.broker, write.sender, write.request, errors.REQUEST_TIMED_OUT, NO_OFFSET, None)

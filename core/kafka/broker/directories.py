@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_channel import ControllerChannel
-from core.kafka.broker.disk import FutureReplica
+from core.kafka.broker.disk import Disk, FutureReplica
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
@@ -37,6 +37,7 @@ class Directories:
 
     broker: Final[BrokerContext]
     _channel: Final[ControllerChannel]
+    disk: Final[Disk]
     unreported: Final[dict[str, None]]
     unassigned: Final[dict[TopicPartition, None]]
 

@@ -75,20 +75,20 @@ class Disk:
         dirs: the directories.
     """
 
-    logs: dict[TopicPartition, ReplicaLog] = attrs.field(factory=dict)
-    offline: dict[TopicPartition, ReplicaLog] = attrs.field(factory=dict)
-    placed: dict[TopicPartition, int] = attrs.field(factory=dict)
-    futures: dict[TopicPartition, FutureReplica] = attrs.field(factory=dict)
-    high_watermarks: dict[TopicPartition, int] = attrs.field(factory=dict)
-    recovery_points: dict[TopicPartition, int] = attrs.field(factory=dict)
-    log_starts: dict[TopicPartition, int] = attrs.field(factory=dict)
-    changed: dict[TopicPartition, None] = attrs.field(factory=dict)
-    touched: dict[TopicPartition, None] = attrs.field(factory=dict)
-    moved_starts: dict[TopicPartition, None] = attrs.field(factory=dict)
+    logs: Final[dict[TopicPartition, ReplicaLog]] = attrs.field(factory=dict)
+    offline: Final[dict[TopicPartition, ReplicaLog]] = attrs.field(factory=dict)
+    placed: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
+    futures: Final[dict[TopicPartition, FutureReplica]] = attrs.field(factory=dict)
+    high_watermarks: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
+    recovery_points: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
+    log_starts: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
+    changed: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
+    touched: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
+    moved_starts: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
     checkpoints: int = 0
     log_starts_moved: bool = False
     clean_shutdown: bool = True
-    dirs: list[LogDir] = attrs.field(factory=lambda: [LogDir()])
+    dirs: Final[list[LogDir]] = attrs.field(factory=lambda: [LogDir()])
 
     @staticmethod
     def of(broker: int, count: int) -> Disk:

@@ -13,6 +13,7 @@ from core.kafka.broker.empty_rounds import round_order
 from core.kafka.broker.fetch_session import FetchSession, SessionPartition
 from core.kafka.broker.fetcher import FOREVER, tuple_of
 from core.kafka.broker.hosted_partitions import HostedPartitions
+from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import StretchFields
@@ -35,6 +36,7 @@ class FetchManager:
 
     broker: Final[BrokerContext]
     hosted: Final[HostedPartitions]
+    partitions: Final[dict[TopicPartition, Partition]]
     sessions: Final[dict[tuple[int, int], FetchSession]]
     played: Final[dict[tuple[int, int], FetchSession]]
 

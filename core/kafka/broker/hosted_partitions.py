@@ -22,11 +22,12 @@ class HostedPartitions:
     __slots__ = ("_broker", "offline", "online")
 
     _broker: Final[BrokerContext]
+    online: Final[dict[TopicPartition, Partition]]
     offline: Final[dict[TopicPartition, None]]
 
     def __init__(self, broker: BrokerContext) -> None:
         self._broker = broker
-        self.online: dict[TopicPartition, Partition] = {}
+        self.online = {}
         self.offline = {}
 
     def reset(self) -> None:

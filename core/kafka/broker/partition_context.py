@@ -9,6 +9,7 @@ from core.kafka.broker.disk import Disk
 from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionItem
+from core.kafka.release import Release
 from core.kafka.settings import Settings
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -44,6 +45,9 @@ class PartitionContext(Node, metaclass=ABCMeta):
 
     id: Final[int]
     settings: Final[Settings]
+    release: Final[Release]
+    account: Final[DurabilityObserver]
+    disk: Final[Disk]
     behind: Final[dict[TopicPartition, None]]
 
     lag_max: int

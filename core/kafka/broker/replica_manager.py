@@ -50,6 +50,8 @@ class ReplicaManager:
     broker: Final[BrokerContext]
     directories: Final[Directories]
     hosted: Final[HostedPartitions]
+    partitions: Final[dict[TopicPartition, Partition]]
+    offline_partitions: Final[dict[TopicPartition, None]]
     consumer_fetches: Final[dict[tuple[str, int], DelayedConsumerFetch]]
     fetch_manager: Final[FetchManager]
     fetcher_manager: Final[ReplicaFetcherManager]

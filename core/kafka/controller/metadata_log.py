@@ -7,7 +7,7 @@ that offset. A partition's or broker's history is kept beside the log, so a look
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import attrs
 
@@ -68,13 +68,20 @@ class MetadataLog:
 
     __slots__ = ("_brokers", "_configs", "_hosted", "_partitions", "_topics", "records")
 
+    records: Final[list[Record]]
+    _partitions: Final[dict[TopicPartition, tuple[int, ...]]]
+    _brokers: Final[dict[int, tuple[list[int], list[BrokerRegistration | None]]]]
+    _hosted: Final[dict[int, list[int]]]
+    _configs: Final[list[int]]
+    _topics: Final[dict[str, list[TopicPartition]]]
+
     def __init__(self) -> None:
-        self.records: list[Record] = []
-        self._partitions: dict[TopicPartition, list[int]] = {}
-        self._brokers: dict[int, tuple[list[int], list[BrokerRegistration | None]]] = {}
-        self._hosted: dict[int, list[int]] = {}
-        self._configs: list[int] = []
-        self._topics: dict[str, list[TopicPartition]] = {}
+        self.records = []
+        self._partitions = {}
+        self._brokers = {}
+        self._hosted = {}
+        self._configs = []
+        self._topics = {}
 
     def __len__(self) -> int:
         return len(self.records)
@@ -87,13 +94,13 @@ class MetadataLog:
             history = self._partitions.get(record.tp)
             replicas = record.registration.replicas
             if history is None:
-                self._partitions[record.tp] = [offset]
+                self._partitions[record.tp] = (offset,)
                 self._topics.setdefault(record.tp.topic, []).append(record.tp)
             else:
                 before = self._registration(history[-1]).replicas
                 if before is not replicas:
                     replicas += tuple(broker for broker in before if broker not in replicas)
-                history.append(offset)
+                self._partitions[record.tp] = (*history, offset)
             for broker in replicas:
                 hosted = self._hosted.get(broker)
                 if hosted is None:

@@ -92,7 +92,7 @@ class RackList:
     rack_names: Final[list[str | None]]
 
     def __init__(self, random: RandomSource, brokers: Iterable[UsableBroker]) -> None:
-        self._random: Final = random
+        self._random = random
         racks: dict[str | None, _Rack] = {}
         for broker in brokers:
             rack = racks.setdefault(broker.rack, _Rack())
@@ -156,8 +156,10 @@ class StripedReplicaPlacer:
 
     __slots__ = ("_random",)
 
+    _random: Final[RandomSource]
+
     def __init__(self, random: RandomSource) -> None:
-        self._random: Final = random
+        self._random = random
 
     def place(self, partitions: int, replication_factor: int, brokers: Iterable[UsableBroker]) -> tuple[Assignment, ...]:
         """The replicas of each of a topic's (new) partitions.

@@ -22,6 +22,7 @@ from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem
 from core.kafka.registration import PartitionRegistration
+from core.kafka.release import Release
 from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
 from core.sim.journal import Journal
@@ -65,6 +66,8 @@ class ReplicationControl:
     )  # fmt: skip
 
     settings: Final[Settings]
+    release: Final[Release]
+    account: Final[DurabilityObserver]
     metadata: Final[MetadataLog]
     journal: Final[Journal]
     brokers: Final[dict[int, BrokerRegistration]]

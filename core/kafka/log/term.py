@@ -60,8 +60,6 @@ class Term:
     epoch: Final[int]
     leader: Final[int]
     written: Final[list[BatchFields]]
-    _ends: Final[list[int]]
-    _totals: Final[list[int]]
 
     def __init__(self, epoch: int, leader: int) -> None:
         self.epoch = epoch
@@ -72,8 +70,8 @@ class Term:
         self.latest_base = -1
         self.latest: tuple[StretchFields, ...] = ()
         self.stamped = False
-        self._ends = Growing()
-        self._totals = Growing()
+        self._ends: Growing[int] | None = None
+        self._totals: Growing[int] | None = None
 
     def __repr__(self) -> str:
         return f"Term({self.epoch} by b{self.leader})"
@@ -105,6 +103,8 @@ class Term:
     def ends(self) -> list[int]:
         """End offset (exclusive) of each batch."""
         ends = self._ends
+        if ends is None:
+            ends = self._ends = Growing()
         if len(ends) < len(self.written):
             ends += [batch[0] + batch[1] for batch in self.written[len(ends) :]]
         return ends
@@ -113,6 +113,8 @@ class Term:
     def totals(self) -> list[int]:
         """Bytes of this term up to and including each batch."""
         totals = self._totals
+        if totals is None:
+            totals = self._totals = Growing()
         known = len(totals)
         if known < len(self.written):
             sizes = [batch[2] for batch in self.written[known:]]
