@@ -43,7 +43,7 @@ KAFKA_FIELDS: Final[Table] = {
     Producer: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),
     ProducerBatch: Declared(history=("id",), times=("created", "queued_at", "sent_at")),
     ReplicaLog: Declared(history=("last_append", "noted"), times=("last_flush",)),
-    Term: Declared(history=("_ends", "_totals", "end", "latest", "latest_base")),
+    Term: Declared(history=("_ends", "_totals", "latest")),
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),
 }

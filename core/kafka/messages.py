@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from core.kafka.ids import NO_OFFSET, TopicPartition
-from core.kafka.log.term import Stretch, StretchFields, Term
+from core.kafka.log.term import FetchedRecords, Stretch, Term, stretches
 from core.kafka.registration import PartitionRegistration
 from core.sim.journal import Column
 
@@ -64,8 +64,8 @@ class FetchedPartition(NamedTuple):
     cause: int
 
 
-FetchedFields = tuple[TopicPartition, str, Column, tuple[StretchFields, ...], Column, int, int, int, Column]
-"""A `FetchedPartition`, or the plain tuple of its fields that followers are sent (a fifth of the time)."""
+FetchedFields = tuple[TopicPartition, str, Column, FetchedRecords | None, Column, int, int, int, Column]
+"""The fields of a `FetchedPartition` as followers are sent them; a plain tuple is made in a fifth of the time."""
 
 
 class FetchResponse(NamedTuple):
@@ -82,7 +82,7 @@ class FetchResponse(NamedTuple):
 
     def parts(self) -> tuple[FetchedPartition, ...]:
         """The partitions, with their fields by name."""
-        return tuple(FetchedPartition._make(part)._replace(records=tuple(map(Stretch._make, part[3]))) for part in self.partitions)
+        return tuple(FetchedPartition._make(part)._replace(records=tuple(stretches(part[3]))) for part in self.partitions)
 
 
 class EpochsRequest(NamedTuple):

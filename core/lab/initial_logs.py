@@ -13,7 +13,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.intervals import Intervals
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Stretch, Term
+from core.kafka.log.term import Term
 from core.kafka.release import Truncation
 from core.kafka.topic_spec import LogSpec, PartitionSpec
 from core.lab.nodes import ClusterNodes
@@ -70,7 +70,7 @@ def _fill(log: ReplicaLog, given: LogSpec, terms: dict[int, Term]) -> None:
         log.truncate_fully_and_start_at(given.log_start)
     for start, end, epoch in given.stretches():
         term = terms[epoch]
-        log.append_as_follower((Stretch(start, end, term, term.bytes_before(end) - term.bytes_before(start)),))
+        log.append_as_follower((start, end, term, term.bytes_before(end) - term.bytes_before(start), None))
     if log.keeps_epochs:
         for epoch, start in given.epochs:
             if start == log.leo:

@@ -40,8 +40,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
             broker.behind[tp] = None
     made = now if timestamp < 0 else term.stamp(timestamp)
     batch = (base, records, size, producer, batch_id, made, producer_id, producer_epoch, first_sequence)
-    log.append_as_leader(term, batch)
-    end = log.leo
+    end = log.append_as_leader(term, batch)
     if producer_id >= 0 and partition.producers is not None:
         partition.producers.update(Batch._make(batch))
     arrived = journal.cause

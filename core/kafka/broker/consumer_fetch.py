@@ -11,7 +11,7 @@ from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica_selector import ReplicaView, select_rack_aware
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
-from core.kafka.log.term import Stretch
+from core.kafka.log.term import Stretch, stretches
 from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition
 
 
@@ -85,7 +85,7 @@ def read_for_consumer(
         error = errors.OFFSET_OUT_OF_RANGE
     records: tuple[Stretch, ...] = ()
     if error == errors.NONE and position < log.high_watermark:
-        records = tuple(map(Stretch._make, log.read(position, log.high_watermark, broker.consumer_fetch_bytes)))
+        records = tuple(stretches(log.read(position, log.high_watermark, broker.consumer_fetch_bytes)))
     cause = partition.last_high_watermark if partition.is_leader else 0
     return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause)
 

@@ -10,6 +10,7 @@ from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.broker.disk import Disk, FutureReplica
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
+from core.kafka.log.term import stretches
 from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
 from core.sim.units import SECOND, US_PER_MS
 
@@ -152,9 +153,9 @@ class Directories:
             self._swap(about, future)
             return
         read = 0
-        for _, end, _, size in log.read(future.leo, log.leo, COPY_CHUNK):
-            future.leo = end
-            read += size
+        for stretch in stretches(log.read(future.leo, log.leo, COPY_CHUNK)):
+            future.leo = stretch.end
+            read += stretch.bytes
         self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
 
     def _swap(self, tp: TopicPartition, future: FutureReplica) -> None:

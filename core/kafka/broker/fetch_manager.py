@@ -16,7 +16,7 @@ from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.log.term import StretchFields
+from core.kafka.log.term import FetchedRecords, stretches
 from core.kafka.messages import FetchedFields, FetchRequest, FetchResponse
 from core.sim.journal import Column, nobody
 from core.sim.messages import Timer
@@ -167,9 +167,10 @@ class FetchManager:
         enough = left - min_bytes
         parts: list[FetchedFields] = []
         for entry in entries:
-            if entry.replica is None:
-                self._link(entry)
             partition, replica = entry.partition, entry.replica
+            if replica is None:
+                self._link(entry)
+                partition, replica = entry.partition, entry.replica
             tp, asked_from, epoch, last_fetched_epoch, cause = entry.asked
             offset: int = asked_from  # to compare; messages and events are given the `Column` that came
             if partition is None:
@@ -192,19 +193,17 @@ class FetchManager:
                 if stale and error == errors.NONE and diverging == NO_EPOCH:
                     error = errors.NOT_LEADER_OR_FOLLOWER
                 if error != errors.NONE or diverging != NO_EPOCH:
-                    part = (tp, error, asked_from, (), log.high_watermark, log.log_start, diverging, diverging_end, log.last_append)
+                    part = (tp, error, asked_from, None, log.high_watermark, log.log_start, diverging, diverging_end, log.last_append)
                     answered = True
                     counts = counts and error == errors.NONE and not release.ignores_diverging_fetch
                 elif epoch != partition.leader_epoch and release.hw_same_epoch and not release.fetch_epoch_fencing:
                     counts = False
             if part is None:
-                records: tuple[StretchFields, ...] = ()
+                records: FetchedRecords | None = None
                 if offset < leo and left > 0:
                     records = log.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
-                    for _, _, _, size in records:
-                        left -= size
-                if left <= enough:
-                    answered = True
+                    if records is not None:
+                        left -= records[3]
                 part = (tp, NONE, asked_from, records, log.high_watermark, log.log_start, NO_EPOCH, NO_OFFSET, log.last_append)
             parts.append(part)
             # Partition#updateFollowerFetchState
@@ -228,20 +227,20 @@ class FetchManager:
                 journal.cause = arrived
             elif follower not in partition.maximal_isr:
                 partition.maybe_expand_isr(replica)
-        return parts, answered
+        return parts, answered or (left <= enough and bool(parts))
 
     def update_and_generate_response_data(
         self, session: FetchSession, taken: list[SessionPartition], entries: list[SessionPartition], parts: list[FetchedFields]
     ) -> list[FetchedFields]:
         """The parts that are news to the follower (`CachedPartition#maybeUpdateResponseData`); a partition with more to say stays dirty."""
         follower = session.follower
-        request_time_leo, pushes = self.broker.release.request_time_leo, self.broker.pushes_high_watermark
+        counts_when_sent, pushes = not self.broker.release.request_time_leo, self.broker.pushes_high_watermark
         all_told = len(entries) == len(taken)
         news: list[FetchedFields] = []
-        for number, entry in enumerate(entries):
-            _, error, offset, records, high_watermark, log_start, diverging, _, _ = part = parts[number]
+        for entry, part in zip(entries, parts, strict=True):
+            _, error, offset, records, high_watermark, log_start, diverging, _, _ = part
             partition = entry.partition
-            if error != NONE or diverging != NO_EPOCH or partition is None:
+            if partition is None or (not records and (error != NONE or diverging != NO_EPOCH)):
                 news.append(part)
                 entry.told_high_watermark = NO_OFFSET if error != NONE else high_watermark
                 entry.told_log_start = log_start
@@ -251,8 +250,8 @@ class FetchManager:
                 news.append(part)
                 entry.told_high_watermark = high_watermark
                 entry.told_log_start = log_start
-            if records and not request_time_leo:
-                partition.assume_fetched(follower, records[-1][1])
+            if counts_when_sent and records:
+                partition.assume_fetched(follower, [*stretches(records)][-1].end)
             log = partition.log
             if (
                 log.high_watermark == high_watermark

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.fetch_state import TRUNCATING, PartitionFetchState
+from core.kafka.broker.fetch_state import PartitionFetchState
 from core.kafka.broker.fetcher import Fetcher
 from core.kafka.broker.truncating import diverged
 from core.kafka.ids import NO_EPOCH
@@ -51,17 +51,16 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     now: Column = journal.now
     arrived: Column = journal.cause
     _, _, _, parts, corrupt = response
+    if corrupt:  # no checksum is right: records cannot be taken
+        parts = tuple((part[0], errors.CORRUPT_MESSAGE, *part[2:8], 0) if part[3] is not None else part for part in parts)
     for tp, error, start, records, told, log_start, diverging, diverging_end, cause in parts:
         state = states.get(tp)
-        if state is None or state.delayed_until or state.sent_epoch != state.leader_epoch or state.state is TRUNCATING:
+        if state is None or state.sent_epoch != state.leader_epoch:
             continue  # the fetcher does not wait for this
         log = state.log
         journal.cause = why = cause or arrived
         offset: int = start  # to compare; events are given the `Column` that came
-        if error != NONE or diverging != NO_EPOCH or offset != log.leo or corrupt:
-            if corrupt and records:
-                journal.cause = arrived
-                error = errors.CORRUPT_MESSAGE
+        if error != NONE or diverging != NO_EPOCH or offset != log.leo:
             if error != NONE:
                 _failed(fetcher, state, error)
                 continue
@@ -76,8 +75,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             state.checked = True
             broker.account.following(tp, broker.id, log, fetcher.leader)
         old = log.high_watermark
-        if records:
-            log.append_as_follower(records)
+        end: Column = start if records is None else log.append_as_follower(records)
         moved = high_watermark != old and log.update_high_watermark(high_watermark)
         if moved:
             if log.noted != disk.checkpoints:
@@ -86,12 +84,12 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             if state.partition.consumers:
                 for consumer in state.partition.consumers:
                     fetcher.raised.setdefault(consumer, journal.seq + 1)
-        if records:
-            _, end, term, _ = records[-1]
+        if records is not None:
+            tail = log.tail
             journal.seq = seq = journal.seq + 1
             event: Column = seq
             log.last_append = event
-            asked.append((tp, end, state.leader_epoch, term.epoch if tells_epoch else NO_EPOCH, event))
+            asked.append((tp, end, state.leader_epoch, tail.epoch if tells_epoch and tail is not None else NO_EPOCH, event))
             if watched:
                 sink((event, now, why, APPENDED, me, state.topic, state.number, leader, start, end, log.high_watermark))
             if high_watermark > log.leo:
@@ -102,7 +100,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
                 sink((seq, now, why, LEARNED, me, state.topic, state.number, old, log.high_watermark))
         if log_start > log.log_start:
             _follow_log_start(fetcher, state, log_start)
-        if exposed and records and tp in exposed:
+        if exposed and records is not None and tp in exposed:
             journal.cause = log.last_append
             broker.account.look(tp)
     journal.cause = arrived

@@ -176,6 +176,7 @@ class Fetcher:
     def delay(self, state: PartitionFetchState) -> None:
         """Back off with a partition (`AbstractFetcherThread#delayPartitions`)."""
         state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
+        state.sent_epoch = NO_EPOCH
         self._leave_session(state.partition.tp)
         if not self.broker.by_hand:
             self._wake_at(state.delayed_until)

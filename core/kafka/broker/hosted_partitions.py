@@ -8,7 +8,7 @@ from core.kafka import errors
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.messages import FetchedPartition
+from core.kafka.messages import FetchedFields
 
 
 class HostedPartitions:
@@ -41,6 +41,6 @@ class HostedPartitions:
             return errors.KAFKA_STORAGE_ERROR
         return errors.NOT_LEADER_OR_FOLLOWER if self._broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
 
-    def missing(self, tp: TopicPartition, offset: int) -> FetchedPartition:
+    def missing(self, tp: TopicPartition, offset: int) -> FetchedFields:
         """A fetch's part for a partition that is not served here."""
-        return FetchedPartition(tp, self.missing_error(tp), offset, (), NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0)
+        return tp, self.missing_error(tp), offset, None, NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0

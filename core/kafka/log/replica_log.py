@@ -13,7 +13,7 @@ from core.kafka import errors
 from core.kafka.log.leader_epoch_cache import LeaderEpochCache
 from core.kafka.log.log_config import DEFAULT, LogConfig
 from core.kafka.log.rolling import rolled
-from core.kafka.log.term import BatchFields, Run, StretchFields, Term
+from core.kafka.log.term import BatchFields, FetchedRecords, Run, Term
 from core.kafka.settings import MAX_LONG
 from core.sim.journal import Column
 
@@ -70,24 +70,26 @@ class ReplicaLog:
         self.config = config
         self._flush_after(self.recovery_point)
 
-    def append_as_leader(self, term: Term, batch: BatchFields) -> None:
-        """Append a batch of the own leadership at the LEO (`UnifiedLog#appendAsLeader`)."""
-        term.append(batch)
+    def append_as_leader(self, term: Term, batch: BatchFields) -> Column:
+        """Append a batch of the own leadership at the LEO; returns the LEO after it (`UnifiedLog#appendAsLeader`)."""
+        end = term.append(batch)
         if term is not self.tail:
             self._begin_run(term)
-        self.leo = batch[0] + batch[1]
+        self.leo = end
         if self.flush_at is not None and self.leo >= self.flush_at:
             self._maybe_flush()
+        return end
 
-    def append_as_follower(self, stretches: tuple[StretchFields, ...]) -> None:
-        """Append what the leader sent, offsets and epochs as given (`UnifiedLog#appendAsFollower`).
+    def append_as_follower(self, records: FetchedRecords) -> Column:
+        """Append what the leader sent, offsets and epochs as given; returns the LEO after it (`UnifiedLog#appendAsFollower`).
 
         An empty log that starts within a batch takes the whole batch and starts with it.
 
         Raises:
             ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
         """
-        for first, end, term, _ in stretches:
+        while True:
+            first, end, term, _, following = records
             start: int = first
             if start != self.leo:
                 if self.starts or not start < self.log_start == self.leo < end:
@@ -96,8 +98,12 @@ class ReplicaLog:
             if term is not self.tail:
                 self._begin_run(term)
             self.leo = end
+            if following is None:
+                break
+            records = following
         if self.flush_at is not None and self.leo >= self.flush_at:
             self._maybe_flush()
+        return end
 
     def _begin_run(self, term: Term) -> None:
         """Another term's records follow at the LEO."""
@@ -146,16 +152,18 @@ class ReplicaLog:
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> tuple[StretchFields, ...]:
+    def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> FetchedRecords | None:
         """Records from `start` up to `end` within limits, at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
         if max_records:
             end = min(end, start + max_records)
         if start >= end:
-            return ()
+            return None
         term = self.tail
-        if term is not None and start == term.latest_base and end == term.end and term.latest[0][3] <= max_bytes:
-            return term.latest
-        found: list[StretchFields] = []
+        if term is not None:
+            latest = term.latest
+            if start == latest[0] and end == latest[1] and latest[3] <= max_bytes:
+                return latest
+        found: list[tuple[Column, Column, Term, int]] = []
         starts = self.starts
         i = len(starts) - 1 if starts[-1] <= start else bisect_right(starts, start) - 1
         while start < end:
@@ -173,7 +181,12 @@ class ReplicaLog:
             found.append((start, stop, term, size))
             max_bytes -= size
             start = stop
-        return tuple(found)
+        total = 0
+        records: FetchedRecords | None = None
+        for low, high, term, size in reversed(found):
+            total += size
+            records = (low, high, term, total, records)
+        return records
 
     def bytes_between(self, start: int, end: int) -> int:
         """Bytes of the records in [start, end)."""

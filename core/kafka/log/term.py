@@ -8,9 +8,10 @@ agree at an offset exactly when the terms there are the same. Batches are kept o
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from itertools import accumulate
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from core.sim.growing import Growing
 from core.sim.journal import Column
@@ -51,11 +52,11 @@ class Term:
         leader: broker id.
         written: the fields of each `Batch`, in offset order, without gaps; plain tuples, which are made in a quarter of the time.
         bytes: of all batches.
-        end: where the last batch ends, latest_base: where it begins; latest: that batch as a fetch carries it, what nearly all of them read.
+        latest: the last batch as a fetch carries it, what nearly all of them read.
         stamped: some timestamps are of producers whose clocks are wrong: they may go down.
     """
 
-    __slots__ = ("_ends", "_totals", "bytes", "end", "epoch", "latest", "latest_base", "leader", "stamped", "written")
+    __slots__ = ("_ends", "_totals", "bytes", "epoch", "latest", "leader", "stamped", "written")
 
     epoch: Final[int]
     leader: Final[int]
@@ -66,9 +67,7 @@ class Term:
         self.leader = leader
         self.written = Growing()
         self.bytes = 0
-        self.end = -1
-        self.latest_base = -1
-        self.latest: tuple[StretchFields, ...] = ()
+        self.latest: FetchedRecords = (-1, -1, self, 0, None)
         self.stamped = False
         self._ends: Growing[int] | None = None
         self._totals: Growing[int] | None = None
@@ -81,14 +80,14 @@ class Term:
         self.stamped = True
         return timestamp
 
-    def append(self, batch: BatchFields) -> None:
-        """Add a batch at the end."""
+    def append(self, batch: BatchFields) -> Column:
+        """Add a batch at the end; returns where it ends."""
         base, records, size, _, _, _, _, _, _ = batch
         self.written.append(batch)
         self.bytes += size
-        self.latest_base = base
-        self.end = end = base + records
-        self.latest = ((base, end, self, size),)
+        end: Column = base + records
+        self.latest = (base, end, self, size, None)
+        return end
 
     @property
     def batches(self) -> list[Batch]:
@@ -169,7 +168,7 @@ class Term:
 
 
 class Stretch(NamedTuple):
-    """Records [start, end) of a term, as a fetch carries them, and how many bytes they are."""
+    """Records [start, end) of a term, and how many bytes they are."""
 
     start: int
     end: int
@@ -177,8 +176,16 @@ class Stretch(NamedTuple):
     bytes: int
 
 
-StretchFields = tuple[Column, Column, Term, int]
-"""A `Stretch`, or the plain tuple of its fields."""
+FetchedRecords = tuple[Column, Column, Term, int, Any]
+"""Records as a fetch carries them: start, end, and term of the first stretch, the bytes of all, and what follows; None after the last."""
+
+
+def stretches(records: FetchedRecords | None) -> Iterator[Stretch]:
+    """The stretches that a fetch carries, one per term."""
+    while records is not None:
+        start, end, term, size, following = records
+        yield Stretch(start, end, term, size if following is None else size - following[3])
+        records = following
 
 
 class Run(NamedTuple):

@@ -143,7 +143,7 @@ class Watch:
         for run in log.runs():
             start, stop = max(run.start, committed.leo), min(run.end, end)
             if start < stop:
-                committed.append_as_follower(((start, stop, run.term, 0),))
+                committed.append_as_follower((start, stop, run.term, 0, None))
 
     def _follower_append(self, event: tuple) -> None:
         end, high_watermark = event[9:11]

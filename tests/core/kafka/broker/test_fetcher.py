@@ -11,7 +11,7 @@ from core.kafka import errors, events
 from core.kafka.broker.fetcher_manager import fetcher_id
 from core.kafka.ids import TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch, Stretch, Term
+from core.kafka.log.term import Batch, FetchedRecords, Term
 from core.kafka.messages import (
     EpochsRequest,
     EpochsResponse,
@@ -53,7 +53,7 @@ class Follower(BrokerBench):
 
     def answer(self, **part: object) -> None:
         """The leader answers the fetch taken by `asks`."""
-        fields: dict = {"error": errors.NONE, "records": (), "high_watermark": 0, "diverging_epoch": -1, "diverging_end": -1, **part}
+        fields: dict = {"error": errors.NONE, "records": None, "high_watermark": 0, "diverging_epoch": -1, "diverging_end": -1, **part}
         asked = FetchPartition._make(self.request.changed[0])
         answer = FetchedPartition(asked.tp, offset=asked.offset, log_start=0, cause=0, **fields)
         self.broker.handle(FetchResponse(self.request.correlation, 0, errors.NONE, (answer,)), "b1")
@@ -80,10 +80,10 @@ class Follower(BrokerBench):
         return [(columns[4], columns[5]) for columns in self.told(events.Truncated)]
 
 
-def records(start: int, end: int, epoch: int = 0) -> tuple[Stretch, ...]:
+def records(start: int, end: int, epoch: int = 0) -> FetchedRecords:
     term = Term(epoch, 1)
     term.append(Batch(start, end - start, 100 * (end - start), "p", 1, 0))
-    return (Stretch(start, end, term, 100 * (end - start)),)
+    return (start, end, term, 100 * (end - start), None)
 
 
 # Fetching
@@ -354,15 +354,15 @@ def test_an_answer_nobody_waits_for_is_dropped() -> None:
     assert follower.log.leo == 0
 
 
-def run_of(start: int, end: int, term: Term) -> tuple[Stretch, ...]:
-    return (Stretch(start, end, term, 100 * (end - start)),)
+def run_of(start: int, end: int, term: Term) -> FetchedRecords:
+    return (start, end, term, 100 * (end - start), None)
 
 
 def test_fol_11_corrupt_records_are_not_appended_and_fetched_again() -> None:
     follower, term = Follower(), Term(0, 1)
     term.append(Batch(0, 2, 200, "client", 1, 0))
     asked = follower.asks()
-    part = FetchedPartition(TP, errors.NONE, 0, run_of(0, 2, term), 2, 0, -1, -1, 0)
+    part = (TP, errors.NONE, 0, run_of(0, 2, term), 2, 0, -1, -1, 0)
     follower.broker.handle(FetchResponse(follower.request.correlation, 0, errors.NONE, (part,), corrupt=True), "b1")
     assert (follower.log.leo, follower.log.high_watermark, follower.state()) == (0, 0, "delayed")
     assert [columns[-1] for columns in follower.told(events.FetchFailed)] == [errors.CORRUPT_MESSAGE]
@@ -375,7 +375,7 @@ def test_fol_11_corrupt_records_are_not_appended_and_fetched_again() -> None:
 def test_fol_11_what_is_whole_in_the_answer_is_taken() -> None:
     follower = Follower(log=log_of((0, 0), leo=5))
     follower.asks()
-    part = FetchedPartition(TP, errors.NONE, 5, (), 5, 0, -1, -1, 0)
+    part = (TP, errors.NONE, 5, None, 5, 0, -1, -1, 0)
     follower.broker.handle(FetchResponse(follower.request.correlation, 0, errors.NONE, (part,), corrupt=True), "b1")
     assert (follower.log.high_watermark, follower.state()) == (5, "fetching")
 

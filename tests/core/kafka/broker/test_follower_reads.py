@@ -7,8 +7,8 @@ import pytest
 from core.kafka import errors
 from core.kafka.broker.replica_selector import ReplicaView, select_rack_aware
 from core.kafka.ids import TopicPartition
-from core.kafka.log.term import Batch, Stretch, Term
-from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition, FetchRequest, FetchResponse
+from core.kafka.log.term import Batch, Term
+from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchRequest, FetchResponse
 from core.sim.units import US_PER_MS
 from tests.core.node_bench import CLIENT, TP, BrokerBench, log_of
 
@@ -119,8 +119,8 @@ def test_fol_22_a_follower_s_high_watermark_completes_what_waits_there_once_per_
         for tp in tps:
             leo = bench.broker.partitions[tp].log.leo
             watermarks[tp] = high_watermarks.get(f"p{tp.partition}", watermarks[tp])
-            records = (Stretch(0, 4, term, 400),) if leo == 0 else ()
-            parts.append(FetchedPartition(tp, errors.NONE, leo, records, watermarks[tp], 0, -1, -1, 0))
+            records = (0, 4, term, 400, None) if leo == 0 else None
+            parts.append((tp, errors.NONE, leo, records, watermarks[tp], 0, -1, -1, 0))
         bench.broker.handle(FetchResponse(request.correlation, 0, errors.NONE, tuple(parts)), "b2")
         return bench.sent(ConsumerFetchResponse, CLIENT)
 

@@ -7,7 +7,7 @@ import pytest
 from core.kafka.broker.disk import Disk
 from core.kafka.ids import TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch, Stretch, Term
+from core.kafka.log.term import Batch, Term, stretches
 from tests.core.node_bench import log_of
 
 
@@ -16,7 +16,7 @@ def grow(log: ReplicaLog, records: int, term: Term) -> None:
 
 
 def replicate(log: ReplicaLog, start: int, end: int, term: Term) -> None:
-    log.append_as_follower((Stretch(start, end, term, 100 * (end - start)),))
+    log.append_as_follower((start, end, term, 100 * (end - start), None))
 
 
 # The high watermark
@@ -172,9 +172,9 @@ def test_fol_23_only_an_append_at_the_leo_is_taken() -> None:
 
 def test_con_06_a_read_ends_at_its_bound() -> None:
     log = log_of((0, 0), (1, 4), leo=10)
-    ends = {bound: [end for _, end, _, _ in log.read(0, bound, 10_000)] for bound in (0, 3, 4, 7, 10)}
+    ends = {bound: [each.end for each in stretches(log.read(0, bound, 10_000))] for bound in (0, 3, 4, 7, 10)}
     assert ends == {0: [], 3: [3], 4: [4], 7: [4, 7], 10: [4, 10]}
-    assert log.read(7, 7, 10_000) == ()
+    assert log.read(7, 7, 10_000) is None
 
 
 def test_stretches_of_different_records_that_touch_are_one() -> None:

@@ -10,7 +10,7 @@ from core.kafka.errors import KafkaError
 from core.kafka.log import segments
 from core.kafka.log.log_config import LogConfig
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch, Stretch, Term
+from core.kafka.log.term import Batch, Term, stretches
 from tests.core.node_bench import log_of
 
 SIZE = 100
@@ -107,9 +107,9 @@ def test_flush_messages_flushes_after_so_many_records() -> None:
         grow(log, term, records)
         assert log.recovery_point == flushed
     follower = log_with(flush_messages=3)
-    follower.append_as_follower((Stretch(0, 2, term, 200),))
+    follower.append_as_follower((0, 2, term, 200, None))
     assert follower.recovery_point == 0
-    follower.append_as_follower((Stretch(2, 9, term, 700),))
+    follower.append_as_follower((2, 9, term, 700, None))
     assert follower.recovery_point == 9, "one append, one flush"
 
 
@@ -121,7 +121,7 @@ def test_a_flush_is_due_exactly_at_flush_messages(follows: bool) -> None:
     def append(records: int) -> None:
         if follows:
             term.append(Batch(log.leo, records, SIZE * records, "p", log.leo, 0))
-            log.append_as_follower((Stretch(log.leo, log.leo + records, term, SIZE * records),))
+            log.append_as_follower((log.leo, log.leo + records, term, SIZE * records, None))
         else:
             grow(log, term, records)
 
@@ -159,13 +159,13 @@ def test_fol_23_append_below_the_log_start() -> None:
     log, term = ReplicaLog(), Term(0, 1)
     log.truncate_fully_and_start_at(5)
     with pytest.raises(ValueError, match="append at 3"):
-        log.append_as_follower((Stretch(3, 4, term, SIZE),))
-    log.append_as_follower((Stretch(4, 7, term, 3 * SIZE),))
+        log.append_as_follower((3, 4, term, SIZE, None))
+    log.append_as_follower((4, 7, term, 3 * SIZE, None))
     assert (log.log_start, log.leo) == (4, 7)
-    log.append_as_follower((Stretch(7, 8, term, SIZE),))
+    log.append_as_follower((7, 8, term, SIZE, None))
     with pytest.raises(ValueError, match="append at 3"):
-        log.append_as_follower((Stretch(3, 4, term, SIZE),))
-    log.append_as_follower((Stretch(8, 9, term, SIZE),))
+        log.append_as_follower((3, 4, term, SIZE, None))
+    log.append_as_follower((8, 9, term, SIZE, None))
     assert log.leo == 9
 
 
@@ -205,7 +205,7 @@ def test_prd_30_no_segment_at_or_above_the_high_watermark_is_deleted() -> None:
         assert log.log_start == (high_watermark // 7 * 7 if high_watermark < 100 else 100)
     assert (log.roll(), log.size, log.runs()) == ((100,), 0, ())
     grow(log, term)
-    assert (log.read(100, 101, 10**6)[0][0], log.epochs.entries()) == (100, ((0, 100),))
+    assert (next(stretches(log.read(100, 101, 10**6))).start, log.epochs.entries()) == (100, ((0, 100),))
 
 
 def test_retention_by_bytes_keeps_at_least_so_much() -> None:
