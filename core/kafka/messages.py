@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from core.kafka.ids import NO_OFFSET, TopicPartition
+from core.kafka.errors import NONE
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import FetchedRecords, Stretch, Term, stretches
 from core.kafka.registration import PartitionRegistration
 from core.sim.journal import Column
@@ -64,8 +65,14 @@ class FetchedPartition(NamedTuple):
     cause: int
 
 
-FetchedFields = tuple[TopicPartition, str, Column, FetchedRecords | None, Column, int, int, int, Column]
-"""The fields of a `FetchedPartition` as followers are sent them; a plain tuple is made in a fifth of the time."""
+FetchFailure = tuple[str, int, int]
+"""Why the leader does not read for a follower: an error, or where the logs diverge (epoch, end offset; -1 with an error)."""
+
+FetchedFields = tuple[TopicPartition, FetchFailure | None, Column, FetchedRecords | None, Column, int, Column]
+"""A `FetchedPartition` as followers are sent it: partition, failure, offset, records, high watermark, log start, cause.
+
+A plain tuple is made in a fifth of the time.
+"""
 
 
 class FetchResponse(NamedTuple):
@@ -82,7 +89,11 @@ class FetchResponse(NamedTuple):
 
     def parts(self) -> tuple[FetchedPartition, ...]:
         """The partitions, with their fields by name."""
-        return tuple(FetchedPartition._make(part)._replace(records=tuple(stretches(part[3]))) for part in self.partitions)
+        return tuple(
+            FetchedPartition(tp, error, offset, tuple(stretches(records)), high_watermark, log_start, diverging, end, cause)
+            for tp, failure, offset, records, high_watermark, log_start, cause in self.partitions
+            for error, diverging, end in (failure or (NONE, NO_EPOCH, NO_OFFSET),)
+        )
 
 
 class EpochsRequest(NamedTuple):

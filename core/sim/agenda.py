@@ -87,9 +87,9 @@ class Agenda:
             Standstill: the cluster does not come to an end at this moment.
         """
         entry = heapq.heappop(self.entries)
-        self.at = entry.order
-        if entry.time != self.moment:
-            self.moment, self.since = entry.time, self.order + self.in_order
+        self.at = entry[1]
+        if entry[0] != self.moment:
+            self.moment, self.since = entry[0], self.order + self.in_order
         elif self.order + self.in_order - self.since > self.most:
             raise Standstill(
                 f"time stands still at {format_duration(self.moment)}: {self.most:,} things were scheduled at that moment{self.hint}"

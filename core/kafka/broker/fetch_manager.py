@@ -17,7 +17,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import FetchedRecords, stretches
-from core.kafka.messages import FetchedFields, FetchRequest, FetchResponse
+from core.kafka.messages import FetchedFields, FetchFailure, FetchRequest, FetchResponse
 from core.sim.journal import Column, nobody
 from core.sim.messages import Timer
 
@@ -87,8 +87,8 @@ class FetchManager:
         parts, answered = self.read_from_log(session, entries, request, update_fetch_state=True)
         session.last_fetch_time = journal.now
         if self.broker.pushes_high_watermark:
-            for entry, (_, error, _, _, high_watermark, _, diverging, _, _) in zip(entries, parts, strict=True):
-                if error == NONE and diverging == NO_EPOCH and entry.replica is not None:
+            for entry, (_, failure, _, _, high_watermark, _, _) in zip(entries, parts, strict=True):
+                if failure is None and entry.replica is not None:
                     answered = entry.replica.update_last_sent_high_watermark(high_watermark) or answered
         if answered:
             self._answer(session, request, self.update_and_generate_response_data(session, taken, entries, parts))
@@ -180,7 +180,7 @@ class FetchManager:
             # Partition#fetchRecords
             log = partition.log
             leo = log.leo
-            part: FetchedFields | None = None
+            failure: FetchFailure | None = None
             counts = update_fetch_state
             if (
                 replica is None
@@ -189,23 +189,20 @@ class FetchManager:
                 or (last_fetched_epoch != epoch and last_fetched_epoch != NO_EPOCH)
                 or not log.log_start <= offset <= leo
             ):  # else what the follower has is of this leadership
-                error, diverging, diverging_end = partition.check_fetch(replica, entry.asked)
-                if stale and error == errors.NONE and diverging == NO_EPOCH:
-                    error = errors.NOT_LEADER_OR_FOLLOWER
-                if error != errors.NONE or diverging != NO_EPOCH:
-                    part = (tp, error, asked_from, None, log.high_watermark, log.log_start, diverging, diverging_end, log.last_append)
+                failure = partition.check_fetch(replica, entry.asked)
+                if stale and failure is None:
+                    failure = (errors.NOT_LEADER_OR_FOLLOWER, NO_EPOCH, NO_OFFSET)
+                if failure is not None:
                     answered = True
-                    counts = counts and error == errors.NONE and not release.ignores_diverging_fetch
+                    counts = counts and failure[0] == NONE and not release.ignores_diverging_fetch
                 elif epoch != partition.leader_epoch and release.hw_same_epoch and not release.fetch_epoch_fencing:
                     counts = False
-            if part is None:
-                records: FetchedRecords | None = None
-                if offset < leo and left > 0:
-                    records = log.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
-                    if records is not None:
-                        left -= records[3]
-                part = (tp, NONE, asked_from, records, log.high_watermark, log.log_start, NO_EPOCH, NO_OFFSET, log.last_append)
-            parts.append(part)
+            records: FetchedRecords | None = None
+            if offset < leo and left > 0 and failure is None:
+                records = log.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
+                if records is not None:
+                    left -= records[3]
+            parts.append((tp, failure, asked_from, records, log.high_watermark, log.log_start, log.last_append))
             # Partition#updateFollowerFetchState
             if replica is None or not counts:
                 continue
@@ -238,29 +235,29 @@ class FetchManager:
         all_told = len(entries) == len(taken)
         news: list[FetchedFields] = []
         for entry, part in zip(entries, parts, strict=True):
-            _, error, offset, records, high_watermark, log_start, diverging, _, _ = part
+            _, failure, offset, records, high_watermark, log_start, _ = part
             partition = entry.partition
-            if partition is None or (not records and (error != NONE or diverging != NO_EPOCH)):
+            if partition is None or failure is not None:
                 news.append(part)
-                entry.told_high_watermark = NO_OFFSET if error != NONE else high_watermark
+                entry.told_high_watermark = high_watermark if failure is not None and failure[0] == NONE else NO_OFFSET
                 entry.told_log_start = log_start
                 entry.dirty = False
                 continue
-            if records or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
+            if records is not None or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
                 news.append(part)
                 entry.told_high_watermark = high_watermark
                 entry.told_log_start = log_start
-            if counts_when_sent and records:
+            if counts_when_sent and records is not None:
                 partition.assume_fetched(follower, [*stretches(records)][-1].end)
             log = partition.log
             if (
                 log.high_watermark == high_watermark
-                and (records or offset == log.leo)
+                and (records is not None or offset == log.leo)
                 and follower in partition.maximal_isr
                 and not (pushes and partition.follower_needs_hw_update(follower))
             ):
                 entry.dirty = False
-            elif records:
+            elif records is not None:
                 session.dirty.append(entry)  # behind the others, so that no partition starves
             else:
                 all_told = False
@@ -294,7 +291,7 @@ class FetchManager:
         held = [entry for entry in entries if self._is_throttled(entry, quota)]
         if held and request is not None:
             parts, _ = self.read_from_log(session, held, request._replace(max_bytes=0), update_fetch_state=True)
-            held = [entry for entry, part in zip(held, parts, strict=True) if part[1] == NONE and part[6] == NO_EPOCH]
+            held = [entry for entry, part in zip(held, parts, strict=True) if part[1] is None]
         return [entry for entry in entries if entry not in held]
 
     def _is_throttled(self, entry: SessionPartition, quota: ReplicationQuota) -> bool:

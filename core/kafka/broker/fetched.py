@@ -12,7 +12,7 @@ from core.kafka import errors, events
 from core.kafka.broker.fetch_state import PartitionFetchState
 from core.kafka.broker.fetcher import Fetcher
 from core.kafka.broker.truncating import diverged
-from core.kafka.ids import NO_EPOCH
+from core.kafka.ids import NO_EPOCH, NO_OFFSET
 from core.kafka.messages import FetchResponse
 from core.sim.journal import Column, nobody
 
@@ -52,23 +52,23 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     arrived: Column = journal.cause
     _, _, _, parts, corrupt = response
     if corrupt:  # no checksum is right: records cannot be taken
-        parts = tuple((part[0], errors.CORRUPT_MESSAGE, *part[2:8], 0) if part[3] is not None else part for part in parts)
-    for tp, error, start, records, told, log_start, diverging, diverging_end, cause in parts:
+        corrupted = (errors.CORRUPT_MESSAGE, NO_EPOCH, NO_OFFSET)
+        parts = tuple(part if part[3] is None else (part[0], corrupted, *part[2:6], 0) for part in parts)
+    for tp, failure, start, records, told, log_start, cause in parts:
         state = states.get(tp)
         if state is None or state.sent_epoch != state.leader_epoch:
             continue  # the fetcher does not wait for this
         log = state.log
         journal.cause = why = cause or arrived
         offset: int = start  # to compare; events are given the `Column` that came
-        if error != NONE or diverging != NO_EPOCH or offset != log.leo:
-            if error != NONE:
-                _failed(fetcher, state, error)
-                continue
-            if offset != log.leo:
-                continue
-            if diverging != NO_EPOCH:
-                diverged(fetcher, state, diverging, diverging_end)
-                continue
+        if failure is not None and failure[0] != NONE:
+            _failed(fetcher, state, failure[0])
+            continue
+        if offset != log.leo:
+            continue
+        if failure is not None:
+            diverged(fetcher, state, failure[1], failure[2])
+            continue
         high_watermark: int = told
         state.leader_high_watermark = high_watermark
         if not state.checked:

@@ -43,4 +43,4 @@ class HostedPartitions:
 
     def missing(self, tp: TopicPartition, offset: int) -> FetchedFields:
         """A fetch's part for a partition that is not served here."""
-        return tp, self.missing_error(tp), offset, None, NO_OFFSET, NO_OFFSET, NO_EPOCH, NO_OFFSET, 0
+        return tp, (self.missing_error(tp), NO_EPOCH, NO_OFFSET), offset, None, NO_OFFSET, NO_OFFSET, 0

@@ -31,7 +31,7 @@ from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Term
-from core.kafka.messages import AlterPartitionItem, AskedPartition
+from core.kafka.messages import AlterPartitionItem, AskedPartition, FetchFailure
 from core.kafka.registration import PartitionRegistration
 from core.kafka.release import HighWatermarkRule, Truncation
 from core.sim.journal import Column, nobody
@@ -331,10 +331,9 @@ class Partition:
         self.mark_sessions()
         self.broker.log_start_moved(self.tp)
 
-    def check_fetch(self, replica: Replica | None, asked: AskedPartition) -> tuple[str, int, int]:
-        """Check a follower's fetch: (error, epoch, end offset).
+    def check_fetch(self, replica: Replica | None, asked: AskedPartition) -> FetchFailure | None:
+        """Check a follower's fetch: None if records can be read for it, else an error, or where its log diverges from this one.
 
-        Epoch and end offset say where the follower's log diverges from this one; without divergence they are -1.
         Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
         """
         _, offset, epoch, last_fetched_epoch, _ = asked
@@ -349,10 +348,10 @@ class Partition:
                 if known == NO_EPOCH or offset < log.log_start:
                     error = errors.OFFSET_OUT_OF_RANGE
                 elif known < last_fetched_epoch or end < offset:
-                    return error, known, end
+                    return errors.NONE, known, end
             elif not log.log_start <= offset <= log.leo:
                 error = errors.OFFSET_OUT_OF_RANGE
-        return error, NO_EPOCH, NO_OFFSET
+        return None if error == errors.NONE else (error, NO_EPOCH, NO_OFFSET)
 
     def assume_fetched(self, follower: int, end: int) -> None:
         """Count records as replicated when they are sent: a deliberate bug, active only while the guard `request-time-leo` is off."""

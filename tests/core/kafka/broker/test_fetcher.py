@@ -15,7 +15,6 @@ from core.kafka.log.term import Batch, FetchedRecords, Term
 from core.kafka.messages import (
     EpochsRequest,
     EpochsResponse,
-    FetchedPartition,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -54,8 +53,10 @@ class Follower(BrokerBench):
     def answer(self, **part: object) -> None:
         """The leader answers the fetch taken by `asks`."""
         fields: dict = {"error": errors.NONE, "records": None, "high_watermark": 0, "diverging_epoch": -1, "diverging_end": -1, **part}
+        error, records, high_watermark, diverging, end = fields.values()
+        failure = None if (error, diverging) == (errors.NONE, -1) else (error, diverging, end)
         asked = FetchPartition._make(self.request.changed[0])
-        answer = FetchedPartition(asked.tp, offset=asked.offset, log_start=0, cause=0, **fields)
+        answer = (asked.tp, failure, asked.offset, records, high_watermark, 0, 0)
         self.broker.handle(FetchResponse(self.request.correlation, 0, errors.NONE, (answer,)), "b1")
 
     def asks_epochs(self) -> dict[TopicPartition, tuple[int, int]]:
@@ -362,7 +363,7 @@ def test_fol_11_corrupt_records_are_not_appended_and_fetched_again() -> None:
     follower, term = Follower(), Term(0, 1)
     term.append(Batch(0, 2, 200, "client", 1, 0))
     asked = follower.asks()
-    part = (TP, errors.NONE, 0, run_of(0, 2, term), 2, 0, -1, -1, 0)
+    part = (TP, None, 0, run_of(0, 2, term), 2, 0, 0)
     follower.broker.handle(FetchResponse(follower.request.correlation, 0, errors.NONE, (part,), corrupt=True), "b1")
     assert (follower.log.leo, follower.log.high_watermark, follower.state()) == (0, 0, "delayed")
     assert [columns[-1] for columns in follower.told(events.FetchFailed)] == [errors.CORRUPT_MESSAGE]
@@ -375,7 +376,7 @@ def test_fol_11_corrupt_records_are_not_appended_and_fetched_again() -> None:
 def test_fol_11_what_is_whole_in_the_answer_is_taken() -> None:
     follower = Follower(log=log_of((0, 0), leo=5))
     follower.asks()
-    part = (TP, errors.NONE, 5, None, 5, 0, -1, -1, 0)
+    part = (TP, None, 5, None, 5, 0, 0)
     follower.broker.handle(FetchResponse(follower.request.correlation, 0, errors.NONE, (part,), corrupt=True), "b1")
     assert (follower.log.high_watermark, follower.state()) == (5, "fetching")
 

@@ -120,7 +120,7 @@ def test_fol_22_a_follower_s_high_watermark_completes_what_waits_there_once_per_
             leo = bench.broker.partitions[tp].log.leo
             watermarks[tp] = high_watermarks.get(f"p{tp.partition}", watermarks[tp])
             records = (0, 4, term, 400, None) if leo == 0 else None
-            parts.append((tp, errors.NONE, leo, records, watermarks[tp], 0, -1, -1, 0))
+            parts.append((tp, None, leo, records, watermarks[tp], 0, 0))
         bench.broker.handle(FetchResponse(request.correlation, 0, errors.NONE, tuple(parts)), "b2")
         return bench.sent(ConsumerFetchResponse, CLIENT)
 
