@@ -84,16 +84,11 @@ class FetchManager:
         journal = self.broker.journal
         taken = session.take_dirty()
         entries = taken if self.broker.leader_quota is None else self._within_quota(taken, session, request)
-        parts, answered = self.read_from_log(session, entries, request, update_fetch_state=True)
+        news = self.read_from_log(session, taken, entries, request, arrives=True)
         session.last_fetch_time = journal.now
-        if self.broker.pushes_high_watermark:
-            for entry, (_, failure, _, _, high_watermark, _, _) in zip(entries, parts, strict=True):
-                if failure is None and entry.replica is not None:
-                    answered = entry.replica.update_last_sent_high_watermark(high_watermark) or answered
-        if answered:
-            self._answer(session, request, self.update_and_generate_response_data(session, taken, entries, parts))
+        if news is not None:
+            self._answer(session, request, news)
             return
-        session.put_back(taken)
         session.parked = request
         session.cause = journal.cause
         if self.broker.pushes_high_watermark and any(
@@ -144,14 +139,28 @@ class FetchManager:
             entry.replica = partition.remotes.get(follower) if partition.is_leader else None
 
     def read_from_log(
-        self, session: FetchSession, entries: list[SessionPartition], request: FetchRequest, *, update_fetch_state: bool
-    ) -> tuple[list[FetchedFields], bool]:
+        self,
+        session: FetchSession,
+        taken: list[SessionPartition],
+        entries: list[SessionPartition],
+        request: FetchRequest,
+        *,
+        arrives: bool,
+        tells: bool = True,
+    ) -> list[FetchedFields] | None:
         """Read each of some partitions for a follower, and take over what its fetch tells of it (`ReplicaManager#readFromLog`).
 
-        In Kafka's order: the read, the follower's state, the ISR (with the high watermark of before), then the high watermark. A
-        fetch that has waited in the purgatory is only read, without `update_fetch_state`.
+        In Kafka's order: the read, the follower's state, the ISR (with the high watermark of before), then the high watermark. What
+        is news to the follower then goes into the answer (`CachedPartition#maybeUpdateResponseData`); a partition with more to say
+        stays dirty.
 
-        Returns the parts of the answer, and whether it has to go now.
+        Args:
+            taken: the session's partitions with news; entries: those of them that are read.
+            arrives: the fetch has just come; one that has waited in the purgatory is only read, and answered in any case.
+            tells: the answer is for the follower; else nothing counts as told.
+
+        Returns:
+            The parts of the answer; None if the fetch has to wait.
         """
         broker, behind = self.broker, self.broker.behind
         journal, release = broker.journal, broker.release
@@ -162,10 +171,15 @@ class FetchManager:
         arrived: Column = journal.cause
         follower_id: Column = follower
         as_of_last_fetch = release.caught_up_as_of_last_fetch
-        stale = update_fetch_state and self.broker_epoch_is_stale(request)
-        answered = max_wait <= 0
+        pushes = broker.pushes_high_watermark
+        stale = arrives and self.broker_epoch_is_stale(request)
+        answered = max_wait <= 0 or not arrives or (min_bytes <= 0 and bool(entries))
         enough = left - min_bytes
-        parts: list[FetchedFields] = []
+        all_told = len(entries) == len(taken)
+        news: list[FetchedFields] = []
+        doubtful: list[
+            tuple[SessionPartition, int, int]
+        ] = []  # told before it was clear that the answer goes now, and what was told before
         for entry in entries:
             partition, replica = entry.partition, entry.replica
             if replica is None:
@@ -174,20 +188,24 @@ class FetchManager:
             tp, asked_from, epoch, last_fetched_epoch, cause = entry.asked
             offset: int = asked_from  # to compare; messages and events are given the `Column` that came
             if partition is None:
-                parts.append(self.hosted.missing(tp, offset))
                 answered = True
+                news.append(self.hosted.missing(tp, offset))
+                if tells:
+                    entry.told_high_watermark = entry.told_log_start = NO_OFFSET
+                    entry.dirty = False
                 continue
             # Partition#fetchRecords
             log = partition.log
-            leo = log.leo
+            leo, log_start = log.leo, log.log_start
+            high_watermark: Column = log.high_watermark
             failure: FetchFailure | None = None
-            counts = update_fetch_state
+            counts = arrives
             if (
                 replica is None
                 or stale
                 or epoch != partition.leader_epoch
                 or (last_fetched_epoch != epoch and last_fetched_epoch != NO_EPOCH)
-                or not log.log_start <= offset <= leo
+                or not log_start <= offset <= leo
             ):  # else what the follower has is of this leadership
                 failure = partition.check_fetch(replica, entry.asked)
                 if stale and failure is None:
@@ -202,57 +220,50 @@ class FetchManager:
                 records = log.read(asked_from, leo, partition_max_bytes if partition_max_bytes < left else left, max_records)
                 if records is not None:
                     left -= records[3]
-            parts.append((tp, failure, asked_from, records, log.high_watermark, log.log_start, log.last_append))
+                    if left <= enough:
+                        answered = True
+            part = (tp, failure, asked_from, records, high_watermark, log_start, log.last_append)
             # Partition#updateFollowerFetchState
-            if replica is None or not counts:
-                continue
-            old = replica.leo
-            if replica.session is not None:
-                replica.settle()
-                behind[tp] = None
-            replica.update_fetch_state(offset, log.log_start, now, leo, broker_epoch, as_of_last_fetch)
-            if offset >= leo:
-                replica.session = session
-            if offset != old:
-                journal.seq = seq = journal.seq + 1
-                if watched:
-                    sink((seq, now, cause or arrived, FETCHED, me, partition.topic, partition.number, follower_id, old, asked_from))
-                journal.cause = seq
-                if follower not in partition.maximal_isr:
+            if replica is not None and counts:
+                old = replica.leo
+                if replica.session is not None:
+                    replica.settle()
+                    behind[tp] = None
+                replica.update_fetch_state(offset, log_start, now, leo, broker_epoch, as_of_last_fetch)
+                if offset >= leo:
+                    replica.session = session
+                if offset != old:
+                    journal.seq = seq = journal.seq + 1
+                    if watched:
+                        sink((seq, now, cause or arrived, FETCHED, me, partition.topic, partition.number, follower_id, old, asked_from))
+                    journal.cause = seq
+                    if follower not in partition.maximal_isr:
+                        partition.maybe_expand_isr(replica)
+                    partition.maybe_increment_leader_hw()
+                    journal.cause = arrived
+                elif follower not in partition.maximal_isr:
                     partition.maybe_expand_isr(replica)
-                partition.maybe_increment_leader_hw()
-                journal.cause = arrived
-            elif follower not in partition.maximal_isr:
-                partition.maybe_expand_isr(replica)
-        return parts, answered or (left <= enough and bool(parts))
-
-    def update_and_generate_response_data(
-        self, session: FetchSession, taken: list[SessionPartition], entries: list[SessionPartition], parts: list[FetchedFields]
-    ) -> list[FetchedFields]:
-        """The parts that are news to the follower (`CachedPartition#maybeUpdateResponseData`); a partition with more to say stays dirty."""
-        follower = session.follower
-        counts_when_sent, pushes = not self.broker.release.request_time_leo, self.broker.pushes_high_watermark
-        all_told = len(entries) == len(taken)
-        news: list[FetchedFields] = []
-        for entry, part in zip(entries, parts, strict=True):
-            _, failure, offset, records, high_watermark, log_start, _ = part
-            partition = entry.partition
-            if partition is None or failure is not None:
+            # CachedPartition#maybeUpdateResponseData
+            if not tells:
                 news.append(part)
-                entry.told_high_watermark = high_watermark if failure is not None and failure[0] == NONE else NO_OFFSET
+                continue
+            if failure is not None:
+                news.append(part)
+                entry.told_high_watermark = high_watermark if failure[0] == NONE else NO_OFFSET
                 entry.told_log_start = log_start
                 entry.dirty = False
                 continue
+            if pushes and arrives and replica is not None and replica.update_last_sent_high_watermark(high_watermark):
+                answered = True
             if records is not None or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
+                if not answered:
+                    doubtful.append((entry, entry.told_high_watermark, entry.told_log_start))
                 news.append(part)
                 entry.told_high_watermark = high_watermark
                 entry.told_log_start = log_start
-            if counts_when_sent and records is not None:
-                partition.assume_fetched(follower, [*stretches(records)][-1].end)
-            log = partition.log
             if (
                 log.high_watermark == high_watermark
-                and (records is not None or offset == log.leo)
+                and (records is not None or offset == leo)
                 and follower in partition.maximal_isr
                 and not (pushes and partition.follower_needs_hw_update(follower))
             ):
@@ -261,6 +272,20 @@ class FetchManager:
                 session.dirty.append(entry)  # behind the others, so that no partition starves
             else:
                 all_told = False
+        if not tells:
+            return news
+        if not answered:
+            for entry, told_high_watermark, told_log_start in doubtful:
+                entry.told_high_watermark, entry.told_log_start = told_high_watermark, told_log_start
+            for entry in taken:
+                entry.dirty = True
+            session.dirty.clear()
+            session.put_back(taken)
+            return None
+        if not release.request_time_leo:
+            for tp, _, _, records, _, _, _ in news:
+                if records is not None:
+                    self.partitions[tp].assume_fetched(follower, [*stretches(records)][-1].end)
         if not all_told:
             session.put_back(taken)
         return news
@@ -290,7 +315,7 @@ class FetchManager:
             return entries
         held = [entry for entry in entries if self._is_throttled(entry, quota)]
         if held and request is not None:
-            parts, _ = self.read_from_log(session, held, request._replace(max_bytes=0), update_fetch_state=True)
+            parts = self.read_from_log(session, held, held, request._replace(max_bytes=0), arrives=True, tells=False) or []
             held = [entry for entry, part in zip(held, parts, strict=True) if part[1] is None]
         return [entry for entry in entries if entry not in held]
 
@@ -310,8 +335,8 @@ class FetchManager:
             request = request._replace(max_records=max_records)
         taken = session.take_dirty()
         entries = taken if self.broker.leader_quota is None else self._within_quota(taken, session, None)
-        parts, _ = self.read_from_log(session, entries, request, update_fetch_state=False)
-        self._answer(session, request, self.update_and_generate_response_data(session, taken, entries, parts), corrupt=corrupt)
+        news = self.read_from_log(session, taken, entries, request, arrives=False)
+        self._answer(session, request, news or [], corrupt=corrupt)
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
         """New records came: answer a parked fetch once fetch.min.bytes wait (`DelayedFetch#tryComplete`)."""

@@ -71,7 +71,7 @@ def _first_brokers(_placer: Any, partitions: int, replication_factor: int, broke
         (ReplicaLog, "append_as_leader", lambda log, *_: log.leo, "b2-high-watermark"),
         (ReplicaLog, "append_as_follower", lambda log, *_: log.leo, "b2-high-watermark"),
         (ReplicaLog, "update_high_watermark", lambda *_: False, "b2-high-watermark"),
-        (FetchManager, "update_and_generate_response_data", lambda *_: [], "b2-high-watermark"),
+        (FetchManager, "read_from_log", lambda *_, **__: [], "b2-high-watermark"),
         (fetched, "process_fetch_request", lambda *_: None, "b2-high-watermark"),
         (fetched, "diverged", lambda *_: None, "e2-divergence"),
         (truncating, "truncation_point", lambda partition, *_: (partition.log.leo, NO_EPOCH), "e2-divergence"),
