@@ -61,13 +61,11 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         log = state.log
         journal.cause = why = cause or arrived
         offset: int = start  # to compare; events are given the `Column` that came
-        if failure is not None and failure[0] != NONE:
-            _failed(fetcher, state, failure[0])
-            continue
-        if offset != log.leo:
-            continue
-        if failure is not None:
-            diverged(fetcher, state, failure[1], failure[2])
+        if failure is not None or offset != log.leo:
+            if failure is not None and failure[0] != NONE:
+                _failed(fetcher, state, failure[0])
+            elif failure is not None and offset == log.leo:
+                diverged(fetcher, state, failure[1], failure[2])
             continue
         high_watermark: int = told
         state.leader_high_watermark = high_watermark
@@ -76,7 +74,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             broker.account.following(tp, broker.id, log, fetcher.leader)
         old = log.high_watermark
         end: Column = start if records is None else log.append_as_follower(records)
-        moved = high_watermark != old and log.update_high_watermark(high_watermark)
+        moved = log.update_high_watermark(high_watermark)
         if moved:
             if log.noted != disk.checkpoints:
                 log.noted = disk.checkpoints

@@ -385,8 +385,6 @@ class Partition:
         broker = self.broker
         if candidate <= old or (self.under_min_isr and broker.release.strict_min_isr):
             return False
-        if held_by == NO_LEADER:
-            held_by = broker.id
         log.high_watermark = candidate
         if log.noted != broker.disk.checkpoints:  # the next checkpoint of high watermarks has to write it
             log.noted = broker.disk.checkpoints
@@ -399,6 +397,8 @@ class Partition:
         event: Column = seq
         journal.cause = self.last_high_watermark = event
         if journal.sink is not nobody:
+            if held_by == NO_LEADER:
+                held_by = broker.id
             journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, held_by))
         for entry in self.sessions.values():
             if not entry.dirty:
