@@ -20,10 +20,7 @@ from core.sim.state import ATOMS, Held, fields_of, final_of, is_frozen, outside,
 from core.sim.stream import Stream
 
 FEW: Final = 8
-"""So few objects are compared one by one, more of them field by field."""
-
-ONLY_TUPLES: Final = frozenset({tuple})
-"""Plain tuples are looked through; what has a name is looked up."""
+"""So few values are visited, known or not; of more it is found out first which are new."""
 
 State = tuple[Held, ...]
 """What an object holds."""
@@ -93,10 +90,17 @@ class Codec:
 
 
 def _led_to(values: list[Held]) -> Iterable[Held]:
-    """What values lead to, each once: where they are tuples, what these hold."""
-    while values and ONLY_TUPLES.issuperset(map(type, values)):
-        values = [part for part in chain.from_iterable(values) if type(part) not in ATOMS]
-    return {id(value): value for value in values}.values()
+    """What values lead to, each once: plain tuples are looked through, what has a name is looked up by whoever asks."""
+    found: dict[int, Held] = {}
+    while values:
+        tuples = []
+        for value in values:
+            if type(value) is tuple:
+                tuples.append(value)
+            else:
+                found[id(value)] = value
+        values = [part for part in chain.from_iterable(tuples) if type(part) not in ATOMS]
+    return found.values()
 
 
 class OfFields(Codec):
@@ -123,14 +127,11 @@ class OfFields(Codec):
         return list(map(self._read, objects))
 
     def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], Held]]:
-        if len(states) < FEW or () in former:
+        if () in former:
             return super().new_values(places, states, former)
-        found: list[tuple[Sequence[int], Held]] = []
-        for column, before in zip(zip(*states, strict=True), zip(*former, strict=True), strict=True):
-            if not ATOMS.issuperset(map(type, column)):
-                values = [new for new, old in zip(column, before, strict=True) if new is not old and type(new) not in ATOMS]
-                found += [(places, value) for value in _led_to(values)]
-        return found
+        each = chain.from_iterable
+        values = compress(each(states), map(is_not, each(states), each(former)))
+        return [(places, value) for value in _led_to([value for value in values if type(value) not in ATOMS])]
 
     def write_all(self, objects: list[Held], states: list[State], held: list[State]) -> None:
         for name, column, present in zip(self.names, zip(*states, strict=True), zip(*held, strict=True), strict=True):
