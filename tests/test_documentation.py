@@ -1,4 +1,4 @@
-"""The pages of the documentation hold together: links lead somewhere, commands and files exist, pages made from the code are in step."""
+"""The pages of the documentation hold together: links lead somewhere, commands and files exist, scripts hold, pages made from the code are in step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from typing import Final
 
 import pytest
 
+from core.kafka.release import CURRENT
+from scenarios import results
+from scenarios.language.script import read_script
+from scenarios.runner import run_scenario
 from tests import releases_page
-from tui.cli import GROUPS
+from tui.cli import GROUPS, VERSION
 
 ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = sorted(
@@ -101,6 +105,20 @@ def test_files_exist(page: Path) -> None:
     assert [path for path in named if not (ROOT / path).exists() and not (page.parent / path).exists()] == []
 
 
+SCRIPTS: Final = [
+    (page, script)
+    for page in PAGES
+    for script in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    if "\ntimeline:" in script
+]
+
+
+@pytest.mark.parametrize(("page", "script"), SCRIPTS, ids=[ids(page) for page, _ in SCRIPTS])
+def test_scripts_hold(page: Path, script: str) -> None:
+    result = run_scenario(read_script(script, str(page)), CURRENT)
+    assert result.held, "\n".join(results.lines(result))
+
+
 def test_every_page_is_in_the_index() -> None:
     """From README.md and docs/README.md a reader comes to every page."""
     reached = {ROOT / "README.md"}
@@ -130,6 +148,15 @@ def test_in_force() -> None:
         "always",
         "1.1 to 2.8, since 3.7",
     ]
+
+
+def test_the_changelog_has_the_version() -> None:
+    """Between releases the newest section is *Unreleased* and the version a `.dev0`; of a release the section below it has the version."""
+    headings = re.findall(r"^## \[([^\]]+)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] == ("Unreleased", "")
+    assert all(date for _, date in headings[1:])
+    if not VERSION.endswith(".dev0"):
+        assert headings[1][0] == VERSION
 
 
 def test_readme_is_short() -> None:
