@@ -24,7 +24,7 @@ def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
     now = 0
     for event in reader:
         if until_us is None or event[1] <= until_us:
-            observer.take(event)
+            observer.on_event(event)
             now = event[1]
     return observer.samples(now if until_us is None else until_us)
 
@@ -32,12 +32,14 @@ def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
 def of_scenario(scenario: Scenario, release: Release, seed: int | None, until_us: int | None) -> list[Sample]:
     """The metrics at a virtual time of a scenario, or at its end."""
     observer = MetricsObserver(scenario.spec, release)
-    run = Run(scenario, release, seed, observer.take)
+    run = Run(scenario, release, seed, observer.on_event)
     if until_us is None:
         run.run()
     else:
         run.advance_to(until_us)
-    return sorted([*observer.samples(run.cluster.now), *gauges.of_cluster(run.cluster)], key=lambda sample: (sample.name, sample.broker))
+    return sorted(
+        [*observer.samples(run.cluster.now), *gauges.cluster_gauges(run.cluster)], key=lambda sample: (sample.name, sample.broker)
+    )
 
 
 def lines(samples: Iterable[Sample], broker: int | None = None, pattern: str | None = None) -> Iterator[str]:

@@ -217,7 +217,7 @@ class Run:
                 self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink))
             else:
                 self._stand(resumed[1])
-                self.cluster = Cluster.bring_back(resumed[0], self._sink(sink), in_place=resumed[2])
+                self.cluster = Cluster.from_snapshot(resumed[0], self._sink(sink), in_place=resumed[2])
         except (ValueError, KafkaError) as wrong:
             raise ScriptError(scenario.cluster_place, "cluster", " ".join(str(wrong).split())) from None
         self._moment = LiveMoment(self.cluster, self._recorded)
@@ -349,7 +349,7 @@ class Run:
 
     def _harm(self) -> Harm:
         account, exposure = self.cluster.account, self.cluster.exposure
-        ranges = [(tp, tuple(found)) for tp in account.partitions if (found := exposure.of(tp))]
+        ranges = [(tp, tuple(found)) for tp in account.partitions if (found := exposure.exposed_offsets(tp))]
         return Harm(
             accepted=account.accepted,
             acked=account.acked,

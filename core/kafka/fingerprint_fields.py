@@ -15,13 +15,13 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.clients.client import Client
 from core.kafka.clients.producer import Producer, ProducerBatch
-from core.kafka.controller.replication_control import ReplicationControl
+from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Term
 from core.kafka.messages import FetchRequest, FetchResponse
 from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
-from core.kafka.zookeeper_mode.controller.channels import ControllerChannels
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannels
 from core.sim.state import Declared, Table
 
 KAFKA_FIELDS: Final[Table] = {
@@ -37,7 +37,7 @@ KAFKA_FIELDS: Final[Table] = {
     Fetcher: Declared(history=("sent_cause",), times=("sent_at", "watch_at", "waking_at"), labels={"in_flight": "fetch"}),
     Partition: Declared(history=("last_high_watermark",), times=("uncommitted_since",)),
     PartitionFetchState: Declared(times=("delayed_until",)),
-    ReplicationControl: Declared(history=("log_ends",)),
+    ReplicationControlManager: Declared(history=("log_ends",)),
     Replica: Declared(times=("last_fetch_time", "last_caught_up_time")),
     Client: Declared(history=("_correlation",), labels={"_metadata_correlation": "correlation"}),
     Producer: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),

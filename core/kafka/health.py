@@ -30,7 +30,7 @@ A follower without trouble fetches at least every replica.fetch.wait.max.ms, 500
 """
 
 
-class Led(Protocol):
+class LedPartition(Protocol):
     """A partition as somebody knows it: its leader, NO_LEADER if there is none, and its ISR."""
 
     @property
@@ -40,7 +40,7 @@ class Led(Protocol):
     def isr(self) -> Sequence[int]: ...
 
 
-class Assigned(Led, Protocol):
+class AssignedPartition(LedPartition, Protocol):
     """One of which the assigned replicas are known, too, with those that a running reassignment adds."""
 
     @property
@@ -88,7 +88,7 @@ def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capp
     return min(min_insync_replicas, replication_factor) if capped else min_insync_replicas
 
 
-def replication_factor(partition: Assigned) -> int:
+def replication_factor(partition: AssignedPartition) -> int:
     """How many replicas a partition is to have: those just being added do not count.
 
     Kafka: `OngoingReassignmentState#replicationFactor`, `PartitionDescription#getReplicationFactor`.
@@ -99,17 +99,17 @@ def replication_factor(partition: Assigned) -> int:
 # --- as brokers and controllers count ------------------------------------------------------------------------------
 
 
-def is_offline(partition: Led) -> bool:
+def is_offline(partition: LedPartition) -> bool:
     """Whether nobody leads it: it counts in OfflinePartitionsCount (`ControllerMetricsChanges#handlePartitionChange`)."""
     return partition.leader == NO_LEADER
 
 
-def is_under_replicated(partition: Assigned) -> bool:
+def is_under_replicated(partition: AssignedPartition) -> bool:
     """Whether its leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); without a leader nobody does."""
     return len(partition.isr) < replication_factor(partition) and not is_offline(partition)
 
 
-def is_under_min_isr(partition: Led, min_isr: int) -> bool:
+def is_under_min_isr(partition: LedPartition, min_isr: int) -> bool:
     """Whether its leader refuses acks=all, and counts it in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`).
 
     `min_isr` is the effective min.insync.replicas (`effective_min_isr`), here and in `is_at_min_isr`.
@@ -117,7 +117,7 @@ def is_under_min_isr(partition: Led, min_isr: int) -> bool:
     return len(partition.isr) < min_isr and not is_offline(partition)
 
 
-def is_at_min_isr(partition: Led, min_isr: int) -> bool:
+def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
     """Whether its leader counts it in AtMinIsrPartitionCount, even if all replicas are in sync (`Partition#isAtMinIsr`)."""
     return len(partition.isr) == min_isr and not is_offline(partition)
 
@@ -125,7 +125,7 @@ def is_at_min_isr(partition: Led, min_isr: int) -> bool:
 # --- as `kafka-topics --describe` filters --------------------------------------------------------------------------
 
 
-def described_unavailable(partition: Led, live_brokers: Container[int] | None) -> bool:
+def described_unavailable(partition: LedPartition, live_brokers: Container[int] | None) -> bool:
     """`--unavailable-partitions`: no leader, or one that is no live broker (`PartitionDescription#hasUnavailablePartitions`).
 
     `live_brokers`: those that the cluster's metadata name; None: not known.
@@ -133,7 +133,7 @@ def described_unavailable(partition: Led, live_brokers: Container[int] | None) -
     return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
 
 
-def described_under_replicated(partition: Assigned, observing: int = 0) -> bool:
+def described_under_replicated(partition: AssignedPartition, observing: int = 0) -> bool:
     """`--under-replicated-partitions`: led or not (`PartitionDescription#isUnderReplicated`).
 
     `observing`: replicas that by design are outside the ISR (Confluent Server).
@@ -154,12 +154,12 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
     return int(setting.default_in(release))
 
 
-def described_under_min_isr(partition: Led, min_insync_replicas: int) -> bool:
+def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """`--under-min-isr-partitions`: no leader, or an ISR smaller than the setting, which is not capped (`PartitionDescription#isUnderMinIsr`)."""
     return is_offline(partition) or len(partition.isr) < min_insync_replicas
 
 
-def described_at_min_isr(partition: Led, min_insync_replicas: int) -> bool:
+def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """`--at-min-isr-partitions`: led or not, and by the setting, which is not capped (`PartitionDescription#isAtMinIsrPartitions`)."""
     return len(partition.isr) == min_insync_replicas
 
@@ -180,7 +180,7 @@ def is_stalled(stuck: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> b
 
 
 def status_of(
-    partition: Assigned,
+    partition: AssignedPartition,
     min_isr: int,
     *,
     leader_serves: bool,
@@ -222,13 +222,13 @@ class UncleanElection(enum.Enum):
     """A KRaft controller, but only when a broker comes or goes."""
 
 
-def could_elect_uncleanly(partition: Assigned, up: Container[int]) -> bool:
+def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:
     """Whether an unclean election would give it a leader: it has none, and a broker that is up has a replica of it."""
     return is_offline(partition) and any(replica in up for replica in partition.replicas)
 
 
 def unclean_election(
-    partition: Assigned, up: Container[int], *, enabled: bool, zookeeper: bool, looks_again: bool
+    partition: AssignedPartition, up: Container[int], *, enabled: bool, zookeeper: bool, checks_periodically: bool
 ) -> UncleanElection | None:
     """What comes of unclean.leader.election.enable for a partition; None if it has a leader, or the setting is off.
 
@@ -237,7 +237,7 @@ def unclean_election(
         up: the brokers that are.
         enabled: the setting, as it holds for the topic.
         zookeeper: whether the controller works with ZooKeeper.
-        looks_again: whether a KRaft controller plans to look for such partitions.
+        checks_periodically: whether a KRaft controller plans to look for such partitions.
     """
     if not enabled or not is_offline(partition):
         return None
@@ -245,7 +245,7 @@ def unclean_election(
         return UncleanElection.NOBODY_UP
     if zookeeper:
         return UncleanElection.AT_ONCE
-    return UncleanElection.PERIODIC if looks_again else UncleanElection.ON_CHANGE
+    return UncleanElection.PERIODIC if checks_periodically else UncleanElection.ON_CHANGE
 
 
 def spare_replicas(min_insync_replicas: int, replicas: int, *, capped: bool) -> int:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from core.kafka.errors import NONE
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import FetchedRecords, Stretch, Term, stretches
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.sim.journal import Column
 
 # --- replication ---------------------------------------------------------------------------------------------------
@@ -27,7 +27,7 @@ class FetchPartition(NamedTuple):
     cause: int
 
 
-AskedPartition = tuple[TopicPartition, Column, int, int, Column]
+FetchPartitionFields = tuple[TopicPartition, Column, int, int, Column]
 """A `FetchPartition`, or the plain tuple of its fields that the hot path makes (a fifth of the time)."""
 
 
@@ -42,7 +42,7 @@ class FetchRequest(NamedTuple):
     fetcher: int
     broker_epoch: int
     full: bool
-    changed: tuple[AskedPartition, ...]
+    changed: tuple[FetchPartitionFields, ...]
     forgotten: tuple[TopicPartition, ...]
     max_wait: int
     min_bytes: int
@@ -68,7 +68,7 @@ class FetchedPartition(NamedTuple):
 FetchFailure = tuple[str, int, int]
 """Why the leader does not read for a follower: an error, or where the logs diverge (epoch, end offset; -1 with an error)."""
 
-FetchedFields = tuple[TopicPartition, FetchFailure | None, Column, FetchedRecords | None, Column, int, Column]
+FetchedPartitionFields = tuple[TopicPartition, FetchFailure | None, Column, FetchedRecords | None, Column, int, Column]
 """A `FetchedPartition` as followers are sent it: partition, failure, offset, records, high watermark, log start, cause.
 
 A plain tuple is made in a fifth of the time.
@@ -84,7 +84,7 @@ class FetchResponse(NamedTuple):
     correlation: int
     fetcher: int
     error: str
-    partitions: tuple[FetchedFields, ...]
+    partitions: tuple[FetchedPartitionFields, ...]
     corrupt: bool = False
 
     def parts(self) -> tuple[FetchedPartition, ...]:
@@ -96,7 +96,7 @@ class FetchResponse(NamedTuple):
         )
 
 
-class EpochsRequest(NamedTuple):
+class OffsetsForLeaderEpochRequest(NamedTuple):
     """OffsetsForLeaderEpoch: (partition, current leader epoch, asked epoch)."""
 
     correlation: int
@@ -105,7 +105,7 @@ class EpochsRequest(NamedTuple):
     partitions: tuple[tuple[TopicPartition, int, int], ...]
 
 
-class EpochsResponse(NamedTuple):
+class OffsetsForLeaderEpochResponse(NamedTuple):
     """(partition, error, epoch, end offset) for each asked."""
 
     correlation: int
@@ -117,7 +117,7 @@ LATEST: Final = -1
 """The timestamp that stands for the latest offset in ListOffsets."""
 
 
-class OffsetsRequest(NamedTuple):
+class ListOffsetsRequest(NamedTuple):
     """ListOffsets for one partition; `replica` -1 is a consumer. `fetcher` is echoed.
 
     `timestamp`: LATEST, or a time in µs of which the first record that is not older is looked for.
@@ -131,7 +131,7 @@ class OffsetsRequest(NamedTuple):
     timestamp: int = LATEST
 
 
-class OffsetsResponse(NamedTuple):
+class ListOffsetsResponse(NamedTuple):
     """Earliest and latest offset as the asker may know them: a replica the LEO, a consumer the high watermark.
 
     With OFFSET_NOT_AVAILABLE (KIP-207) only the earliest is told. `found`: the offset of the first record that is as young as was
@@ -238,7 +238,7 @@ class ConsumerFetchResponse(NamedTuple):
 # --- the controller ------------------------------------------------------------------------------------------------
 
 
-class RegistrationRequest(NamedTuple):
+class BrokerRegistrationRequest(NamedTuple):
     """A broker process registers: a new incarnation each start; `clean` if it found its clean-shutdown file.
 
     Its log directories that work.
@@ -250,14 +250,14 @@ class RegistrationRequest(NamedTuple):
     directories: tuple[str, ...] = ()
 
 
-class RegistrationResponse(NamedTuple):
+class BrokerRegistrationResponse(NamedTuple):
     """A broker epoch, or an error."""
 
     error: str
     broker_epoch: int
 
 
-class HeartbeatRequest(NamedTuple):
+class BrokerHeartbeatRequest(NamedTuple):
     """A broker lives, knows the metadata up to an offset, and perhaps wants to shut down; its log directories that failed (KIP-858)."""
 
     broker: int
@@ -267,7 +267,7 @@ class HeartbeatRequest(NamedTuple):
     offline_dirs: tuple[str, ...] = ()
 
 
-class HeartbeatResponse(NamedTuple):
+class BrokerHeartbeatResponse(NamedTuple):
     """Whether the broker is fenced, and whether it may end now; the failed directories that its heartbeat named."""
 
     error: str
@@ -352,7 +352,7 @@ class NotController(NamedTuple):
 # --- the controllers among themselves --------------------------------------------------------------------------------
 
 
-class LeaderChange(NamedTuple):
+class LeaderChangeMessage(NamedTuple):
     """The first entry of a controller epoch: once it is committed, so is everything before it (Kafka: `LeaderChangeMessage`)."""
 
     leader: str

@@ -87,7 +87,7 @@ class PartitionSpec(SpelledOut):
         """
         if not 0 <= self.leader_epoch <= MAX_LEADER_EPOCH:
             raise ValueError(f"{name} is in leader epoch {self.leader_epoch}; use 0 to {MAX_LEADER_EPOCH}")
-        refuse_twice(f"log of {name} on broker", [log.broker for log in self.logs])
+        reject_duplicates(f"log of {name} on broker", [log.broker for log in self.logs])
         for log in self.logs:
             if log.broker not in self.replicas:
                 raise ValueError(f"{name} has a log on broker {log.broker}, which is not among its replicas")
@@ -150,7 +150,7 @@ class TopicSpec(SpelledOut):
         return self.partitions * self.replication_factor
 
 
-def refuse_twice(what: str, names: list[int] | list[str]) -> None:
+def reject_duplicates(what: str, names: list[int] | list[str]) -> None:
     seen: set[int | str] = set()
     for name in names:
         if name in seen:

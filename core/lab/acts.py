@@ -1,8 +1,8 @@
-"""What people (or scripts) do to a cluster: one frozen class per act, named and worded as in a script.
+"""The acts: what people or scripts do to a cluster, one frozen class each, named as in the script language.
 
-An act is data. `Cluster.do` carries it out; the journal records it as an `act` event with its fields as JSON, so a
-recorded session can be replayed or written as a script. Times are µs, a missing `topic`, `broker` or `partition` means
-"the whole". A field's name is the word the script uses.
+An act is data. `Cluster.do` executes it; the journal records it as an `act` event with its fields as JSON, so a recorded session can
+be replayed or written as a script. Times are µs. A missing `topic`, `broker` or `partition` means all of them. The name of a field
+is its word in the script language.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from core.sim.spelled_out import SpelledOut
 
 @attrs.frozen(eq=False, repr=False)
 class Act(SpelledOut):
-    """Base of all acts. `word` is the script's word, `does` one line for help texts, `by_hand` whether it needs that pace."""
+    """Base of all acts.
+
+    Attributes:
+        word: the word of the script language.
+        does: one line for help texts.
+        by_hand: whether the act needs a cluster in by-hand mode.
+    """
 
     word: ClassVar[str]
     does: ClassVar[str]
@@ -37,7 +43,7 @@ class Act(SpelledOut):
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """The fields in order."""
+        """The names of the fields, in order."""
         return tuple(field.name for field in attrs.fields(cls))
 
 
@@ -506,4 +512,4 @@ ACTS: Final[dict[str, type[Act]]] = {
         Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip
-"""Every act by its script word."""
+"""Every act by its word."""

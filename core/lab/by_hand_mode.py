@@ -26,7 +26,7 @@ def switch(cluster: ClusterNodes, *, by_hand: bool) -> None:
     _set_mode(cluster, by_hand=by_hand)
     if by_hand:
         _make_messages_due(cluster)
-        cluster.settle()
+        cluster.deliver_pending()
     for broker in cluster.brokers.values():
         broker.forget_fetches()
     if not by_hand:

@@ -1,6 +1,6 @@
-"""A whole cluster: builds it from a spec, carries out acts, and takes views.
+"""A simulated cluster: built from a spec, changed by acts, shown by views.
 
-The same spec, release, seed and acts give the same events, byte for byte.
+The same spec, release, seed and acts produce the same events, byte for byte.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
-from core.lab import act_handlers as deeds
+from core.lab import act_handlers
 from core.lab.acts import Act
 from core.lab.control_planes import control_plane_builder
-from core.lab.exposure import Exposure
+from core.lab.exposure import ExposureMonitor
 from core.lab.initial_logs import resume_leaderships
 from core.lab.nodes import ClusterNodes
 from core.lab.spec import ClusterSpec
@@ -34,33 +34,41 @@ class Cluster(ClusterNodes):
     def __init__(
         self, spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, sink: Sink | None = None, *, elide: bool = True
     ) -> None:
-        """Build a steady cluster at time 0: brokers registered, topics placed, leaders made.
+        """Build a steady cluster at time 0: brokers registered, topics placed, leaders elected.
 
-        `elide`: fetch rounds that carry nothing are not played out (`core.kafka.broker.quiet`); it is only slower without.
+        Args:
+            spec: what the cluster consists of.
+            release: the Kafka release whose rules apply.
+            seed: the seed of all random streams.
+            sink: receives every event.
+            elide: whether fetch rounds that carry nothing are skipped (`core.kafka.broker.quiet`). Without it, only the speed differs.
 
         Raises:
-            ValueError: the spec is no cluster, or a setting is wrong.
-            KafkaError: a topic is refused, as Kafka would refuse it.
+            ValueError: the spec is not a valid cluster, or a setting is wrong.
+            KafkaError: Kafka would refuse a topic.
         """
         super().__init__(spec, release, seed, sink, elide=elide)
         plane = control_plane_builder(self)
         self.controller = plane.make_controller(self)
-        self.exposure = Exposure(self.journal, self.account, self.controller, self.brokers)
+        self.exposure = ExposureMonitor(self.journal, self.account, self.controller, self.brokers)
         plane.build(self)
         resume_leaderships(self)
         if self.by_hand:
-            self.settle()
+            self.deliver_pending()
         if elide and not self.by_hand:
             for broker in self.brokers.values():
                 broker.quiet_rounds = self.quiet_rounds
 
     def do(self, act: Act) -> int:
-        """Carry an act out now; returns the seq of its `act` event.
+        """Execute an act now.
+
+        Returns:
+            The seq of its `act` event.
 
         Raises:
-            ActRefused: it is impossible as things stand; nothing was changed.
+            ActRefused: the act is impossible now; nothing has changed.
         """
-        return deeds.carry_out(self, act)
+        return act_handlers.execute(self, act)
 
     def snapshot(self) -> Snapshot[Cluster]:
         """The whole state between two steps, as a value."""
@@ -68,16 +76,16 @@ class Cluster(ClusterNodes):
 
     @staticmethod
     def restore(snapshot: Snapshot[Cluster], sink: Sink | None = None) -> Cluster:
-        """A cluster that goes on from a snapshot byte for byte; the one it was taken of is not touched. Its events go to `sink`."""
+        """Create a cluster that continues from a snapshot, byte for byte; the original is not touched. Its events go to `sink`."""
         copy = snapshot.copy()
         copy.journal.sink = sink or nobody
         return copy
 
-    def go_back(self, snapshot: Snapshot[Cluster], sink: Sink | None = None) -> None:
-        """Stand again where a snapshot was taken of this very cluster, which takes a fraction of the time. Its events go to `sink`.
+    def restore_in_place(self, snapshot: Snapshot[Cluster], sink: Sink | None = None) -> None:
+        """Return this cluster to a snapshot of itself, in a fraction of the time that a copy takes. Its events go to `sink`.
 
         Raises:
-            ValueError: it was taken of another one.
+            ValueError: the snapshot was taken of another cluster.
         """
         if not snapshot.is_of(self):
             raise ValueError("a cluster can only go back to a snapshot that was taken of itself")
@@ -85,30 +93,30 @@ class Cluster(ClusterNodes):
         self.journal.sink = sink or nobody
 
     @staticmethod
-    def bring_back(snapshot: Snapshot[Cluster], sink: Sink | None = None, *, in_place: bool = False) -> Cluster:
-        """The very cluster that a snapshot was taken of, gone back to it, or a new one."""
+    def from_snapshot(snapshot: Snapshot[Cluster], sink: Sink | None = None, *, in_place: bool = False) -> Cluster:
+        """A cluster in the state of a snapshot: a copy, or with `in_place` the original itself."""
         if not in_place:
             return Cluster.restore(snapshot, sink)
-        snapshot.root.go_back(snapshot, sink)
+        snapshot.root.restore_in_place(snapshot, sink)
         return snapshot.root
 
     def view(self) -> ClusterView:
-        """A frozen snapshot of everything."""
+        """A frozen view of the whole cluster."""
         return view_builder.cluster_view(self)
 
     def partition_view(self, tp: TopicPartition) -> PartitionView:
-        """A frozen snapshot of one partition.
+        """A frozen view of one partition.
 
         Raises:
-            KeyError: there is none of that name.
+            KeyError: there is no such partition.
         """
         return view_builder.partition_view(self, tp)
 
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
-        """One partition in full: disks, the leader's view of its followers, what waits. Made for the one that is looked at.
+        """A frozen view of one partition in full: disks, what the leader knows of its followers, what waits.
 
         Raises:
-            KeyError: there is none of that name.
+            KeyError: there is no such partition.
         """
         from core.lab.views import partition_detail_builder
 

@@ -1,11 +1,16 @@
-"""The durability account: of every record, exactly, whether it was accepted, acknowledged, duplicated, lost; and when partitions were up.
+"""The durability account of a cluster: which records were accepted, acknowledged, duplicated and lost, and how long partitions were available.
 
-An observer beside the nodes: it sees all logs, and nothing it knows flows back into the protocol. A record is known by its
-term and offset (`core.kafka.log.term`). DurabilityReport has two grades. A committed record is *exposed* while a replica that may be elected
-lacks it (`core.lab.exposure`). A record that was acknowledged, or that a consumer has read, is *lost* from the moment a
-newer leader's log lacks it: from then on the history goes on without it. Should a replica that kept it lead again, it is
-counted as recovered. `lost` counts each such record once. `lost_acknowledged` counts those that were acknowledged to their
-producer (acks 1 or all), `lost_read` those that a consumer has read, acknowledged or not; a record can be in both.
+The account is exact, record by record. It is an observer beside the nodes: it reads all logs, and nothing it knows flows back into
+the protocol. A record is identified by its term and its offset (`core.kafka.log.term`).
+
+There are two levels of harm:
+
+- A committed record is *exposed* while a replica that can be elected lacks it (`core.lab.exposure`).
+- A record that was acknowledged, or that a consumer has read, is *lost* when the log of a newer leader lacks it. If a replica that
+  kept the record leads again, the record counts as recovered.
+
+`lost` counts each lost record once, `lost_acknowledged` those that were acknowledged to their producer (acks 1 or all), and
+`lost_read` those that a consumer has read. A record can be in both.
 """
 
 from __future__ import annotations
@@ -23,13 +28,13 @@ from core.kafka.log.intervals import Intervals
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Run, Stretch, Term
 from core.kafka.messages import ProduceRequest
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.sim.growing import Growing
 from core.sim.journal import Journal
 
 
 class RemovedRecords(NamedTuple):
-    """Offsets [start, end) of a term, and the seq of the event that took them."""
+    """The offsets [start, end) of a term, and the seq of the event that removed them from a log."""
 
     term: Term
     start: int
@@ -38,12 +43,18 @@ class RemovedRecords(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Lost offsets [start, end) of one producer, written in leader epoch `epoch`.
+    """The lost offsets [start, end) of one producer.
 
-    `acknowledged` says whether they were acknowledged to that producer, `read` whether a consumer has read them.
-
-    `event` is the seq of the event that doomed them: the truncation or the power loss that took them from the log of the
-    leader that went on without them, or, where that log never had them, the election that made it leader.
+    Attributes:
+        tp: the partition.
+        producer: the name of the producer.
+        epoch: the leader epoch in which the records were written.
+        start: the first offset.
+        end: the offset after the last one.
+        acknowledged: whether the records were acknowledged to the producer.
+        read: whether a consumer has read them.
+        event: the seq of the event that caused the loss: the truncation or power loss that removed the records from the log of the
+            later leader, or, if that log never had them, the election of that leader.
     """
 
     tp: TopicPartition
@@ -56,8 +67,8 @@ class Loss(NamedTuple):
     event: int
 
 
-def _nobody_looks(*_: object) -> None:
-    """An account without a cluster around it."""
+def _ignore(*_: object) -> None:
+    """The callback of an account that has no cluster."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -68,28 +79,40 @@ class Losses:
         lost: offsets that somebody relies on and the log that counts lacks, by term.
         cuts: what a broker's log has lost by truncation or power loss.
         shortened: brokers whose logs were cut, each with the end it had had: until it is as long again, a leader may take it for longer.
-        dooms: what took the records that were lost when a leader was compared, newest last.
+        loss_causes: what took the records that were lost when a leader was compared, newest last.
     """
 
     lost: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
     cuts: Final[dict[int, list[RemovedRecords]]] = attrs.field(factory=dict)
     shortened: Final[dict[int, int]] = attrs.field(factory=dict)
-    dooms: Final[list[RemovedRecords]] = attrs.field(factory=list)
+    loss_causes: Final[list[RemovedRecords]] = attrs.field(factory=list)
 
 
 @attrs.define(slots=True, eq=False)
 class PartitionAccount:
-    """One partition's account; counts of records, times in µs.
+    """The account of one partition: counts of records, times in µs.
 
     Attributes:
-        accepted: records appended by a leader.
-        acked, read, committed: offsets by term; `committed` of the history that counts, as far as it was `fold`ed in.
-        committed_end: where `committed` ends.
-        losses: None as long as nothing of it was cut, or out of reach, or found missing.
-        elected_by: seq of the event of the newest election.
+        accepted: records that a leader appended.
+        acked: acknowledged offsets by term.
+        read: offsets that a consumer has read, by term.
+        lost: lost offsets by term.
+        committed: committed offsets by term, as of the last `add_committed`; without those that a later leader's log lacks.
+        committed_end: the end of `committed`.
+        cuts: what truncation or power loss has removed from each broker's log.
+        shortened: the former log end of brokers whose logs were cut. Until the log is that long again, a leader can consider it
+            longer than it is.
+        loss_causes: the events that removed lost records, newest last.
+        registered_leader: the leader according to the controller.
+        elected_by: the seq of the event of the last election.
         acked_count, lost_count, lost_acknowledged, lost_read, duplicated: totals.
-        leader, leader_epoch, log: the newest leadership seen, and the log that counts.
-        under_since, offline_since: when the present bad state began, -1 if it is not in it; with the totals before that.
+        leader: the newest leader that has taken up its role.
+        leader_epoch: the leader epoch of that leader.
+        log: the log of that leader.
+        under_since: since when the partition is under-replicated; -1: it is not.
+        under_total: the time that it was under-replicated before that.
+        offline_since: since when the partition has no leader; -1: it has one.
+        offline_total: the time that it had no leader before that.
     """
 
     accepted: int = 0
@@ -129,8 +152,8 @@ class PartitionAccount:
             self.losses = Losses()
         return self.losses
 
-    def fold(self) -> None:
-        """Take in what is committed by now: the leader's log below its high watermark."""
+    def add_committed(self) -> None:
+        """Add what is committed by now: the leader's log below its high watermark."""
         log = self.log
         if log is None or log.high_watermark <= log.log_start:
             return
@@ -143,16 +166,16 @@ class PartitionAccount:
             held.add(run.start, min(run.end, log.high_watermark))
         self.committed_end = max(self.committed_end, log.high_watermark)
 
-    def seen(self) -> dict[Term, Intervals]:
-        """What somebody outside relies on: acknowledged or read."""
+    def observed(self) -> dict[Term, Intervals]:
+        """The offsets that somebody outside the cluster has observed, by term: acknowledged or read."""
         both = dict(self.acked)
         for term, read in self.read.items():
             acked = both.get(term)
             both[term] = read if acked is None else acked.union(read)
         return both
 
-    def has_all(self, log: ReplicaLog | None) -> bool:
-        """Whether a log that is like the one that counts holds all that is committed; False: it has to be looked at."""
+    def holds_all_committed(self, log: ReplicaLog | None) -> bool:
+        """Whether a log holds all committed records because it equals the leader's log; False means that only a comparison can tell."""
         mine = self.log
         if mine is log:
             return mine is not None
@@ -160,13 +183,13 @@ class PartitionAccount:
             return False
         return log.starts == mine.starts and log.terms == mine.terms
 
-    def lacks(self, log: ReplicaLog | None) -> dict[Term, Intervals]:
-        """The committed records that a log does not hold; what retention has removed is not missed."""
+    def missing_from(self, log: ReplicaLog | None) -> dict[Term, Intervals]:
+        """The committed offsets that a log lacks, by term; records that retention has deleted do not count."""
         mine = self.log
-        if mine is None or not self.committed or self.has_all(log):
+        if mine is None or not self.committed or self.holds_all_committed(log):
             return {}
         start = max(mine.log_start, 0 if log is None else log.log_start)
-        present = {} if log is None else _present(log)
+        present = {} if log is None else _offsets_by_term(log)
         found: dict[Term, Intervals] = {}
         for term, committed in self.committed.items():
             missing = committed.minus(present.get(term, Intervals()))
@@ -177,7 +200,7 @@ class PartitionAccount:
         return found
 
 
-def _present(log: ReplicaLog) -> dict[Term, Intervals]:
+def _offsets_by_term(log: ReplicaLog) -> dict[Term, Intervals]:
     present: dict[Term, Intervals] = {}
     for run in log.runs():
         present.setdefault(run.term, Intervals()).add(run.start, run.end)
@@ -185,20 +208,22 @@ def _present(log: ReplicaLog) -> dict[Term, Intervals]:
 
 
 class DurabilityAccount:
-    """The account of a cluster.
+    """The durability account of a cluster (see `core.kafka.durability.DurabilityObserver` for what nodes report to it).
 
     Attributes:
-        partitions: by partition.
-        elections: how many of each kind: clean, unclean, preferred, eligible, last-known.
-        shrinks, expands: ISR changes committed for a leader, by broker.
-        latencies: acknowledged batches by (topic, acks): produce latency in µs, in order of acknowledgement.
-        exposed: brokers that may be elected and lack committed records, by partition, as last told in the journal.
-        look: called when a partition's committed records may have become exposed, or safe.
-        electable_changed: called when other brokers than before may be elected, for whatever partition.
+        partitions: the account of each partition.
+        elections: the number of elections of each kind: clean, unclean, preferred, eligible, last-known.
+        shrinks, expands: the number of committed ISR changes by leader.
+        latencies: the produce latencies of acknowledged batches, µs, by (topic, acks), in order of acknowledgement.
+        exposed: by partition, the brokers that can be elected and lack committed records, as last reported in the journal.
+        check_exposure: called when committed records of a partition may have become exposed, or safe.
+        electable_brokers_changed: called when the set of brokers that can be elected may have changed, for any partition.
+        requests_may_repeat: whether a proxy can repeat requests of producers.
     """
 
     __slots__ = (
-        "_open", "electable_changed", "elections", "expands", "exposed", "journal", "latencies", "look", "partitions", "repeats", "shrinks",
+        "_pending_batches", "check_exposure", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
+        "partitions", "requests_may_repeat", "shrinks",
     )  # fmt: skip
 
     journal: Final[Journal]
@@ -208,7 +233,7 @@ class DurabilityAccount:
     expands: Final[dict[int, int]]
     latencies: Final[dict[tuple[str, int], Growing[int]]]
     exposed: Final[dict[TopicPartition, dict[int, None]]]
-    _open: Final[dict[tuple[str, int], tuple[Term, int]]]
+    _pending_batches: Final[dict[tuple[str, int], tuple[Term, int]]]
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -218,13 +243,13 @@ class DurabilityAccount:
         self.expands = {}
         self.latencies = {}
         self.exposed = {}
-        self.look: Callable[[TopicPartition], None] = _nobody_looks
-        self.electable_changed: Callable[[], None] = _nobody_looks
-        self.repeats = False
-        self._open = {}
+        self.check_exposure: Callable[[TopicPartition], None] = _ignore
+        self.electable_brokers_changed: Callable[[], None] = _ignore
+        self.requests_may_repeat = False
+        self._pending_batches = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
-        """One partition's account."""
+        """The account of one partition."""
         account = self.partitions.get(tp)
         if account is None:
             account = self.partitions[tp] = PartitionAccount()
@@ -234,36 +259,36 @@ class DurabilityAccount:
 
     @property
     def accepted(self) -> int:
-        """Records appended by leaders."""
+        """Records that leaders appended."""
         return sum(account.accepted for account in self.partitions.values())
 
     @property
     def acked(self) -> int:
-        """Records acknowledged to producers."""
+        """Records that were acknowledged to producers."""
         return sum(account.acked_count for account in self.partitions.values())
 
     @property
     def lost(self) -> int:
-        """Records acknowledged or read that the log that counts lacks now, each once."""
+        """Records that were acknowledged or read and that the current leader's log lacks, each counted once."""
         return sum(account.lost_count for account in self.partitions.values())
 
     @property
     def lost_acknowledged(self) -> int:
-        """Those of them that were acknowledged to their producer."""
+        """Lost records that were acknowledged to their producer."""
         return sum(account.lost_acknowledged for account in self.partitions.values())
 
     @property
     def lost_read(self) -> int:
-        """Those of them that a consumer has read, acknowledged or not."""
+        """Lost records that a consumer has read, acknowledged or not."""
         return sum(account.lost_read for account in self.partitions.values())
 
     @property
     def duplicated(self) -> int:
-        """Records appended again by a retry."""
+        """Records that a retry appended again."""
         return sum(account.duplicated for account in self.partitions.values())
 
     def losses(self) -> list[Loss]:
-        """What is lost now, by producer and batch, with the event that doomed it; in order of partition and offset."""
+        """The records that are lost now, by partition, offset, producer and the event that caused the loss."""
         found: list[Loss] = []
         for tp, account in self.partitions.items():
             for term, lost in sorted(account.lost.items(), key=lambda each: (each[0].epoch, each[0].leader)):
@@ -283,9 +308,9 @@ class DurabilityAccount:
         while at < end and i < len(term.written):
             batch, stop = term.batch(i), min(end, term.ends[i])
             event, until = 0, stop
-            for doom in () if account.losses is None else account.losses.dooms:
-                if doom.term is term and doom.start <= at < doom.end:
-                    event, until = doom.event, min(stop, doom.end)
+            for cause in () if account.losses is None else account.losses.loss_causes:
+                if cause.term is term and cause.start <= at < cause.end:
+                    event, until = cause.event, min(stop, cause.end)
             last = found[-1] if found else None
             if last is not None and last.end == at and last.producer == batch.producer and last.event == event:
                 found[-1] = last._replace(end=until)
@@ -296,29 +321,29 @@ class DurabilityAccount:
         return found
 
     def under_replicated_us(self, tp: TopicPartition) -> int:
-        """How long a partition has been under-replicated with a leader, until now, µs."""
+        """How long a partition has been under-replicated while it had a leader, µs."""
         account = self.of(tp)
         return account.under_total + (self.journal.now - account.under_since if account.under_since >= 0 else 0)
 
     def offline_us(self, tp: TopicPartition) -> int:
-        """How long a partition has been without a leader, until now, µs."""
+        """How long a partition has had no leader, µs."""
         account = self.of(tp)
         return account.offline_total + (self.journal.now - account.offline_since if account.offline_since >= 0 else 0)
 
     # --- what nodes report -----------------------------------------------------------------------------------------
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """A leader appended a batch whose producer waits for an answer (its records count as accepted already)."""
+        """A leader appended a batch whose producer waits for an answer; `PartitionAccount.accepted` already includes its records."""
         key = (request.producer, request.batch_id)
-        first = self._open.get(key)
+        first = self._pending_batches.get(key)
         if first is None:
-            self._open[key] = (term, base)
+            self._pending_batches[key] = (term, base)
         elif log.term_at(first[1]) is first[0]:
             self.of(tp).duplicated += request.records
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
     def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
-        """A producer was told that a batch is in."""
+        """A producer received the acknowledgement of a batch."""
         account = self.of(tp)
         held = account.acked.get(term)
         if held is None:
@@ -331,10 +356,10 @@ class DurabilityAccount:
         account.acked_count += count
         self.latencies.setdefault((tp.topic, acks), Growing()).append(latency)
         if account.log is not None and term.epoch < account.leader_epoch:
-            self._compare(tp, account)
+            self._compare_with_leader(tp, account)
 
     def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
-        """A consumer was given records."""
+        """A consumer received records."""
         account = self.of(tp)
         for stretch in stretches:
             held = account.read.get(stretch.term)
@@ -347,47 +372,47 @@ class DurabilityAccount:
             held.add(stretch.start, stretch.end)
             log = account.log
             if log is not None and not log.term_at(stretch.start) is log.term_at(stretch.end - 1) is stretch.term:
-                self._compare(tp, account)
+                self._compare_with_leader(tp, account)
 
-    def cut(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """A broker's log was cut from an old end to a new one by truncation or power loss; `before` is what it held."""
+    def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
+        """Truncation or a power loss cut a broker's log from the end `old` to `leo`; `before` is what the log held."""
         losses = self.of(tp).note_losses()
         cuts = losses.cuts.setdefault(broker, [])
         cuts.extend(RemovedRecords(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
         losses.shortened[broker] = max(old, losses.shortened.get(broker, 0))
-        self.look(tp)
+        self.check_exposure(tp)
 
-    def out_of_reach(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
+    def log_unavailable(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
         """A broker's log is gone: its directory failed, or the replica was deleted."""
         shortened = self.of(tp).note_losses().shortened
         shortened[broker] = max(log.leo, shortened.get(broker, 0))
-        self.look(tp)
+        self.check_exposure(tp)
 
-    def leadership_ends(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """A leader steps down or dies: what it knows to be committed is kept in mind."""
+    def leadership_ended(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """A leader resigned or stopped: add what it knew to be committed."""
         account = self.of(tp)
         if account.log is log:
-            account.fold()
+            account.add_committed()
 
-    def settled(self, producer: str, batch_id: int) -> None:
-        """A producer will not send a batch again; nobody will, unless a proxy repeats requests."""
-        if not self.repeats:
-            self._open.pop((producer, batch_id), None)
+    def batch_completed(self, producer: str, batch_id: int) -> None:
+        """A producer does not send a batch again, so no retry of it needs to be recognized unless a proxy repeats requests."""
+        if not self.requests_may_repeat:
+            self._pending_batches.pop((producer, batch_id), None)
 
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
-        """A broker leads: its log is what counts, unless a newer leader is known."""
+        """A broker became leader: from now on its log counts, unless a newer leader is known."""
         account = self.of(tp)
         if leader_epoch >= account.leader_epoch:
-            account.fold()
+            account.add_committed()
             account.leader, account.leader_epoch, account.log = broker, leader_epoch, log
             if account.committed or account.acked or account.read:
-                self._compare(tp, account)
+                self._compare_with_leader(tp, account)
             elif not leader_epoch:
                 return
-            self.look(tp)
+            self.check_exposure(tp)
 
-    def following(self, tp: TopicPartition, broker: int, log: ReplicaLog, leader: int) -> None:
-        """A follower takes its first answer from a leader: by now its log should be a prefix of the leader's."""
+    def started_following(self, tp: TopicPartition, broker: int, log: ReplicaLog, leader: int) -> None:
+        """A follower received its first response from a leader: now its log should be a prefix of the leader's log."""
         account = self.of(tp)
         if account.log is None or account.leader != leader or account.log is log:
             return
@@ -399,14 +424,14 @@ class DurabilityAccount:
         self.elections[election] = self.elections.get(election, 0) + 1
 
     def isr_changed(self, broker: int, old: tuple[int, ...], new: tuple[int, ...]) -> None:
-        """A leader's ISR proposal was committed."""
+        """An ISR change that a leader proposed was committed."""
         if len(new) < len(old):
             self.shrinks[broker] = self.shrinks.get(broker, 0) + 1
         elif len(new) > len(old):
             self.expands[broker] = self.expands.get(broker, 0) + 1
 
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
-        """The controller committed a partition's state."""
+        """The controller committed a new state of a partition."""
         account, now = self.of(tp), self.journal.now
         under = is_under_replicated(registration)
         if under and account.under_since < 0:
@@ -425,27 +450,27 @@ class DurabilityAccount:
             if registration.leader != NO_LEADER:
                 account.elected_by = self.journal.cause
         if account.log is not None:
-            self.look(tp)
+            self.check_exposure(tp)
 
-    def _compare(self, tp: TopicPartition, account: PartitionAccount) -> None:
-        """Hold what was acknowledged or read against the log that counts; what that log lacks is no more part of the committed history."""
+    def _compare_with_leader(self, tp: TopicPartition, account: PartitionAccount) -> None:
+        """Compare what was acknowledged or read with the leader's log: report lost and recovered records, and drop from `committed` what the log lacks."""
         log = account.log
         assert log is not None
-        present = _present(log)
-        for term, relied_on in account.seen().items():
+        present = _offsets_by_term(log)
+        for term, relied_on in account.observed().items():
             missing = relied_on.minus(present.get(term, Intervals()))
             before = account.lost.get(term, Intervals())
             if log.log_start:  # deleted on purpose; what was lost before that stays lost
                 missing = missing.minus(Intervals.of([(0, log.log_start)]).minus(before))
             acked, read = account.acked.get(term, Intervals()), account.read.get(term, Intervals())
             for start, end in missing.minus(before):
-                doomed_by = self._doom(account, term, start, end)
+                caused_by = self._record_loss_cause(account, term, start, end)
                 acknowledged, seen = acked.within(start, end).count(), read.within(start, end).count()
                 account.lost_acknowledged += acknowledged
                 account.lost_read += seen
                 self.journal.emit(
                     events.RecordsLost.kind,
-                    tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, doomed_by, acknowledged, seen,
+                    tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, caused_by, acknowledged, seen,
                 )  # fmt: skip
             for start, end in before.minus(missing):
                 acknowledged, seen = acked.within(start, end).count(), read.within(start, end).count()
@@ -468,15 +493,19 @@ class DurabilityAccount:
                 del account.committed[term]
         account.committed_end = max((held.ends[-1] for held in account.committed.values()), default=0)
 
-    def _doom(self, account: PartitionAccount, term: Term, start: int, end: int) -> int:
-        """Find, and note, what took newly lost records; returns the event that took the first of them."""
+    def _record_loss_cause(self, account: PartitionAccount, term: Term, start: int, end: int) -> int:
+        """Record which events removed newly lost records.
+
+        Returns:
+            The event that removed the first of them.
+        """
         losses = account.note_losses()
-        losses.dooms.append(RemovedRecords(term, start, end, account.elected_by))
+        losses.loss_causes.append(RemovedRecords(term, start, end, account.elected_by))
         first = account.elected_by
         for gone in losses.cuts.get(account.leader, ()):
             low, high = max(gone.start, start), min(gone.end, end)
             if gone.term is term and low < high:
-                losses.dooms.append(RemovedRecords(term, low, high, gone.event))
+                losses.loss_causes.append(RemovedRecords(term, low, high, gone.event))
                 if low == start:
                     first = gone.event
         return first

@@ -1,11 +1,13 @@
-"""The first grade of harm: committed records that hang on luck, because a replica that may be elected lacks them.
+"""Exposed records: committed records that the next election can lose, because a replica that can be elected lacks them.
 
-Who may be elected: an active member of the ISR or the ELR, and where unclean election is on any active replica. The high
-watermark does not pass what the leader knows of a member of the ISR, so between an ISR change, an election, a truncation and
-a broker's coming and going nothing changes, and the account looks then (`DurabilityAccount.look`). The high watermark itself can leave
-somebody behind only where a replica outside the ISR may be elected, or where a log was cut: until that is as long again, a
-leader may take it for longer than it is. There a `_Watch` waits at the leader for the high watermark, as a consumer's fetch
-does; and whoever lacks records is looked at again when it has been given some. Other partitions pay nothing.
+An active member of the ISR or the ELR can be elected; where unclean election is enabled, any active replica can.
+
+The high watermark never passes the LEO of an ISR member that the leader knows. So the exposed records of most partitions change only
+with an ISR change, an election, a truncation, or the start or stop of a broker; the durability account checks at these moments
+(`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records in two cases only: a replica outside the
+ISR can be elected, or a log was cut, so that its leader can consider it longer than it is. For such a partition a
+`_HighWatermarkWatcher` waits at the leader for the high watermark to advance, as a consumer's fetch does. Replicas that lack
+records are checked again when they receive some. All other partitions cost nothing.
 """
 
 from __future__ import annotations
@@ -28,21 +30,21 @@ from core.lab.durability_account import DurabilityAccount
 from core.sim.journal import Journal
 
 if TYPE_CHECKING:
-    from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
 
 
-class Exposure:
-    """Looks at a cluster for its durability account.
+class ExposureMonitor:
+    """Finds the exposed records of a cluster for its durability account.
 
     Attributes:
-        lacking: brokers that may be elected and lack committed records, by partition (`DurabilityAccount.exposed`).
+        lacking_brokers: by partition, the brokers that can be elected and lack committed records (`DurabilityAccount.exposed`).
     """
 
-    __slots__ = ("_account", "_brokers", "_controller", "_journal", "lacking")
+    __slots__ = ("_account", "_brokers", "_controller", "_journal", "lacking_brokers")
 
     _journal: Final[Journal]
     _account: Final[DurabilityAccount]
-    lacking: Final[dict[TopicPartition, dict[int, None]]]
+    lacking_brokers: Final[dict[TopicPartition, dict[int, None]]]
     _controller: Final[Controller | ZooKeeperControl]
     _brokers: Final[dict[int, Broker]]
 
@@ -53,12 +55,12 @@ class Exposure:
         self._account = account
         self._controller = controller
         self._brokers = brokers
-        self.lacking = account.exposed
-        account.look = self.look
-        account.electable_changed = self.look_at_all
+        self.lacking_brokers = account.exposed
+        account.check_exposure = self.check
+        account.electable_brokers_changed = self.check_all
 
     def electable(self, tp: TopicPartition) -> Iterator[tuple[int, ReplicaLog | None]]:
-        """The brokers that the controller could elect for a partition if its leader went now, with their logs."""
+        """The brokers that the controller could elect for a partition if its leader failed now, with their logs."""
         replication = self._controller.replication
         registration = replication.partitions.get(tp)
         if registration is None:
@@ -70,47 +72,49 @@ class Exposure:
                     continue
                 yield broker, self._brokers[broker].disk.logs.get(tp)
 
-    def of(self, tp: TopicPartition) -> Intervals:
+    def exposed_offsets(self, tp: TopicPartition) -> Intervals:
         """The committed offsets that some electable broker lacks now."""
         account = self._account.of(tp)
-        account.fold()
+        account.add_committed()
         exposed = Intervals()
         registration = self._controller.replication.partitions.get(tp)
         brokers = self._brokers
-        if registration is not None and all(account.has_all(brokers[b].disk.logs.get(tp)) for b in registration.replicas if b in brokers):
+        if registration is not None and all(
+            account.holds_all_committed(brokers[b].disk.logs.get(tp)) for b in registration.replicas if b in brokers
+        ):
             return exposed
         for _, log in self.electable(tp):
-            for missing in account.lacks(log).values():
+            for missing in account.missing_from(log).values():
                 exposed = exposed.union(missing)
         return exposed
 
-    def look_at_all(self) -> None:
-        """Somebody else may be elected now: look at the partitions where that can matter."""
+    def check_all(self) -> None:
+        """Check all partitions with committed records: the set of electable brokers has changed."""
         for tp, account in self._account.partitions.items():
             if account.committed or (account.log is not None and account.log.high_watermark):
-                self.look(tp)
+                self.check(tp)
 
-    def look(self, tp: TopicPartition) -> None:
-        """Tell the journal who began, and who ceased, to endanger a partition's committed records."""
+    def check(self, tp: TopicPartition) -> None:
+        """Record in the journal which brokers have begun, and which have ceased, to endanger a partition's committed records."""
         account = self._account.of(tp)
-        account.fold()
-        before = self.lacking.get(tp, {})
+        account.add_committed()
+        before = self.lacking_brokers.get(tp, {})
         now: dict[int, Intervals] = {}
         electable = []
         for broker, log in self.electable(tp):
             electable.append(broker)
-            missing = account.lacks(log)
+            missing = account.missing_from(log)
             if missing:
                 now[broker] = Intervals.of(interval for intervals in missing.values() for interval in intervals)
         if now or before:
-            self._tell(tp, before, now, electable)
+            self._emit_changes(tp, before, now, electable)
         for broker, end in list(account.shortened.items()):
             log = self._brokers[broker].disk.logs.get(tp)
             if log is not None and log.leo >= end:
                 del account.note_losses().shortened[broker]
-        self._watch_if_needed(tp, electable)
+        self._add_watcher_if_needed(tp, electable)
 
-    def _tell(self, tp: TopicPartition, before: dict[int, None], now: dict[int, Intervals], electable: list[int]) -> None:
+    def _emit_changes(self, tp: TopicPartition, before: dict[int, None], now: dict[int, Intervals], electable: list[int]) -> None:
         journal = self._journal
         for broker, missing in now.items():
             if broker not in before:
@@ -123,17 +127,17 @@ class Exposure:
                 why = LEADS if leads else CAUGHT_UP if broker in electable else NOT_ELECTABLE
                 journal.emit(events.RecordsSafe.kind, tp.topic, tp.partition, broker, why)
         if now:
-            self.lacking[tp] = dict.fromkeys(now)
+            self.lacking_brokers[tp] = dict.fromkeys(now)
         else:
-            self.lacking.pop(tp, None)
+            self.lacking_brokers.pop(tp, None)
 
-    def needs_watch(self, partition: Partition, electable: list[int]) -> bool:
-        """Whether a leader's high watermark can leave an electable broker behind, or somebody is behind it.
+    def needs_watcher(self, partition: Partition, electable: list[int]) -> bool:
+        """Whether the leader's high watermark can pass the log end of an electable broker, or has passed it.
 
-        It goes by the followers that the leader was told of: one that a reassignment removes is in the ISR a little longer.
+        It considers the followers that the leader knows of: a broker that a reassignment removes stays in the ISR a little longer.
         """
         tp = partition.tp
-        if tp in self.lacking or self._account.of(tp).shortened:
+        if tp in self.lacking_brokers or self._account.of(tp).shortened:
             return True
         registration = self._controller.replication.partitions[tp]
         for broker in electable:
@@ -143,30 +147,30 @@ class Exposure:
                 return True
         return False
 
-    def _watch_if_needed(self, tp: TopicPartition, electable: list[int]) -> None:
+    def _add_watcher_if_needed(self, tp: TopicPartition, electable: list[int]) -> None:
         account = self._account.of(tp)
         leads = self._brokers.get(account.leader)
         partition = None if leads is None else leads.partitions.get(tp)
-        if partition is None or partition.log is not account.log or not self.needs_watch(partition, electable):
+        if partition is None or partition.log is not account.log or not self.needs_watcher(partition, electable):
             return
-        if not any(type(waiter) is _Watch for waiter in partition.consumers):
-            partition.add_consumer(_Watch(self, partition))
+        if not any(type(waiter) is _HighWatermarkWatcher for waiter in partition.consumers):
+            partition.add_consumer(_HighWatermarkWatcher(self, partition))
 
 
 @attrs.define(slots=True, eq=False)
-class _Watch:
-    """Waits at a leader for its high watermark to move."""
+class _HighWatermarkWatcher:
+    """Waits at a leader for its high watermark to advance."""
 
-    exposure: Exposure
+    exposure: ExposureMonitor
     partition: Partition
 
     def complete_if_enough(self) -> None:
-        """The high watermark moved: look, and go when there is nothing to watch for."""
+        """The high watermark advanced: check the partition, and stop waiting when no watcher is needed."""
         tp = self.partition.tp
-        self.exposure.look(tp)
-        if not self.exposure.needs_watch(self.partition, [broker for broker, _ in self.exposure.electable(tp)]):
+        self.exposure.check(tp)
+        if not self.exposure.needs_watcher(self.partition, [broker for broker, _ in self.exposure.electable(tp)]):
             self.complete()
 
     def complete(self) -> None:
-        """The partition's leader changed, or nothing is left to watch for."""
+        """Stop waiting: the leader of the partition changed, or no watcher is needed."""
         self.partition.remove_consumer(self)

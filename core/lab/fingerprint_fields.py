@@ -6,14 +6,14 @@ from typing import Final
 
 from core.kafka.fingerprint_fields import KAFKA_FIELDS
 from core.lab.durability_account import Losses, PartitionAccount, RemovedRecords
-from core.lab.exposure import Exposure
+from core.lab.exposure import ExposureMonitor
 from core.sim.state import Declared, Table
 
 LAB_FIELDS: Final[Table] = {
     **KAFKA_FIELDS,
-    Exposure: Declared(wiring=("_account", "_brokers", "_controller", "_journal")),
+    ExposureMonitor: Declared(wiring=("_account", "_brokers", "_controller", "_journal")),
     RemovedRecords: Declared(history=("event",)),
-    Losses: Declared(history=("dooms",)),
+    Losses: Declared(history=("loss_causes",)),
     PartitionAccount: Declared(
         history=(
             "accepted", "elected_by", "acked_count", "lost_count", "lost_acknowledged", "lost_read", "duplicated", "under_since",

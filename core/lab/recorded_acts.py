@@ -1,4 +1,4 @@
-"""Acts as the journal records them, read back: the inverse of `core.lab.act_handlers.arguments`."""
+"""Reads acts back as the journal records them: the inverse of `core.lab.act_handlers.act_arguments`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import attrs
 
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import MAX_LONG
-from core.lab.act_fields import least_of, most_of
+from core.lab.act_fields import max_value, min_value
 from core.lab.acts import ACTS, Act
 
 T = TypeVar("T")
 
 Reader = Callable[[object], object]
-"""Takes what JSON has; what it cannot be raises TypeError or ValueError."""
+"""Converts a JSON value to the value of a field; raises TypeError or ValueError if it cannot."""
 
 
 def recorded_act(word: str, arguments: str) -> Act:
-    """The act behind an `act` event.
+    """The act that an `act` event records.
 
     Args:
-        word: its word, as the event's `act` says.
-        arguments: its fields as JSON, as the event's `args` say.
+        word: the event's `act`: the script's word for the act.
+        arguments: the event's `args`: the fields as JSON.
 
     Raises:
-        ValueError: no act is recorded so; the message says what is wrong.
+        ValueError: the event records no valid act; the message says what is wrong.
     """
     act = ACTS.get(word)
     if act is None:
@@ -49,8 +49,8 @@ def recorded_act(word: str, arguments: str) -> Act:
             read = values[name] = _READERS[kind](value)
         except (TypeError, ValueError, KeyError, IndexError):
             raise ValueError(f"{word}: {written[:40]} cannot be {json.dumps(value)[:60]}; it is of type {kind}") from None
-        if type(read) is int and not least_of(name) <= read <= most_of(name):
-            raise ValueError(f"{word}: {written[:40]} cannot be {value}; it is from {least_of(name)} to {most_of(name)}")
+        if type(read) is int and not min_value(name) <= read <= max_value(name):
+            raise ValueError(f"{word}: {written[:40]} cannot be {value}; it is from {min_value(name)} to {max_value(name)}")
     missing = [name for name, field in known.items() if field.default is attrs.NOTHING and name not in values]
     if missing:
         raise ValueError(f"{word} lacks {', '.join(missing)}")
@@ -102,4 +102,4 @@ _READERS: Final[dict[str, Reader]] = {
     "tuple[tuple[str, str], ...]": _each(_pair(_str, _str)),
     "tuple[tuple[TopicPartition, int], ...]": _each(_pair(_partition, _int)),
 }
-"""How a field of each type is read back."""
+"""The reader of each type of field."""

@@ -1,4 +1,4 @@
-"""What events and acts say, in one line for people."""
+"""The sentence of an event or act, in one line."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from core.sim.units import format_duration
 
 @lru_cache(maxsize=4_096)
 def sentence(event: EventTuple) -> str:
-    """What an event says. The last few thousand are remembered, so that a screen that is painted again costs nothing."""
-    return act_in_words(event[4], event[5]) if event[3] == "act" else explain(event)
+    """The sentence of an event. The last few thousand are cached, so that painting a screen again costs nothing."""
+    return act_sentence(event[4], event[5]) if event[3] == "act" else explain(event)
 
 
 _BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": "", "create-topic": ""}
 
 _DURATIONS: Final = frozenset({"delay", "every", "jitter", "latency", "since", "skew"})
-"""Fields of acts that are µs."""
+"""Fields of acts that are durations in µs."""
 
 _ONE_WAY: Final = frozenset({"hold", "release"})
-"""Acts on what goes from the first node to the second, and not back."""
+"""Acts on the messages from the first node to the second only."""
 
-_SAID_THOUGH_USUAL: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
+_SHOWN_DEFAULTS: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
 
 
 def _with_unit(name: str, value: object) -> str:
-    """A field of an act with its unit: `latency 200ms`, `loss 10%`, `rate 200/s`."""
+    """A field of an act with its unit, for example `latency 200ms`, `loss 10%`, `rate 200/s`."""
     if name in _DURATIONS and isinstance(value, int):
         return f"{name} {format_duration(value)}"
     if name.endswith("-ppm") and isinstance(value, int):
@@ -41,8 +41,8 @@ def _with_unit(name: str, value: object) -> str:
     return f"{name.replace('_', ' ')} {value if value is not True else ''}".strip()
 
 
-def act_in_words(word: str, args: str) -> str:
-    """An act without the braces of its record: `kill b2`, `set min.insync.replicas = 1 for orders`."""
+def act_sentence(word: str, args: str) -> str:
+    """An act in words instead of JSON, for example `kill b2` or `set min.insync.replicas = 1 for orders`."""
     try:
         fields = {
             name: value for name, value in json.loads(args).items() if value is not None and value is not False and value not in ([], "")
@@ -50,9 +50,9 @@ def act_in_words(word: str, args: str) -> str:
     except (ValueError, AttributeError):
         return f"{word} {args}"
     said = [word]
-    if word in _SAID_THOUGH_USUAL:
-        usual = _SAID_THOUGH_USUAL[word]
-        fields = {f.name: f.default for f in attrs.fields(ACTS[word]) if f.name == usual} | fields
+    if word in _SHOWN_DEFAULTS:
+        shown = _SHOWN_DEFAULTS[word]
+        fields = {f.name: f.default for f in attrs.fields(ACTS[word]) if f.name == shown} | fields
     if word == "acks":
         said.append(str(fields.pop("acks", "")) + " for")
     if "broker" in fields and word != "set":

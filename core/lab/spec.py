@@ -1,7 +1,7 @@
-"""What a cluster is made of before it runs: brokers, topics with their placement, settings, the network.
+"""The specification of a cluster before it runs: brokers, topics with their placement, settings, the network.
 
-A spec is data: the script loader and the describe importer produce it, the event log's header carries it, and
-`core.lab.cluster.Cluster` builds from it. It is checked by `ClusterSpec.check`, which names what is wrong.
+A spec is data. The script loader and the describe importer produce it, the header of an event log carries it, and
+`core.lab.cluster.Cluster` builds a cluster from it. `ClusterSpec.check` validates it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kafka.clients.client_config import client_setting_named
 from core.kafka.features import check_feature
 from core.kafka.ids import NO_LEADER, broker_at
 from core.kafka.settings import Value
-from core.kafka.topic_spec import TopicSpec, refuse_twice
+from core.kafka.topic_spec import TopicSpec, reject_duplicates
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import SECOND, US_PER_MS
 
@@ -23,42 +23,50 @@ MAX_BROKER_ID: Final = 2**31 - 1
 """Largest broker id Kafka takes."""
 
 MAX_BROKERS: Final = 1_000
-"""Most brokers of one cluster: the largest that people run have some hundred."""
+"""The largest number of brokers; the largest known clusters have a few hundred."""
 
 MAX_PARTITIONS: Final = 200_000
-"""Most partitions of one cluster, of all topics together: what Kafka's people recommended as the most with ZooKeeper, and have measured."""
+"""The largest number of partitions of all topics together: the limit that Kafka's developers recommended with ZooKeeper."""
 
 MAX_REPLICAS: Final = 1_000_000
-"""Most replicas of one cluster: each of `MAX_PARTITIONS` five times."""
+"""The largest number of replicas: five of each of `MAX_PARTITIONS`."""
 
 MAX_LOSS_PPM: Final = 990_000
-"""Most of a link's messages that may be lost, parts per million: TCP repeats each until it arrives; what loses all is a cut link."""
+"""The largest loss of a link, parts per million. TCP repeats each lost message until it arrives; a link that loses all is a cut link."""
 
 MAX_LOG_DIRS: Final = 100
-"""Most log directories of a broker."""
+"""The largest number of log directories of a broker."""
 
 
 class Pace(enum.StrEnum):
     """How a cluster moves."""
 
     TIMELINE = "timeline"
-    """Virtual time runs; fetchers, heartbeats and checks go by themselves."""
+    """Virtual time passes; fetchers, heartbeats and checks run by themselves."""
     BY_HAND = "by-hand"
-    """Each fetch, answer, fencing and check is a step; all other messages arrive at once; time moves only by `wait`."""
+    """Each fetch, response, fencing and check is a step; all other messages arrive at once; time passes only by `wait`."""
 
 
 class ControlPlane(enum.StrEnum):
-    """Which kind of controller a cluster has."""
+    """The kind of controller of a cluster."""
 
     BY_RELEASE = "by-release"
-    """As the release had it: a broker elected through ZooKeeper before 3.3, KRaft from then on."""
+    """That of the release: a broker elected through ZooKeeper before 3.3, KRaft from then on."""
     KRAFT = "kraft"
-    """The KRaft controller under the data plane of whatever release, for what needs a controller that is no broker."""
+    """KRaft under the data plane of any release, for scenarios that need a controller outside the brokers."""
 
 
 @attrs.frozen(repr=False)
 class BrokerSpec(SpelledOut):
-    """A broker: id, rack if known, whether its process runs at the start, its own settings, how many log directories it has."""
+    """A broker.
+
+    Attributes:
+        id: the broker id.
+        rack: broker.rack; None if it has none.
+        up: whether its process runs at the start.
+        settings: settings of this broker.
+        log_dirs: the number of its log directories.
+    """
 
     id: int
     rack: str | None = None
@@ -71,8 +79,12 @@ class BrokerSpec(SpelledOut):
 class NetworkSpec(SpelledOut):
     """Every link at the start.
 
-    One-way latency and jitter are in µs, the others parts per million: of messages lost (and repeated by TCP), and of clients'
-    requests that a proxy delivers twice or lets others overtake.
+    Attributes:
+        latency: one-way latency, µs.
+        jitter: the largest random addition to the latency, µs.
+        loss_ppm: messages that are lost (and repeated by TCP), parts per million.
+        duplicate_ppm: requests of clients that a proxy delivers twice, parts per million.
+        reorder_ppm: requests of clients that a proxy lets later ones overtake, parts per million.
     """
 
     latency: int = 500
@@ -87,18 +99,20 @@ class ClusterSpec(SpelledOut):
     """A whole cluster.
 
     Attributes:
-        brokers, topics, network: the parts.
+        brokers: the brokers.
+        topics: the topics.
+        network: every link.
         settings: cluster-wide Kafka settings by name.
         pace: timeline or by hand.
-        startup: µs from a broker's start to its registration.
-        recovery: µs more when it finds no clean-shutdown file and must recover its logs.
-        disk_speed: bytes per second that one thread reads from a disk: a recovery thread, or a move to another log directory.
-        controllers: the voters of the metadata quorum: `c1` is a dedicated controller, `b1` one in broker 1's process (combined);
+        startup: the time from a broker's start to its registration, µs.
+        recovery: the additional time for log recovery when a broker finds no clean-shutdown file, µs.
+        disk_speed: the bytes per second that one thread reads from a disk, for log recovery and for moves between log directories.
+        controllers: the voters of the metadata quorum: `c1` is a dedicated controller, `b1` one in the process of broker 1 (combined);
             empty for one controller, named `controller`, that does not fail.
         control_plane: the release's own, or KRaft.
-        controller: address of the controller that is active at the start, `b2` or `c2`; empty: the first that runs.
-        clients: settings of all producers and consumers that say nothing else, by their Kafka names (`core.kafka.clients.client_config`).
-        features: levels of features that are not those of a new cluster (`core.kafka.features`).
+        features: feature levels that differ from those of a new cluster (`core.kafka.features`).
+        clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).
+        controller: the address of the controller that is active at the start, `b2` or `c2`; empty: the first one that runs.
     """
 
     brokers: tuple[BrokerSpec, ...]
@@ -116,15 +130,15 @@ class ClusterSpec(SpelledOut):
     controller: str = ""
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
-        """The same cluster with those feature levels beside, or instead of, its own."""
+        """The same cluster with these feature levels added to, or replacing, its own."""
         return attrs.evolve(self, features=tuple({**dict(self.features), **dict(features)}.items())) if features else self
 
     def racks(self) -> dict[int, str | None]:
-        """The rack of each broker, None where it has none."""
+        """The rack of each broker; None if it has none."""
         return {broker.id: broker.rack for broker in self.brokers}
 
     def check(self) -> None:
-        """Refuse what cannot be a cluster.
+        """Check that the spec is a valid cluster.
 
         Raises:
             ValueError: the message names the broker, topic or partition.
@@ -135,7 +149,7 @@ class ClusterSpec(SpelledOut):
         for broker in ids:
             if not 0 <= broker <= MAX_BROKER_ID:
                 raise ValueError(f"broker id {broker} is out of range; use 0 to {MAX_BROKER_ID}")
-        refuse_twice("broker", ids)
+        reject_duplicates("broker", ids)
         for each in self.brokers:
             if not 1 <= each.log_dirs <= MAX_LOG_DIRS:
                 raise ValueError(f"broker {each.id} has {each.log_dirs} log directories; use 1 to {MAX_LOG_DIRS}")
@@ -143,24 +157,24 @@ class ClusterSpec(SpelledOut):
             raise ValueError(f"{len(ids):,} brokers; at most {MAX_BROKERS:,}")
         if self.disk_speed < 1:
             raise ValueError("a disk reads at least 1 byte per second")
-        refuse_twice("topic", [topic.name for topic in self.topics])
-        refuse_twice("feature", [name for name, _ in self.features])
+        reject_duplicates("topic", [topic.name for topic in self.topics])
+        reject_duplicates("feature", [name for name, _ in self.features])
         for name, level in self.features:
             check_feature(name, level)
-        refuse_twice("client setting", [name for name, _ in self.clients])
+        reject_duplicates("client setting", [name for name, _ in self.clients])
         for name, value in self.clients:
             client_setting_named(name).parse(value)
         self._check_controllers(ids)
         if self.network.loss_ppm > MAX_LOSS_PPM:
             raise ValueError(f"the network loses {self.network.loss_ppm:,} messages of a million; at most {MAX_LOSS_PPM:,}")
-        refuse_more(sum(topic.count for topic in self.topics), sum(topic.replicas for topic in self.topics))
+        reject_too_many(sum(topic.count for topic in self.topics), sum(topic.replicas for topic in self.topics))
         known = frozenset(ids)
         for topic in self.topics:
             for number, partition in enumerate(topic.assignment):
                 name = f"{topic.name}-{number}"
                 if not partition.replicas:
                     raise ValueError(f"{name} has no replicas")
-                refuse_twice(f"replica of {name}:", list(partition.replicas))
+                reject_duplicates(f"replica of {name}:", list(partition.replicas))
                 for replica in partition.replicas:
                     if replica not in known:
                         raise ValueError(f"{name} has a replica on broker {replica}, which the cluster does not have")
@@ -173,7 +187,7 @@ class ClusterSpec(SpelledOut):
                     raise ValueError(f"{name} is led by broker {leader}, which is not among its replicas")
 
     def _check_controllers(self, brokers: list[int]) -> None:
-        refuse_twice("controller", list(self.controllers))
+        reject_duplicates("controller", list(self.controllers))
         if self.controllers and self.pace is Pace.BY_HAND:
             raise ValueError("pace: by-hand has its one controller; leave 'controllers' out")
         if self.controller and self.controllers and self.controller not in self.controllers:
@@ -192,11 +206,11 @@ class ClusterSpec(SpelledOut):
                 raise ValueError(f"controller {name} runs in the process of broker {number}, which the cluster does not have")
 
 
-def refuse_more(partitions: int, replicas: int) -> None:
-    """Refuse a cluster of more partitions or replicas than one can have.
+def reject_too_many(partitions: int, replicas: int) -> None:
+    """Refuse more partitions or replicas than a cluster can have.
 
     Raises:
-        ValueError: how many there are, and how many may be.
+        ValueError: how many there are, and how many are allowed.
     """
     if partitions > MAX_PARTITIONS:
         raise ValueError(f"{partitions:,} partitions in the cluster; at most {MAX_PARTITIONS:,}")

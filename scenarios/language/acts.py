@@ -15,7 +15,7 @@ import attrs
 
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import MAX_LONG, SETTINGS, setting_named
-from core.lab.act_fields import LEAST, MOST, SIGNED, least_of, most_of
+from core.lab.act_fields import MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
 from core.lab.acts import ACTS, Act, Consume, CreateTopic, Set
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
@@ -206,14 +206,14 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return node.text.strip()
     if name == "config":
         return read_topic_config(node) if act is CreateTopic else read_client_config(node, "consumer" if act is Consume else "producer")
-    if name in MOST:
-        return as_int(node, LEAST.get(name, 0), MOST[name])
-    return _READERS[kind](node) if kind != "int" else as_int(node, LEAST.get(name, 0), 10**9)
+    if name in MAX_VALUES:
+        return as_int(node, MIN_VALUES.get(name, 0), MAX_VALUES[name])
+    return _READERS[kind](node) if kind != "int" else as_int(node, MIN_VALUES.get(name, 0), 10**9)
 
 
 def _within(node: Node, name: str, value: int) -> int:
     """A time or a share, if a cluster takes it."""
-    least, most = least_of(name), most_of(name)
+    least, most = min_value(name), max_value(name)
     if least <= value <= most:
         return value
     write = write_duration if name in DURATIONS else write_ppm

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeGuard, TypeVar
 import attrs
 
 from core.kafka.controller.placement import UsableBroker, assign_replicas_to_brokers
-from core.kafka.controller.reassignment import refusal_of_dead_target
+from core.kafka.controller.reassignment import dead_target_error
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
@@ -233,7 +233,7 @@ def execute(state: State, plan: Plan, *, additional: bool = False, throttle: int
     if state.active() and not additional:
         raise InputError(PENDING)
     for tp, replicas in plan.items():
-        if refusal := refusal_of_dead_target(state.release, tp, replicas, state.brokers):
+        if refusal := dead_target_error(state.release, tp, replicas, state.brokers):
             raise InputError(refusal)
     unknown = [tp for tp in plan if tp not in state.rows]
     if unknown:

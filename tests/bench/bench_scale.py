@@ -178,7 +178,7 @@ def each_keyframe(partitions: int) -> None:
                 for _ in range(KEEP_EVERY):
                     cluster.step()
                 started = time.process_time()
-                cluster.go_back(snapshot)
+                cluster.restore_in_place(snapshot)
                 costs["gone back to"].append(time.process_time() - started)
     middle = {which: statistics.median(times) for which, times in costs.items()}
     name = f"keyframe at P={partitions:,}"
@@ -236,7 +236,7 @@ def going_back(partitions: int, steps: int = 20_000) -> None:
                 continue
             keyframe = nearest.course.keyframe
             started = time.process_time()
-            keyframe.root.go_back(keyframe)
+            keyframe.root.restore_in_place(keyframe)
             while keyframe.root.journal.seq < goal.seq:
                 keyframe.root.step()
             clusters.append(time.process_time() - started)

@@ -23,21 +23,21 @@ from core.kafka.messages import (
     LATEST,
     AlterPartitionRequest,
     AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
     FetchResponse,
-    HeartbeatRequest,
-    HeartbeatResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     MetadataFetchResponse,
-    OffsetsRequest,
-    OffsetsResponse,
     ProduceRequest,
     ProduceResponse,
 )
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings import Settings
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
@@ -284,13 +284,13 @@ class BrokerBench(NodeBench):
         assert len(answers) <= 1
         return answers[0] if answers else None
 
-    def list_offsets(self, replica: int = -1, *, leader_epoch: int = NO_EPOCH, since_ms: int | None = None) -> OffsetsResponse:
+    def list_offsets(self, replica: int = -1, *, leader_epoch: int = NO_EPOCH, since_ms: int | None = None) -> ListOffsetsResponse:
         """ListOffsets of a consumer (-1) or of a broker; of the first record since a time, if one is named."""
         self._correlation += 1
         sender = CLIENT if replica < 0 else broker_address(replica)
         timestamp = LATEST if since_ms is None else since_ms * US_PER_MS
-        self.broker.handle(OffsetsRequest(self._correlation, replica, 0, TP, leader_epoch, timestamp), sender)
-        return self.one_sent(OffsetsResponse, sender)
+        self.broker.handle(ListOffsetsRequest(self._correlation, replica, 0, TP, leader_epoch, timestamp), sender)
+        return self.one_sent(ListOffsetsResponse, sender)
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -347,12 +347,12 @@ class ControllerBench(NodeBench):
         """A partition on record."""
         return self.replication.partitions[TopicPartition(topic, number)]
 
-    def heartbeat(self, broker: int, *, want_shutdown: bool = False, read_to: int | None = None) -> HeartbeatResponse:
+    def heartbeat(self, broker: int, *, want_shutdown: bool = False, read_to: int | None = None) -> BrokerHeartbeatResponse:
         """A broker's heartbeat, as one that has read the metadata log to its end (or to `read_to`)."""
         offset = len(self.metadata) if read_to is None else read_to
         address = broker_address(broker)
-        self.controller.handle(HeartbeatRequest(broker, self.controller.brokers[broker].epoch, offset, want_shutdown), address)
-        return self.one_sent(HeartbeatResponse, address)
+        self.controller.handle(BrokerHeartbeatRequest(broker, self.controller.brokers[broker].epoch, offset, want_shutdown), address)
+        return self.one_sent(BrokerHeartbeatResponse, address)
 
     def fence(self, *brokers: int) -> None:
         """The sessions of those brokers run out."""

@@ -75,7 +75,7 @@ class ActionContext(SpelledOut):
         """What comes of unclean election for a partition; None where it has a leader, or may not have one from outside the ISR."""
         view = self.view
         enabled = bool(self.setting("unclean.leader.election.enable", p.tp.topic))
-        return unclean_election(p, view.up, enabled=enabled, zookeeper=self.on_zookeeper, looks_again=view.unclean_check_us >= 0)
+        return unclean_election(p, view.up, enabled=enabled, zookeeper=self.on_zookeeper, checks_periodically=view.unclean_check_us >= 0)
 
     @property
     def on_zookeeper(self) -> bool:

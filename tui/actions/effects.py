@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import is_at_min_isr
-from core.lab.views.setting_changes import only_on_the_dead, with_unclean_election
+from core.lab.views.setting_changes import only_on_stopped_brokers, unclean_change
 from core.lab.views.view import PartitionView
 from tui.actions.context import ActionContext
 from tui.actions.questions import UNCLEAN
@@ -117,14 +117,14 @@ def unclean(context: ActionContext) -> str:
     if context.setting(UNCLEAN, topic):
         return f"Off for {where}: only the ISR (and ELR) may lead."
     changed = [p for p in context.view.partitions if (p.tp.topic == topic if own else not context.overridden(UNCLEAN, p.tp.topic))]
-    return f"On for {where}: {_partitions(with_unclean_election(changed, context.view.up).elected)} would get a leader from outside the ISR; what it lacks is lost."
+    return f"On for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR; what it lacks is lost."
 
 
 def elect_unclean(context: ActionContext) -> str:
     """What an unclean election of the selected partition would lose."""
     p = context.partition
     assert p is not None
-    return f"{p.tp} gets a leader from those alive; up to {only_on_the_dead(p):,} records that only dead replicas hold are lost."
+    return f"{p.tp} gets a leader from those alive; up to {only_on_stopped_brokers(p):,} records that only dead replicas hold are lost."
 
 
 def elect_preferred(context: ActionContext) -> str:

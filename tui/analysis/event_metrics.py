@@ -60,7 +60,7 @@ class EventMetrics:
             event = waiting.popleft()
             if event[1] >= self.since:
                 self._sample(observer, event[1])
-            observer.take(event)
+            observer.on_event(event)
         if not waiting:
             self._sample(observer, now)
             self._latest = self._values(observer, now)
@@ -90,7 +90,7 @@ class EventMetrics:
     def _values(self, observer: MetricsObserver, now: int) -> dict[str, Values]:
         wanted = {m.name for m in METRICS if m.of is None}
         found: dict[str, Values] = {name: {} for name in wanted}
-        for sample in observer.traffic(now):
+        for sample in observer.request_samples(now):
             if sample.name in wanted:
                 found[sample.name][sample.broker] = sample.attributes[0][1]
         return found

@@ -15,7 +15,7 @@ import attrs
 from core.kafka.events import DETAIL, KINDS, EventTuple, decode
 from core.kafka.ids import CONTROLLER, TopicPartition, broker_address
 from core.lab.history.rings import Ring, Rings
-from core.lab.sentences import act_in_words
+from core.lab.sentences import act_sentence
 from core.sim.units import format_duration
 
 CLIENTS: Final = "clients"
@@ -132,7 +132,7 @@ def short(event: EventTuple) -> str:
 
 
 _SHORT: Final[dict[str, Callable[..., str]]] = {
-    "act": lambda e: act_in_words(e.act, e.args),
+    "act": lambda e: act_sentence(e.act, e.args),
     "append": lambda e: _run(e.from_offset, e.to_offset),
     "append-refused": lambda e: e.error,
     "follower-append": lambda e: _run(e.from_offset, e.to_offset),

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from core.kafka.release import Release
 from core.kafka.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
 from core.lab import acts
-from core.lab.views.setting_changes import with_min_isr, with_unclean_election
+from core.lab.views.setting_changes import min_isr_change, unclean_change
 from core.lab.views.view import ClusterView, PartitionView
 from tui.actions.context import Option, Question
 from tui.actions.refusals import READ_ONLY
@@ -122,12 +122,12 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
         found = []
         changed = changed_with(known, place, view, settings)
         for value in range(1, max((len(p.replicas) for p in changed if not p.offline), default=0) + 1):
-            led, refused, last = with_min_isr(changed, value, capped=place.release.capped_min_isr)
+            led, refused, last = min_isr_change(changed, value, capped=place.release.capped_min_isr)
             words = f"{value}: acks=all refused by {refused} of {led} partitions now" if refused else f"{value}: none refused now"
             found.append(words + (f", {last} would lose writes with the next replica" if last and not refused else ""))
         return found
     if name == "unclean.leader.election.enable":
-        elected, lacks = with_unclean_election(changed_with(known, place, view, settings), view.up)
+        elected, lacks = unclean_change(changed_with(known, place, view, settings), view.up)
         if not elected:
             return ["No partition waits for a leader: turning it on elects nobody now, and endangers what replicas outside an ISR lack."]
         return [f"true would elect a leader for {elected} offline partitions; the replicas alive lack up to {lacks:,} records."]

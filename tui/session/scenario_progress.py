@@ -7,7 +7,7 @@ import json
 import attrs
 
 from core.lab.acts import Act
-from core.lab.sentences import act_in_words
+from core.lab.sentences import act_sentence
 from scenarios.runner import Run, State
 from tui.session.scenario_state import Expected, ScenarioState, Verdict
 
@@ -30,4 +30,4 @@ def scenario_state(run: Run) -> ScenarioState:
 def _words(act: Act) -> str:
     """An act in words, what is as usual left out."""
     fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
-    return act_in_words(act.word, json.dumps(fields))
+    return act_sentence(act.word, json.dumps(fields))

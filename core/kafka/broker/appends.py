@@ -55,7 +55,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         partition.uncommitted_since = now
     if acks:
         _promise(partition, sender, request, base, end)
-    elif broker.account.repeats:
+    elif broker.account.requests_may_repeat:
         broker.account.appended(tp, broker.id, term, base, request, log)
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions.values():

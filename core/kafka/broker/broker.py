@@ -25,11 +25,11 @@ from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
-    HeartbeatRequest,
-    HeartbeatResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
     MetadataFetchResponse,
-    RegistrationRequest,
-    RegistrationResponse,
 )
 from core.kafka.settings import Settings
 from core.sim.journal import Journal
@@ -114,8 +114,8 @@ class Broker(BrokerContext):
         self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions)
         self.handlers.update(
             {
-                RegistrationResponse: self._registered,
-                HeartbeatResponse: self._heartbeat_answered,
+                BrokerRegistrationResponse: self._registered,
+                BrokerHeartbeatResponse: self._heartbeat_answered,
                 MetadataFetchResponse: self._metadata_arrived,
                 Disconnected: self._disconnected,
             }
@@ -168,7 +168,7 @@ class Broker(BrokerContext):
             disk_speed: bytes per second that a recovery thread reads; 0: by hand nothing takes time.
         """
         for tp in self.disk.mount_repaired():
-            self.account.look(tp)
+            self.account.check_exposure(tp)
         clean = self.disk.clean_shutdown
         self.started_clean = clean
         self.incarnation += 1
@@ -243,7 +243,7 @@ class Broker(BrokerContext):
         self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
         for tp, partition in self.partitions.items():
             if partition.is_leader:
-                self.account.leadership_ends(tp, partition.log)
+                self.account.leadership_ended(tp, partition.log)
         self.state = BrokerState.STOPPED
         self.incarnation += 1
         self.replicas.reset()
@@ -259,7 +259,7 @@ class Broker(BrokerContext):
         """The page cache is gone: logs end where they had reached the disk (`Disk#lose_unflushed`)."""
         for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
             lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
-            self.account.cut(tp, self.id, held, held[-1].end, offset, lost)
+            self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
         """By hand: the process (with `keep`: the machine) restarts between two looks of the controller."""
@@ -317,13 +317,13 @@ class Broker(BrokerContext):
             self.channel.try_next()
 
     def _ask_to_register(self) -> None:
-        self.channel.send(RegistrationRequest(self.id, self.incarnation, self.started_clean, self.directories.online_ids()))
+        self.channel.send(BrokerRegistrationRequest(self.id, self.incarnation, self.started_clean, self.directories.online_ids()))
 
     def broker_epoch_is_current(self) -> bool:
         """Whether this process is registered."""
         return self._registered_incarnation == self.incarnation
 
-    def _registered(self, response: RegistrationResponse, _: str) -> None:
+    def _registered(self, response: BrokerRegistrationResponse, _: str) -> None:
         if self.broker_epoch_is_current():
             return
         if response.error != errors.NONE:
@@ -345,7 +345,7 @@ class Broker(BrokerContext):
     def send_heartbeat(self) -> None:
         """Tell the controller that this broker lives, and which of its directories do not."""
         self.channel.send(
-            HeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids())
+            BrokerHeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids())
         )
 
     def take_offline(self, gone: list[TopicPartition]) -> None:
@@ -356,7 +356,7 @@ class Broker(BrokerContext):
         """A log directory failed, and others work: the controller must hear of it."""
         self.directories.report(directory)
 
-    def _heartbeat_answered(self, response: HeartbeatResponse, _: str) -> None:
+    def _heartbeat_answered(self, response: BrokerHeartbeatResponse, _: str) -> None:
         if response.error == errors.STALE_BROKER_EPOCH:
             return
         self.fenced = response.fenced

@@ -88,7 +88,7 @@ class Directories:
             broker.take_offline(gone)
             broker.tell_of_failed_directory(disk.dirs[number - 1].directory_id)
         for tp in gone:
-            broker.account.out_of_reach(tp, broker.id, disk.offline[tp])
+            broker.account.log_unavailable(tp, broker.id, disk.offline[tp])
 
     def report(self, directory: str) -> None:
         """Tell the controller in a heartbeat, and every one until it has heard (`BrokerLifecycleManager#propagateDirectoryFailure`)."""

@@ -17,7 +17,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import FetchedRecords, stretches
-from core.kafka.messages import FetchedFields, FetchFailure, FetchRequest, FetchResponse
+from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchRequest, FetchResponse
 from core.sim.journal import Column, nobody
 from core.sim.messages import Timer
 
@@ -147,7 +147,7 @@ class FetchManager:
         *,
         arrives: bool,
         tells: bool = True,
-    ) -> list[FetchedFields] | None:
+    ) -> list[FetchedPartitionFields] | None:
         """Read each of some partitions for a follower, and take over what its fetch tells of it (`ReplicaManager#readFromLog`).
 
         In Kafka's order: the read, the follower's state, the ISR (with the high watermark of before), then the high watermark. What
@@ -176,7 +176,7 @@ class FetchManager:
         answered = max_wait <= 0 or not arrives or (min_bytes <= 0 and bool(entries))
         enough = left - min_bytes
         all_told = len(entries) == len(taken)
-        news: list[FetchedFields] = []
+        news: list[FetchedPartitionFields] = []
         doubtful: list[
             tuple[SessionPartition, int, int]
         ] = []  # told before it was clear that the answer goes now, and what was told before
@@ -290,7 +290,7 @@ class FetchManager:
             session.put_back(taken)
         return news
 
-    def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedFields], *, corrupt: bool = False) -> None:
+    def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartitionFields], *, corrupt: bool = False) -> None:
         """Send the answer to a fetch; `corrupt`: it does not arrive as it was sent."""
         response = tuple_of(FetchResponse, (request.correlation, session.fetcher, NONE, tuple(news), corrupt))
         quota = self.broker.leader_quota

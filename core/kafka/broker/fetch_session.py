@@ -16,7 +16,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import FollowerSession, Replica
 from core.kafka.broker.waiters import SessionEntry
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import AskedPartition, FetchRequest
+from core.kafka.messages import FetchPartitionFields, FetchRequest
 
 
 class FetchPurgatory(Protocol):
@@ -45,7 +45,7 @@ class SessionPartition(SessionEntry):
     session: Final[FetchSession]
     tp: Final[TopicPartition]
 
-    def __init__(self, session: FetchSession, asked: AskedPartition) -> None:
+    def __init__(self, session: FetchSession, asked: FetchPartitionFields) -> None:
         self.session = session
         self.asked = asked
         self.dirty = False
@@ -154,7 +154,7 @@ class FetchSession(FollowerSession):
         since = {id(entry) for entry in self.dirty}
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
 
-    def update(self, changed: tuple[AskedPartition, ...], forgotten: tuple[TopicPartition, ...]) -> None:
+    def update(self, changed: tuple[FetchPartitionFields, ...], forgotten: tuple[TopicPartition, ...]) -> None:
         """Take over what the follower says of its partitions (`FetchSession#update`)."""
         if self.quiet is not None and changed:
             self.quiet.end()

@@ -71,7 +71,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         state.leader_high_watermark = high_watermark
         if not state.checked:
             state.checked = True
-            broker.account.following(tp, broker.id, log, fetcher.leader)
+            broker.account.started_following(tp, broker.id, log, fetcher.leader)
         old = log.high_watermark
         end: Column = start if records is None else log.append_as_follower(records)
         moved = log.update_high_watermark(high_watermark)
@@ -100,7 +100,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             _follow_log_start(fetcher, state, log_start)
         if exposed and records is not None and tp in exposed:
             journal.cause = log.last_append
-            broker.account.look(tp)
+            broker.account.check_exposure(tp)
     journal.cause = arrived
 
 

@@ -17,7 +17,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.truncation import truncate
 from core.kafka.broker.waiters import HighWatermarkWaiter
 from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
-from core.kafka.messages import AskedPartition, EpochsRequest, FetchPartition, FetchRequest, OffsetsRequest
+from core.kafka.messages import FetchPartition, FetchPartitionFields, FetchRequest, ListOffsetsRequest, OffsetsForLeaderEpochRequest
 from core.kafka.release import Truncation
 from core.sim.messages import Timer
 
@@ -54,8 +54,8 @@ class Fetcher:
     failed: Final[dict[TopicPartition, None]]
     number: Final[int]
     preparing: Final[dict[TopicPartition, None]]
-    unsent: Final[dict[TopicPartition, AskedPartition | None]]
-    moved: Final[list[AskedPartition]]
+    unsent: Final[dict[TopicPartition, FetchPartitionFields | None]]
+    moved: Final[list[FetchPartitionFields]]
     forgotten: Final[dict[TopicPartition, None]]
     raised: Final[dict[HighWatermarkWaiter, int]]
 
@@ -208,12 +208,12 @@ class Fetcher:
                 lookup = lookup or state
         if asking:
             correlation = self._sending()
-            self.broker.send(self.address, EpochsRequest(correlation, self.broker.id, self.number, tuple(asking)))
+            self.broker.send(self.address, OffsetsForLeaderEpochRequest(correlation, self.broker.id, self.number, tuple(asking)))
             return True
         if lookup is not None:
             correlation = self._sending()
             lookup.sent_epoch = lookup.leader_epoch
-            request = OffsetsRequest(correlation, self.broker.id, self.number, lookup.partition.tp, lookup.leader_epoch)
+            request = ListOffsetsRequest(correlation, self.broker.id, self.number, lookup.partition.tp, lookup.leader_epoch)
             self.broker.send(self.address, request)
             return True
         return False
@@ -224,9 +224,9 @@ class Fetcher:
             self._send_fetch(tuple(self.moved), max_wait, min_bytes, max_records)
             return True
         self._note_moved()
-        changed: list[AskedPartition] = []
+        changed: list[FetchPartitionFields] = []
         if self.prepared and not self.full:
-            changed.extend(cast("Iterable[AskedPartition]", self.unsent.values()))
+            changed.extend(cast("Iterable[FetchPartitionFields]", self.unsent.values()))
         else:
             for tp in self.states if self.full else self.unsent:
                 state = self.states[tp]
@@ -242,7 +242,7 @@ class Fetcher:
         self._send_fetch(tuple(changed), max_wait, min_bytes, max_records)
         return True
 
-    def _send_fetch(self, changed: tuple[AskedPartition, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
+    def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
         """Send a fetch that tells what changed (`ReplicaFetcherThread#buildFetch`); afterwards the session knows all."""
         broker = self.broker
         forgotten = () if self.full else tuple(self.forgotten)

@@ -11,7 +11,7 @@ from core.kafka.broker.fetcher import Fetcher
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.truncating import epochs_answered, offsets_answered
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import EpochsResponse, FetchResponse, OffsetsResponse
+from core.kafka.messages import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse
 
 
 class ReplicaFetcherManager:
@@ -35,8 +35,8 @@ class ReplicaFetcherManager:
         broker.handlers.update(
             {
                 FetchResponse: self._fetched,
-                EpochsResponse: self._epochs_answered,
-                OffsetsResponse: self._offsets_answered,
+                OffsetsForLeaderEpochResponse: self._epochs_answered,
+                ListOffsetsResponse: self._offsets_answered,
             }
         )
         broker.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_watch})
@@ -104,12 +104,12 @@ class ReplicaFetcherManager:
         if fetcher is not None:
             fetched(fetcher, response)
 
-    def _epochs_answered(self, response: EpochsResponse, sender: str) -> None:
+    def _epochs_answered(self, response: OffsetsForLeaderEpochResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
             epochs_answered(fetcher, response)
 
-    def _offsets_answered(self, response: OffsetsResponse, sender: str) -> None:
+    def _offsets_answered(self, response: ListOffsetsResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
             offsets_answered(fetcher, response)

@@ -8,7 +8,7 @@ from core.kafka import errors
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.messages import FetchedFields
+from core.kafka.messages import FetchedPartitionFields
 
 
 class HostedPartitions:
@@ -41,6 +41,6 @@ class HostedPartitions:
             return errors.KAFKA_STORAGE_ERROR
         return errors.NOT_LEADER_OR_FOLLOWER if self._broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
 
-    def missing(self, tp: TopicPartition, offset: int) -> FetchedFields:
+    def missing(self, tp: TopicPartition, offset: int) -> FetchedPartitionFields:
         """A fetch's part for a partition that is not served here."""
         return tp, (self.missing_error(tp), NO_EPOCH, NO_OFFSET), offset, None, NO_OFFSET, NO_OFFSET, 0

@@ -11,10 +11,10 @@ from __future__ import annotations
 from core.kafka import errors
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import NO_OFFSET
-from core.kafka.messages import LATEST, OffsetsRequest, OffsetsResponse
+from core.kafka.messages import LATEST, ListOffsetsRequest, ListOffsetsResponse
 
 
-def list_offsets(partition: Partition, request: OffsetsRequest) -> OffsetsResponse:
+def list_offsets(partition: Partition, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """What a leader answers; `request.replica` -1 is a client that reads uncommitted."""
     log, client = partition.log, request.replica < 0
     bound = log.high_watermark if client else log.leo
@@ -28,4 +28,6 @@ def list_offsets(partition: Partition, request: OffsetsRequest) -> OffsetsRespon
     elif stale:
         error = errors.OFFSET_NOT_AVAILABLE
     # The earliest offset is right at any time; it goes along with the refusal to tell the latest.
-    return OffsetsResponse(request.correlation, request.fetcher, request.tp, error, log.log_start, NO_OFFSET if stale else latest, found)
+    return ListOffsetsResponse(
+        request.correlation, request.fetcher, request.tp, error, log.log_start, NO_OFFSET if stale else latest, found
+    )

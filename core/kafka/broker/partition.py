@@ -31,8 +31,8 @@ from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Term
-from core.kafka.messages import AlterPartitionItem, AskedPartition, FetchFailure
-from core.kafka.registration import PartitionRegistration
+from core.kafka.messages import AlterPartitionItem, FetchFailure, FetchPartitionFields
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import HighWatermarkRule, Truncation
 from core.sim.journal import Column, nobody
 
@@ -295,7 +295,7 @@ class Partition:
         self.mark_sessions()
         self._complete_delayed_produce()
         broker.account.isr_changed(broker.id, old, self.isr)
-        broker.account.look(tp)
+        broker.account.check_exposure(tp)
 
     def _report_isr_change(self, old: tuple[int, ...]) -> None:
         """Record which replicas joined and left the committed ISR."""
@@ -331,7 +331,7 @@ class Partition:
         self.mark_sessions()
         self.broker.log_start_moved(self.tp)
 
-    def check_fetch(self, replica: Replica | None, asked: AskedPartition) -> FetchFailure | None:
+    def check_fetch(self, replica: Replica | None, asked: FetchPartitionFields) -> FetchFailure | None:
         """Check a follower's fetch: None if records can be read for it, else an error, or where its log diverges from this one.
 
         Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
@@ -359,7 +359,7 @@ class Partition:
         if end > replica.leo:
             replica.leo = end
             if self.maybe_increment_leader_hw():
-                self.broker.account.look(self.tp)
+                self.broker.account.check_exposure(self.tp)
 
     def follower_needs_hw_update(self, follower: int) -> bool:
         """Whether a follower's last response carried an older HW (`Partition#followerNeedsHwUpdate`, 2.4)."""

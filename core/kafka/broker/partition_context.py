@@ -84,4 +84,4 @@ class PartitionContext(Node, metaclass=ABCMeta):
         self.disk.moved_starts[tp] = None
         self.disk.log_starts_moved = True
         if tp in self.account.exposed:
-            self.account.look(tp)
+            self.account.check_exposure(tp)

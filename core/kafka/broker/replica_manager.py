@@ -21,15 +21,15 @@ from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.segments import delete_old_segments
 from core.kafka.messages import (
     ConsumerFetchRequest,
-    EpochsRequest,
-    EpochsResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     MetadataRequest,
     MetadataResponse,
-    OffsetsRequest,
-    OffsetsResponse,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
     ProduceRequest,
 )
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import Truncation
 
 
@@ -68,8 +68,8 @@ class ReplicaManager:
         broker.handlers.update(
             {
                 ProduceRequest: self._produce,
-                EpochsRequest: self._epochs,
-                OffsetsRequest: self._offsets,
+                OffsetsForLeaderEpochRequest: self._epochs,
+                ListOffsetsRequest: self._offsets,
                 ConsumerFetchRequest: self._consumer_fetch,
                 MetadataRequest: self._metadata,
             }
@@ -224,7 +224,7 @@ class ReplicaManager:
             partition.mark_sessions()
             stop_partition(partition)
             self.broker.disk.delete(tp)
-            self.broker.account.out_of_reach(tp, self.broker.id, partition.log)
+            self.broker.account.log_unavailable(tp, self.broker.id, partition.log)
         elif tp in self.broker.disk.offline:
             broker = self.broker
             broker.journal.emit(
@@ -295,7 +295,7 @@ class ReplicaManager:
 
     # --- offsets ---------------------------------------------------------------------------------------------------
 
-    def _epochs(self, request: EpochsRequest, sender: str) -> None:
+    def _epochs(self, request: OffsetsForLeaderEpochRequest, sender: str) -> None:
         """OffsetsForLeaderEpoch (`Partition#lastOffsetForLeaderEpoch`)."""
         answers = []
         fenced = self.broker.release.truncation_epoch_fencing
@@ -308,9 +308,9 @@ class ReplicaManager:
                 answers.append((tp, error, NO_EPOCH, NO_OFFSET))
             else:
                 answers.append((tp, error, *partition.last_offset_for_leader_epoch(asked)))
-        self.broker.reply(sender, EpochsResponse(request.correlation, request.fetcher, tuple(answers)))
+        self.broker.reply(sender, OffsetsForLeaderEpochResponse(request.correlation, request.fetcher, tuple(answers)))
 
-    def _offsets(self, request: OffsetsRequest, sender: str) -> None:
+    def _offsets(self, request: ListOffsetsRequest, sender: str) -> None:
         """ListOffsets (`ReplicaManager#fetchOffset`)."""
         partition = self.partitions.get(request.tp)
         fenced = self.broker.release.truncation_epoch_fencing
@@ -320,7 +320,7 @@ class ReplicaManager:
             else partition.check_leader_epoch(request.leader_epoch if fenced else NO_EPOCH)
         )
         if partition is None or error != errors.NONE:
-            answer = OffsetsResponse(request.correlation, request.fetcher, request.tp, error, NO_OFFSET, NO_OFFSET)
+            answer = ListOffsetsResponse(request.correlation, request.fetcher, request.tp, error, NO_OFFSET, NO_OFFSET)
         else:
             answer = list_offsets(partition, request)
         self.broker.reply(sender, answer)

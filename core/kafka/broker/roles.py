@@ -10,7 +10,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.ids import NO_LEADER
 from core.kafka.log.term import Term
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 
 
 def make_leader(partition: Partition, registration: PartitionRegistration) -> bool:
@@ -72,7 +72,7 @@ def make_follower(partition: Partition, registration: PartitionRegistration) -> 
         return False
     new_epoch = registration.leader_epoch > partition.leader_epoch
     if partition.is_leader:
-        partition.broker.account.leadership_ends(partition.tp, partition.log)
+        partition.broker.account.leadership_ended(partition.tp, partition.log)
     _adopt(partition, registration)
     partition.isr = partition.maximal_isr = ()
     partition.pending = ""
@@ -109,7 +109,7 @@ def _leadership_lost(partition: Partition) -> None:
 def stop_partition(partition: Partition) -> None:
     """It is hosted here no more (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`): what waits on it as leader is finished."""
     if partition.is_leader:
-        partition.broker.account.leadership_ends(partition.tp, partition.log)
+        partition.broker.account.leadership_ended(partition.tp, partition.log)
         partition.leader = NO_LEADER
         _leadership_lost(partition)
     else:
@@ -119,7 +119,7 @@ def stop_partition(partition: Partition) -> None:
 def mark_offline(partition: Partition) -> None:
     """Its log directory failed: nothing that waits here can be answered any more (`Partition#markOffline`)."""
     if partition.is_leader:
-        partition.broker.account.leadership_ends(partition.tp, partition.log)
+        partition.broker.account.leadership_ended(partition.tp, partition.log)
     _refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)
     partition.leader = NO_LEADER
     partition.judge_min_isr()

@@ -12,11 +12,11 @@ from core.kafka.broker.fetcher import Fetcher
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.truncation import truncate, truncation_point
 from core.kafka.ids import NO_EPOCH, TopicPartition
-from core.kafka.messages import EpochsResponse, OffsetsResponse
+from core.kafka.messages import ListOffsetsResponse, OffsetsForLeaderEpochResponse
 from core.kafka.release import Truncation
 
 
-def epochs_answered(fetcher: Fetcher, response: EpochsResponse) -> None:
+def epochs_answered(fetcher: Fetcher, response: OffsetsForLeaderEpochResponse) -> None:
     """The leader told where epochs end (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
     if response.correlation != fetcher.in_flight:
         return
@@ -51,7 +51,7 @@ def epochs_answered(fetcher: Fetcher, response: EpochsResponse) -> None:
     fetcher.maybe_send()
 
 
-def offsets_answered(fetcher: Fetcher, response: OffsetsResponse) -> None:
+def offsets_answered(fetcher: Fetcher, response: ListOffsetsResponse) -> None:
     """The leader told its log's bounds after OFFSET_OUT_OF_RANGE (`AbstractFetcherThread#fetchOffsetAndTruncate`)."""
     if response.correlation != fetcher.in_flight:
         return

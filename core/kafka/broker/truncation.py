@@ -17,7 +17,7 @@ def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
         log.last_append = broker.journal.emit(
             events.Truncated.kind, broker.id, tp.topic, tp.partition, leader, log.leo, old, log.high_watermark, rule
         )
-        broker.account.cut(tp, broker.id, held, old, log.leo, log.last_append)
+        broker.account.log_truncated(tp, broker.id, held, old, log.leo, log.last_append)
 
 
 def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:

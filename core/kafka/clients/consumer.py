@@ -12,10 +12,10 @@ from core.kafka.messages import (
     LATEST,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
-    EpochsRequest,
-    EpochsResponse,
-    OffsetsRequest,
-    OffsetsResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
 )
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -78,8 +78,8 @@ class Consumer(Client):
         self.handlers.update(
             {
                 ConsumerFetchResponse: self._fetched,
-                OffsetsResponse: self._offsets_answered,
-                EpochsResponse: self._epoch_answered,
+                ListOffsetsResponse: self._offsets_answered,
+                OffsetsForLeaderEpochResponse: self._epoch_answered,
             }
         )
         self.timers.update({"again": self._again, "watch": self._watch})
@@ -215,9 +215,9 @@ class Consumer(Client):
         node, correlation = broker_address(self.leader_of(partition)), self.next_correlation()
         self._validating[partition] = (correlation, node, self.journal.now)
         asked = (TopicPartition(self.topic, partition), self.epoch_of(partition), self._read_epochs[partition])
-        self.send(node, EpochsRequest(correlation, -1, 0, (asked,)))
+        self.send(node, OffsetsForLeaderEpochRequest(correlation, -1, 0, (asked,)))
 
-    def _epoch_answered(self, response: EpochsResponse, _: str) -> None:
+    def _epoch_answered(self, response: OffsetsForLeaderEpochResponse, _: str) -> None:
         """The log was cut below the position if that epoch ends there: go back to where it diverges (`#maybeCompleteValidation`)."""
         for tp, error, epoch, end in response.partitions:
             number = tp.partition
@@ -258,14 +258,14 @@ class Consumer(Client):
         correlation = self.next_correlation()
         self._resetting[partition] = (correlation, error)
         since = self.since if self._begins_by_time(error) else LATEST
-        request = OffsetsRequest(correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition), since)
+        request = ListOffsetsRequest(correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition), since)
         self.send(broker_address(leader), request)
 
     def _begins_by_time(self, error: str) -> bool:
         """Whether an offset is asked for to begin with, at a time."""
         return self.since >= 0 and error == errors.NONE
 
-    def _offsets_answered(self, response: OffsetsResponse, _: str) -> None:
+    def _offsets_answered(self, response: ListOffsetsResponse, _: str) -> None:
         number = response.tp.partition
         correlation, error = self._resetting.get(number, (0, ""))
         if correlation != response.correlation or self.stopped:

@@ -327,7 +327,7 @@ class Producer(Client):
             latency = self.journal.now - batch.created
             self.account.acknowledged(batch.tp, batch.acks, response.term, response.base, batch.count, latency)
             self._acknowledged(batch, response.base, response.base + batch.count)
-            self.account.settled(self.name, batch.id)
+            self.account.batch_completed(self.name, batch.id)
             self._send(batch.tp.partition)
         else:
             self._failed(batch, response.error)
@@ -379,7 +379,7 @@ class Producer(Client):
             self.failed += batch.count
             if self.idempotent and batch.sequence >= 0:
                 self._begin_epoch(batch, error)
-            self.account.settled(self.name, batch.id)
+            self.account.batch_completed(self.name, batch.id)
         journal = self.journal
         batch.cause = journal.emit(
             events.ProduceFailed.kind,

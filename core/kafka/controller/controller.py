@@ -11,9 +11,9 @@ from typing import Final
 import attrs
 
 from core.kafka import errors, events
-from core.kafka.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
+from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
 from core.kafka.controller.metadata_log import BrokerRegistration, BrokerUnregistration, ConfigRecord, MetadataLog
-from core.kafka.controller.replication_control import ReplicationControl
+from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import CONTROLLER, NO_EPOCH, PRODUCER_ID_BLOCK_SIZE, broker_address
 from core.kafka.messages import (
@@ -22,12 +22,12 @@ from core.kafka.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     AssignReplicasToDirsRequest,
-    HeartbeatRequest,
-    HeartbeatResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
     MetadataFetchRequest,
     MetadataFetchResponse,
-    RegistrationRequest,
-    RegistrationResponse,
 )
 from core.kafka.settings import Settings
 from core.sim.journal import Journal
@@ -36,13 +36,13 @@ from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
-AGAIN: Final = 10 * US_PER_MS
+CONTINUE_DELAY: Final = 10 * US_PER_MS
 """µs until a periodic task goes on when a pass hit its limit."""
 
-BALANCE: Final = "balance"
+BALANCE_LEADERS: Final = "balance"
 """The periodic task that gives leadership back to preferred replicas."""
 
-UNCLEAN: Final = "unclean"
+ELECT_UNCLEAN: Final = "unclean"
 """The one that looks whether unclean election has been allowed meanwhile."""
 
 
@@ -59,15 +59,15 @@ class Controller(Node):
     """
 
     __slots__ = (
-        "_check_due", "_parked", "brokers", "by_hand", "heartbeats", "last_contact", "metadata", "next_producer_id", "replication",
+        "_check_due", "_waiting_fetches", "brokers", "by_hand", "heartbeats", "last_contact", "metadata", "next_producer_id", "replication",
         "scheduled", "settings",
     )  # fmt: skip
 
     settings: Final[Settings]
     metadata: Final[MetadataLog]
     brokers: Final[dict[int, BrokerRegistration]]
-    replication: Final[ReplicationControl]
-    _parked: Final[dict[int, int]]
+    replication: Final[ReplicationControlManager]
+    _waiting_fetches: Final[dict[int, int]]
     scheduled: Final[dict[str, int]]
 
     active = CONTROLLER
@@ -90,16 +90,16 @@ class Controller(Node):
         self.by_hand = by_hand
         self.brokers = {}
         self.heartbeats = BrokerHeartbeatManager(settings.us("broker.session.timeout.ms"))
-        self.replication = ReplicationControl(settings, metadata, journal, account, self.brokers, racks, seed)
+        self.replication = ReplicationControlManager(settings, metadata, journal, account, self.brokers, racks, seed)
         self.last_contact: dict[int, int] = {}
         self.next_producer_id = 0
-        self._parked = {}
+        self._waiting_fetches = {}
         self._check_due = -1
         self.scheduled = {}
         self.handlers.update(
             {
-                RegistrationRequest: self._register,
-                HeartbeatRequest: self._heartbeat,
+                BrokerRegistrationRequest: self._register,
+                BrokerHeartbeatRequest: self._heartbeat,
                 AlterPartitionRequest: self._alter_partition,
                 MetadataFetchRequest: self._metadata_fetch,
                 AllocateProducerIdsRequest: self._allocate_producer_ids,
@@ -117,9 +117,9 @@ class Controller(Node):
     def publish(self) -> None:
         """Answer the brokers that wait for metadata (the Raft leader's fetch responses)."""
         end = len(self.metadata)
-        for broker, offset in list(self._parked.items()):
+        for broker, offset in list(self._waiting_fetches.items()):
             if offset < end:
-                del self._parked[broker]
+                del self._waiting_fetches[broker]
                 self.reply(broker_address(broker), MetadataFetchResponse(end))
         if not self.by_hand and (self.replication.unbalanced or self.replication.leaderless):
             for task, interval in self.periodic_tasks():
@@ -131,63 +131,63 @@ class Controller(Node):
     def boot_broker(self, broker: int, *, up: bool, directories: tuple[str, ...] = ()) -> int:
         """Have a broker registered since long ago; returns its epoch."""
         registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up, directories=directories)
-        self._put_broker(registration)
+        self._commit_broker_registration(registration)
         self.heartbeats.touch(broker, not up, -1, self.journal.now)
         self.last_contact[broker] = self.journal.now
         return registration.epoch
 
-    def bounced(self, broker: int) -> None:
+    def broker_bounced(self, broker: int) -> None:
         """By hand: a broker's process was restarted unnoticed; it has read the metadata log again."""
 
     def boot(self, seed: int) -> None:
         """Arm the periodic tasks; when the check of the sessions is due is drawn, since this controller has been active for long."""
         if not self.by_hand:
             if self.settings.release.fences_periodically and self._check_due < 0:
-                self._check_in(1 + random.Random(f"{seed}:fencing").randrange(self.heartbeats.fencing_period))
+                self._schedule_session_check(1 + random.Random(f"{seed}:fencing").randrange(self.heartbeats.fencing_period))
             else:
                 self._arm_session_check()
             self.publish()
 
-    def _put_broker(self, registration: BrokerRegistration) -> None:
+    def _commit_broker_registration(self, registration: BrokerRegistration) -> None:
         self.brokers[registration.id] = registration
         self.metadata.append(registration)
-        self.replication.account.electable_changed()
+        self.replication.account.electable_brokers_changed()
 
     # --- registration and heartbeats -------------------------------------------------------------------------------
 
-    def _register(self, request: RegistrationRequest, sender: str) -> None:
+    def _register(self, request: BrokerRegistrationRequest, sender: str) -> None:
         """A broker process registers (`ClusterControlManager#registerBroker`)."""
         broker, journal = request.broker, self.journal
         known = self.brokers.get(broker)
         if known is not None and known.incarnation == request.incarnation:
-            self.reply(sender, RegistrationResponse(errors.NONE, known.epoch))
+            self.reply(sender, BrokerRegistrationResponse(errors.NONE, known.epoch))
             return
         if known is not None and not self.by_hand and not known.fenced and self.heartbeats.has_valid_session(broker, journal.now):
             journal.emit(events.RegistrationRefused.kind, broker, errors.DUPLICATE_BROKER_REGISTRATION)
-            self.reply(sender, RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, NO_EPOCH))
+            self.reply(sender, BrokerRegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, NO_EPOCH))
             return
         registration = BrokerRegistration(broker, len(self.metadata), request.incarnation, directories=request.directories)
         journal.cause = journal.emit(events.BrokerRegistered.kind, broker, registration.epoch)
-        self._put_broker(registration)
+        self._commit_broker_registration(registration)
         release = self.settings.release
         unclean = release.elr and release.unclean_broker_leaves_elr and not request.clean
-        self.replication.leave_isrs(broker, f"b{broker} registered anew", unclean_shutdown=unclean)
+        self.replication.remove_from_isrs(broker, f"b{broker} registered anew", unclean_shutdown=unclean)
         self.heartbeats.remove(broker)
         self.heartbeats.touch(broker, True, -1, journal.now)
         self.last_contact[broker] = journal.now
-        self.reply(sender, RegistrationResponse(errors.NONE, registration.epoch))
+        self.reply(sender, BrokerRegistrationResponse(errors.NONE, registration.epoch))
 
-    def _heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
+    def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
         """A broker lives (`ReplicationControlManager#processBrokerHeartbeat`)."""
         broker = request.broker
         registration = self.brokers.get(broker)
         if registration is None or registration.epoch != request.broker_epoch:
-            self.reply(sender, HeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
+            self.reply(sender, BrokerHeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
             return
         if request.offline_dirs and any(directory in registration.directories for directory in request.offline_dirs):
             left = self.replication.handle_directories_offline(broker, request.offline_dirs)
             registration = attrs.evolve(self.brokers[broker], directories=left)
-            self._put_broker(registration)
+            self._commit_broker_registration(registration)
         last_read = request.metadata_offset - 1
         states = self.heartbeats.next_state(
             broker,
@@ -195,7 +195,7 @@ class Controller(Node):
             want_shut_down=request.want_shutdown,
             metadata_offset=last_read,
             registration_offset=registration.epoch,
-            has_leaderships=lambda: self.replication.led.get(broker, 0) > 0,
+            has_leaderships=lambda: self.replication.leader_counts.get(broker, 0) > 0,
         )
         if states.next is not states.current:
             if states.next is BrokerControlState.UNFENCED:
@@ -210,19 +210,21 @@ class Controller(Node):
         if states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
             self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.metadata) - 1)
         self._arm_session_check()
-        self.reply(sender, HeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW, request.offline_dirs))
+        self.reply(
+            sender, BrokerHeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW, request.offline_dirs)
+        )
 
     def _unfence(self, registration: BrokerRegistration) -> None:
         journal = self.journal
         journal.cause = journal.emit(events.BrokerUnfenced.kind, registration.id)
-        self._put_broker(attrs.evolve(registration, fenced=False))
-        self.replication.elect_leaderless(f"b{registration.id} is back")
+        self._commit_broker_registration(attrs.evolve(registration, fenced=False))
+        self.replication.handle_broker_unfenced(f"b{registration.id} is back")
 
     def _begin_controlled_shutdown(self, registration: BrokerRegistration) -> None:
         journal = self.journal
         journal.cause = journal.emit(events.ShutdownBegun.kind, registration.id)
-        self._put_broker(attrs.evolve(registration, in_controlled_shutdown=True))
-        self.replication.leave_isrs(registration.id, f"b{registration.id} shuts down")
+        self._commit_broker_registration(attrs.evolve(registration, in_controlled_shutdown=True))
+        self.replication.remove_from_isrs(registration.id, f"b{registration.id} shuts down")
 
     def fence(self, broker: int, *, by_session: bool) -> None:
         """Fence a broker: it leaves every ISR, its leaderships are elected anew (`#handleBrokerFenced`)."""
@@ -230,9 +232,9 @@ class Controller(Node):
         silent = journal.now - self.last_contact.get(broker, journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
         journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)
-        self._put_broker(attrs.evolve(self.brokers[broker], fenced=True))
+        self._commit_broker_registration(attrs.evolve(self.brokers[broker], fenced=True))
         self.heartbeats.fence(broker)
-        self.replication.leave_isrs(broker, f"b{broker} fenced")
+        self.replication.remove_from_isrs(broker, f"b{broker} fenced")
 
     def check_registered(self, broker: int) -> BrokerRegistration:
         """A broker's registration.
@@ -253,12 +255,12 @@ class Controller(Node):
         """
         registration, journal = self.check_registered(broker), self.journal
         journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
-        self.replication.leave_isrs(broker, f"b{broker} unregistered")
+        self.replication.remove_from_isrs(broker, f"b{broker} unregistered")
         self.heartbeats.remove(broker)
         self.last_contact.pop(broker, None)
         del self.brokers[broker]
         self.metadata.append(BrokerUnregistration(broker, registration.epoch))
-        self.replication.account.electable_changed()
+        self.replication.account.electable_brokers_changed()
 
     def _arm_session_check(self, *, fenced: bool = False) -> None:
         if self._check_due >= 0 or self.by_hand:
@@ -266,9 +268,9 @@ class Controller(Node):
         periodic = self.settings.release.fences_periodically
         delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
         if delay is not None:
-            self._check_in(delay)
+            self._schedule_session_check(delay)
 
-    def _check_in(self, delay: int) -> None:
+    def _schedule_session_check(self, delay: int) -> None:
         self._check_due = self.journal.now + delay
         self.timer(delay, "session-check")
 
@@ -295,16 +297,16 @@ class Controller(Node):
         """
         settings, replication, wanted = self.settings, self.replication, []
         if replication.unbalanced and settings.flag("auto.leader.rebalance.enable"):
-            wanted.append((BALANCE, settings.integer("leader.imbalance.check.interval.seconds") * SECOND))
+            wanted.append((BALANCE_LEADERS, settings.integer("leader.imbalance.check.interval.seconds") * SECOND))
         if replication.leaderless and settings.release.elects_unclean_later:
-            wanted.append((UNCLEAN, settings.us("unclean.leader.election.interval.ms")))
+            wanted.append((ELECT_UNCLEAN, settings.us("unclean.leader.election.interval.ms")))
         return tuple(wanted)
 
-    def do_periodic(self, task: str) -> bool:
-        """Do a periodic task; True if it hit its limit and should go on `AGAIN`."""
-        if task == UNCLEAN:
-            return self.replication.elect_unclean()
-        return self.settings.flag("auto.leader.rebalance.enable") and self.replication.balance_leaders()
+    def run_periodic_task(self, task: str) -> bool:
+        """Do a periodic task; True if it hit its limit and should go on `CONTINUE_DELAY`."""
+        if task == ELECT_UNCLEAN:
+            return self.replication.maybe_elect_unclean_leaders()
+        return self.settings.flag("auto.leader.rebalance.enable") and self.replication.maybe_balance_partition_leaders()
 
     def _schedule(self, task: str, delay: int) -> None:
         self.scheduled[task] = self.journal.now + delay
@@ -313,8 +315,8 @@ class Controller(Node):
     def _periodic_due(self, task: object) -> None:
         assert isinstance(task, str)
         del self.scheduled[task]
-        if self.do_periodic(task):
-            self._schedule(task, AGAIN)
+        if self.run_periodic_task(task):
+            self._schedule(task, CONTINUE_DELAY)
 
     # --- requests of brokers ---------------------------------------------------------------------------------------
 
@@ -341,7 +343,7 @@ class Controller(Node):
             self.replication.assign_replicas_to_dirs(request.broker, request.assignments)
 
     def _metadata_fetch(self, request: MetadataFetchRequest, sender: str) -> None:
-        self._parked[request.broker] = request.offset
+        self._waiting_fetches[request.broker] = request.offset
 
     def _allocate_producer_ids(self, request: AllocateProducerIdsRequest, sender: str) -> None:
         """A broker gets the next block of producer ids (`ProducerIdControlManager#generateNextProducerId`)."""
@@ -349,9 +351,9 @@ class Controller(Node):
         self.reply(sender, AllocateProducerIdsResponse(start, PRODUCER_ID_BLOCK_SIZE))
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
-        for broker in list(self._parked):
+        for broker in list(self._waiting_fetches):
             if broker_address(broker) == message.node:
-                del self._parked[broker]
+                del self._waiting_fetches[broker]
 
     active_count = 1
     """How many controllers believe to be the active one."""
@@ -375,4 +377,4 @@ class Controller(Node):
         if name == "broker.session.timeout.ms":
             self.refresh_session_timeout()
         if name == "min.insync.replicas":
-            self.replication.min_isr_set(topic)
+            self.replication.min_isr_changed(topic)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 
 if TYPE_CHECKING:
-    from core.kafka.controller.replication_control import ReplicationControl
+    from core.kafka.controller.replication_control_manager import ReplicationControlManager
 
 
 def create_partitions(
-    replication: ReplicationControl, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
+    replication: ReplicationControlManager, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
 ) -> tuple[TopicPartition, ...]:
     """Add partitions to a topic until it has `count`, placed by the controller or as assigned; returns the new ones.
 
@@ -35,7 +35,7 @@ def create_partitions(
     if assignment:
         registrations = _assigned(replication, name, have, count, factor, assignment)
     else:
-        registrations = replication.place_more(name, count - have, factor)
+        registrations = replication.place_additional_partitions(name, count - have, factor)
     journal = replication.journal
     before = journal.cause
     journal.cause = journal.emit(events.PartitionsCreated.kind, name, count - have, count)
@@ -51,7 +51,7 @@ def create_partitions(
 
 
 def _assigned(
-    replication: ReplicationControl, name: str, have: int, count: int, factor: int, assignment: tuple[tuple[int, ...], ...]
+    replication: ReplicationControlManager, name: str, have: int, count: int, factor: int, assignment: tuple[tuple[int, ...], ...]
 ) -> list[PartitionRegistration]:
     if len(assignment) != count - have:
         raise errors.KafkaError(
@@ -71,4 +71,4 @@ def _assigned(
                 f"previous partitions, which have {factor} replica(s).",
             )
     spec = TopicSpec(name, assignment=(PartitionSpec(()),) * have + tuple(PartitionSpec(replicas) for replicas in assignment))
-    return [replication.manual(spec, number) for number in range(have, count)]
+    return [replication.manual_assignment(spec, number) for number in range(have, count)]

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import attrs
 
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings import Settings
 from core.sim.spelled_out import SpelledOut
 

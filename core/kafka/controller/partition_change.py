@@ -13,7 +13,7 @@ import attrs
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas
 from core.kafka.ids import NO_LEADER
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.sim.spelled_out import SpelledOut
 
 ElectionKind = Literal["", "clean", "unclean", "preferred", "eligible", "last-known", "none"]

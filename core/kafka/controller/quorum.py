@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
 from core.kafka.admin_requests import AdminRequest
-from core.kafka.controller.administration import administer
+from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.controller import Controller
 from core.kafka.controller.voter import Role, Voter
 from core.kafka.ids import broker_at
-from core.kafka.messages import BrokerWrite, FenceStaleBroker, LeaderChange, PeriodicWrite, QuorumEntry
+from core.kafka.messages import BrokerWrite, FenceStaleBroker, LeaderChangeMessage, PeriodicWrite, QuorumEntry
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
@@ -32,9 +32,9 @@ class QuorumController(Controller):
     No node of its own: it speaks through the voter that commits, and only when that voter itself took the request.
     """
 
-    _speaker: Voter | None = None
+    _responding_voter: Voter | None = None
 
-    def detach(self) -> None:
+    def remove_from_network(self) -> None:
         """Be no node on the network: the voters are."""
         del self.network.alive[self.address]
 
@@ -46,19 +46,19 @@ class QuorumController(Controller):
 
     def reply(self, node: str, message: object) -> None:
         """Answer through the voter that was asked; nobody waits for what a former controller was asked."""
-        if self._speaker is not None:
-            self._speaker.answer(node, message)
+        if self._responding_voter is not None:
+            self._responding_voter.send_response(node, message)
 
     def _arm_session_check(self, *, fenced: bool = False) -> None:
-        if self._speaker is not None and self._speaker.active is not None:
-            self._speaker.active.arm_session_check()
+        if self._responding_voter is not None and self._responding_voter.active is not None:
+            self._responding_voter.active.arm_session_check()
 
-    def carry_out(self, voter: Voter, entry: QuorumEntry) -> None:
+    def apply_committed_entry(self, voter: Voter, entry: QuorumEntry) -> None:
         """Do what a committed entry says; `voter` is the leader that has just seen it committed."""
         active = voter.active
         assert active is not None
         self.heartbeats, self.last_contact = active.heartbeats, active.last_contact
-        self._speaker = voter if entry.epoch == voter.epoch else None
+        self._responding_voter = voter if entry.epoch == voter.epoch else None
         self.journal.cause = entry.cause
         write = entry.write
         if isinstance(write, BrokerWrite):
@@ -70,13 +70,13 @@ class QuorumController(Controller):
         elif isinstance(write, PeriodicWrite):
             self._periodic(write.task, voter)
         elif isinstance(write, AdminRequest):
-            administer(self, write)
-        self._speaker = None
+            handle_admin_request(self, write)
+        self._responding_voter = None
 
     def _periodic(self, task: str, voter: Voter) -> None:
-        more = self.do_periodic(task)
-        if self._speaker is not None and voter.active is not None:
-            voter.active.periodic_done(task, more=more)
+        more = self.run_periodic_task(task)
+        if self._responding_voter is not None and voter.active is not None:
+            voter.active.periodic_task_done(task, more=more)
 
 
 class ControllerNode(Node):
@@ -121,7 +121,7 @@ class Quorum:
         lost: nobody has found a majority since the last active controller.
     """
 
-    __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "lost", "metadata", "voters")
+    __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "majority_lost", "metadata", "voters")
 
     metadata: Final[MetadataLog]
     journal: Final[Journal]
@@ -134,7 +134,7 @@ class Quorum:
         self.journal = journal
         self.voters: dict[str, Voter] = {}
         self.committed = []
-        self.lost = False
+        self.majority_lost = False
         self._ends = []
         self._first_end = 0
 
@@ -156,10 +156,10 @@ class Quorum:
             for voter in running:
                 voter.start()
             return
-        entry = QuorumEntry(1, LeaderChange(running[0].name), 0)
+        entry = QuorumEntry(1, LeaderChangeMessage(running[0].name), 0)
         for voter in running:
             voter.boot(running[0].name, 1, entry)
-        running[0].hear_from_all([voter.name for voter in running])
+        running[0].assume_replicated([voter.name for voter in running])
 
     # --- settings --------------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Quorum:
 
     # --- the committed log -----------------------------------------------------------------------------------------
 
-    def end_of(self, high_watermark: int) -> int:
+    def metadata_end(self, high_watermark: int) -> int:
         """The end of the metadata log for one who knows the quorum's log to be committed up to there."""
         return self._ends[high_watermark - 1] if high_watermark else self._first_end
 
@@ -208,26 +208,26 @@ class Quorum:
         for offset in range(len(committed), end):
             entry = voter.log[offset]
             committed.append(entry)
-            if type(entry.write) is LeaderChange:
-                self.controller.replication.node = broker_at(entry.write.leader)
-                self._elected(voter, entry)
+            if type(entry.write) is LeaderChangeMessage:
+                self.controller.replication.controller_node = broker_at(entry.write.leader)
+                self._leader_change_committed(voter, entry)
             else:
-                self.controller.carry_out(voter, entry)
+                self.controller.apply_committed_entry(voter, entry)
             self._ends.append(len(self.metadata))
         journal.cause = before
 
-    def _elected(self, voter: Voter, entry: QuorumEntry) -> None:
+    def _leader_change_committed(self, voter: Voter, entry: QuorumEntry) -> None:
         if entry.epoch != voter.epoch or voter.active is None:
             return
-        self.lost = False
+        self.majority_lost = False
         self.journal.cause = self.journal.emit(events.ControllerElected.kind, voter.name, voter.epoch, len(self.voters), self.majority)
         voter.active.claim()
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
-    def found_no_majority(self, voter: Voter, in_touch: int) -> None:
+    def report_no_majority(self, voter: Voter, in_touch: int) -> None:
         """A voter could not reach a majority; told once until there is an active controller again."""
-        if not self.lost and in_touch < self.majority and self.active() is None:
-            self.lost = True
+        if not self.majority_lost and in_touch < self.majority and self.active() is None:
+            self.majority_lost = True
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)
 
     # --- from outside ----------------------------------------------------------------------------------------------

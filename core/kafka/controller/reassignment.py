@@ -8,7 +8,7 @@ import attrs
 
 from core.kafka.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
 from core.kafka.ids import TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import DeadTarget, Release
 from core.sim.spelled_out import SpelledOut
 
@@ -99,7 +99,7 @@ class PartitionReassignmentRevert(SpelledOut):
         return PartitionReassignmentRevert(replicas, replicas[:1], unclean=True)
 
 
-def refusal_of_dead_target(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
+def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
     """What is said to a move to brokers that are not alive; empty where it is not refused.
 
     Kafka: `ReassignPartitionsCommand#verifyBrokerIds`, before 2.6 its `parseAndValidate`, before 0.10.1 the controller's log.

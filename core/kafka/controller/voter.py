@@ -16,20 +16,20 @@ from typing import Final, Protocol
 import attrs
 
 from core.kafka import errors, events
-from core.kafka.controller.active import ActiveController, Committed
+from core.kafka.controller.active_controller import ActiveController, CommittedState
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     AlterPartitionRequest,
     AssignReplicasToDirsRequest,
     BeginQuorumEpoch,
-    HeartbeatRequest,
-    LeaderChange,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    LeaderChangeMessage,
     MetadataFetchRequest,
     NotController,
     QuorumEntry,
     QuorumFetchRequest,
     QuorumFetchResponse,
-    RegistrationRequest,
     VoteRequest,
     VoteResponse,
 )
@@ -70,7 +70,7 @@ class FollowerProgress:
     last_fetch: int = 0
 
 
-class Electorate(Committed, Protocol):
+class QuorumContext(CommittedState, Protocol):
     """All voters together, as one of them sees them: who they are, how long they wait, and what they have committed."""
 
     @property
@@ -85,7 +85,7 @@ class Electorate(Committed, Protocol):
     def election_timeout(self) -> int: ...
 
     def commit(self, voter: Voter, start: int, end: int) -> None: ...
-    def found_no_majority(self, voter: Voter, in_touch: int) -> None: ...
+    def report_no_majority(self, voter: Voter, in_touch: int) -> None: ...
 
 
 class Voter:
@@ -99,7 +99,7 @@ class Voter:
         active: what it does as leader; None otherwise.
     """
 
-    def __init__(self, host: Node, quorum: Electorate, seed: int) -> None:
+    def __init__(self, host: Node, quorum: QuorumContext, seed: int) -> None:
         self.host = host
         self.name = host.address
         self.quorum = quorum
@@ -113,32 +113,32 @@ class Voter:
         self.active: ActiveController | None = None
         self.followers: dict[str, FollowerProgress] = {}
         self._random = Stream(f"{seed}:quorum:{self.name}")
-        self._former = ""
-        self._granted: dict[str, None] = {}
-        self._answered: dict[str, None] = {}
+        self._former_leader = ""
+        self._votes_granted: dict[str, None] = {}
+        self._votes_received: dict[str, None] = {}
         self._deadline = 0
         self._fetches = 0
-        self._waiting: dict[str, QuorumFetchRequest] = {}
+        self._waiting_fetches: dict[str, QuorumFetchRequest] = {}
         host.handlers.update(
             {
-                VoteRequest: self._vote_asked,
-                VoteResponse: self._vote_answered,
-                BeginQuorumEpoch: self._epoch_begun,
-                QuorumFetchRequest: self._fetch_asked,
-                QuorumFetchResponse: self._fetch_answered,
-                RegistrationRequest: self._asked_as_controller,
-                HeartbeatRequest: self._asked_as_controller,
-                AlterPartitionRequest: self._asked_as_controller,
-                AllocateProducerIdsRequest: self._asked_as_controller,
-                AssignReplicasToDirsRequest: self._asked_as_controller,
-                MetadataFetchRequest: self._asked_as_controller,
+                VoteRequest: self._handle_vote_request,
+                VoteResponse: self._handle_vote_response,
+                BeginQuorumEpoch: self._handle_begin_quorum_epoch,
+                QuorumFetchRequest: self._handle_fetch_request,
+                QuorumFetchResponse: self._handle_fetch_response,
+                BrokerRegistrationRequest: self._handle_controller_request,
+                BrokerHeartbeatRequest: self._handle_controller_request,
+                AlterPartitionRequest: self._handle_controller_request,
+                AllocateProducerIdsRequest: self._handle_controller_request,
+                AssignReplicasToDirsRequest: self._handle_controller_request,
+                MetadataFetchRequest: self._handle_controller_request,
             }
         )
         host.timers.update(
             {
                 "quorum-deadline": self._deadline_passed,
-                "quorum-fetch": self._fetch_again,
-                "quorum-fetch-wait": self._fetch_waited,
+                "quorum-fetch": self._retry_fetch,
+                "quorum-fetch-wait": self._fetch_wait_expired,
                 "controller-task": self._task_due,
             }
         )
@@ -153,9 +153,9 @@ class Voter:
         """The process runs: a voter goes on in the epoch it knew, following its leader if that was another."""
         self.high_watermark = 0
         if self.leader and self.leader != self.name:
-            self._follow(self.leader)
+            self._transition_to_follower(self.leader)
         else:
-            self._unattached()
+            self._transition_to_unattached()
 
     def process_ended(self) -> None:
         """The process is gone, and with it what was only in memory."""
@@ -163,7 +163,7 @@ class Voter:
         self.active = None
         self._deadline += 1
         self._fetches += 1
-        self._waiting.clear()
+        self._waiting_fetches.clear()
         self.followers.clear()
 
     def boot(self, leader: str, epoch: int, entry: QuorumEntry) -> None:
@@ -171,13 +171,13 @@ class Voter:
         self.epoch, self.voted_for, self.leader = epoch, leader, leader
         self.log.append(entry)
         if leader == self.name:
-            self._lead()
+            self._become_leader()
         else:
             self.role = Role.FOLLOWER
             self._set_deadline(self.quorum.fetch_timeout)
             self.host.timer(self._random.randrange(FETCH_WAIT), "quorum-fetch", self._fetches)
 
-    def hear_from_all(self, voters: list[str]) -> None:
+    def assume_replicated(self, voters: list[str]) -> None:
         """At the start: these voters are known to hold the leader's log."""
         for voter in voters:
             if voter != self.name:
@@ -201,14 +201,14 @@ class Voter:
     def append(self, write: object) -> None:
         """Append a write as leader; it is carried out when a majority holds it."""
         self.log.append(QuorumEntry(self.epoch, write, self.journal.cause))
-        self._answer_waiting()
+        self._complete_fetches()
         self._maybe_commit()
 
     def _truncate(self, end: int) -> None:
         """Drop entries that the leader does not have; they were never committed."""
         if end < self.high_watermark:
             raise AssertionError(f"{self.name} would truncate to {end}, below its high watermark {self.high_watermark}")
-        dropped = sum(type(entry.write) is not LeaderChange for entry in self.log[end:])
+        dropped = sum(type(entry.write) is not LeaderChangeMessage for entry in self.log[end:])
         del self.log[end:]
         if dropped:
             self.journal.emit(events.UncommittedDropped.kind, self.name, self.epoch, dropped)
@@ -222,7 +222,7 @@ class Voter:
         if end > self.high_watermark and self.log[end - 1].epoch == self.epoch:
             start, self.high_watermark = self.high_watermark, end
             self.quorum.commit(self, start, end)
-            self._answer_waiting()
+            self._complete_fetches()
             if self.active is not None:
                 self.active.publish()
 
@@ -242,20 +242,20 @@ class Voter:
         if self.role is Role.LEADER:
             self._check_quorum()
             return
-        if self.role in (Role.CANDIDATE, Role.PROSPECTIVE) and len(self._answered) < self.quorum.majority:
-            self.quorum.found_no_majority(self, len(self._answered))
-        self._ask_for_votes(pre=True)
+        if self.role in (Role.CANDIDATE, Role.PROSPECTIVE) and len(self._votes_received) < self.quorum.majority:
+            self.quorum.report_no_majority(self, len(self._votes_received))
+        self._start_election(pre=True)
 
-    def _ask_for_votes(self, *, pre: bool) -> None:
+    def _start_election(self, *, pre: bool) -> None:
         """Ask whether an election could be won, or stand for it (`#transitionToProspective`, `#transitionToCandidate`)."""
         self.role = Role.PROSPECTIVE if pre else Role.CANDIDATE
-        self._former, self.leader = self.leader or self._former, ""
+        self._former_leader, self.leader = self.leader or self._former_leader, ""
         if not pre:
             self.epoch += 1
             self.voted_for = self.name
             self.journal.cause = self.journal.emit(events.ControllerCandidate.kind, self.name, self.epoch)
-        self._granted = {self.name: None}
-        self._answered = {self.name: None}
+        self._votes_granted = {self.name: None}
+        self._votes_received = {self.name: None}
         self._set_deadline(self._election_timeout())
         request = VoteRequest(self.epoch, self.name, self.last_epoch, len(self.log), pre)
         for voter in self.quorum.voters:
@@ -264,19 +264,19 @@ class Voter:
         self._count_votes()
 
     def _count_votes(self) -> None:
-        if len(self._granted) < self.quorum.majority:
+        if len(self._votes_granted) < self.quorum.majority:
             return
         if self.role is Role.PROSPECTIVE:
-            self._ask_for_votes(pre=False)
+            self._start_election(pre=False)
         elif self.role is Role.CANDIDATE:
             self.leader = self.name
-            self.log.append(QuorumEntry(self.epoch, LeaderChange(self.name), self.journal.cause))
-            self._lead()
+            self.log.append(QuorumEntry(self.epoch, LeaderChangeMessage(self.name), self.journal.cause))
+            self._become_leader()
 
-    def _vote_asked(self, request: VoteRequest, sender: str) -> None:
+    def _handle_vote_request(self, request: VoteRequest, sender: str) -> None:
         """Vote for the first that asks in an epoch, if its log is no shorter (`#handleVoteRequest`)."""
         if request.epoch > self.epoch and not request.pre:
-            self._enter(request.epoch)
+            self._enter_epoch(request.epoch)
         long_enough = (request.last_epoch, request.end) >= (self.last_epoch, len(self.log))
         if request.pre:
             granted = request.epoch >= self.epoch and long_enough and self.role not in (Role.FOLLOWER, Role.LEADER)
@@ -289,50 +289,50 @@ class Voter:
                 self._set_deadline(self._election_timeout())
         self.host.reply(sender, VoteResponse(self.epoch, self.leader, granted, request.pre))
 
-    def _vote_answered(self, response: VoteResponse, sender: str) -> None:
+    def _handle_vote_response(self, response: VoteResponse, sender: str) -> None:
         if response.epoch > self.epoch:
-            self._enter(response.epoch)
+            self._enter_epoch(response.epoch)
             if response.leader:
-                self._follow(response.leader)
+                self._transition_to_follower(response.leader)
             return
         if self.role is not (Role.PROSPECTIVE if response.pre else Role.CANDIDATE):
             return
         # A voter that has not missed the silent leader yet names it still; only its own word, or another's name, is news.
-        if response.leader and response.epoch == self.epoch and response.leader in (sender, *self._others_than(self._former)):
-            self._follow(response.leader)
+        if response.leader and response.epoch == self.epoch and response.leader in (sender, *self._voters_except(self._former_leader)):
+            self._transition_to_follower(response.leader)
             return
-        self._answered[sender] = None
+        self._votes_received[sender] = None
         if response.granted and (response.pre or response.epoch == self.epoch):
-            self._granted[sender] = None
+            self._votes_granted[sender] = None
             self._count_votes()
 
-    def _others_than(self, former: str) -> list[str]:
+    def _voters_except(self, former: str) -> list[str]:
         return [voter for voter in self.quorum.voters if voter not in (self.name, former)]
 
-    def _enter(self, epoch: int) -> None:
+    def _enter_epoch(self, epoch: int) -> None:
         """Hear of a higher epoch: whoever led the former one leads no more."""
         if self.role is Role.LEADER:
-            self._step_down(f"there is a higher epoch, {epoch}")
-        self.epoch, self.voted_for, self._former = epoch, "", ""
-        self._unattached()
+            self._resign(f"there is a higher epoch, {epoch}")
+        self.epoch, self.voted_for, self._former_leader = epoch, "", ""
+        self._transition_to_unattached()
 
-    def _unattached(self) -> None:
+    def _transition_to_unattached(self) -> None:
         self.role = Role.UNATTACHED
         self.leader = ""
         self._set_deadline(self._election_timeout())
 
-    def _epoch_begun(self, message: BeginQuorumEpoch, _: str) -> None:
+    def _handle_begin_quorum_epoch(self, message: BeginQuorumEpoch, _: str) -> None:
         if message.epoch > self.epoch:
-            self._enter(message.epoch)
+            self._enter_epoch(message.epoch)
         if message.epoch == self.epoch and self.role not in (Role.LEADER, Role.FOLLOWER):
-            self._follow(message.leader)
+            self._transition_to_follower(message.leader)
 
     # --- leading ---------------------------------------------------------------------------------------------------
 
-    def _lead(self) -> None:
+    def _become_leader(self) -> None:
         """Lead this epoch: the others are told, and fetch (`#onBecomeLeader`)."""
         self.role = Role.LEADER
-        self._waiting.clear()
+        self._waiting_fetches.clear()
         now = self.journal.now
         others = [voter for voter in self.quorum.voters if voter != self.name]
         self.followers = {voter: FollowerProgress(last_fetch=now) for voter in others}
@@ -353,26 +353,26 @@ class Voter:
             self._set_deadline(since + limit - self.journal.now)
             return
         in_touch = 1 + sum(time + limit > self.journal.now for time in fetched)
-        self._step_down(f"only {in_touch} of {len(self.quorum.voters)} voters in touch")
-        self.quorum.found_no_majority(self, in_touch)
-        self._unattached()
+        self._resign(f"only {in_touch} of {len(self.quorum.voters)} voters in touch")
+        self.quorum.report_no_majority(self, in_touch)
+        self._transition_to_unattached()
 
-    def _step_down(self, reason: str) -> None:
+    def _resign(self, reason: str) -> None:
         """Lead no more: nothing uncommitted is answered, who waits is sent on."""
         active, self.active = self.active, None
         self.role, self.leader = Role.UNATTACHED, ""
-        self._waiting.clear()
-        uncommitted = sum(type(entry.write) is not LeaderChange for entry in self.log[self.high_watermark :])
+        self._waiting_fetches.clear()
+        uncommitted = sum(type(entry.write) is not LeaderChangeMessage for entry in self.log[self.high_watermark :])
         before = self.journal.cause
         self.journal.cause = self.journal.emit(events.ControllerResigned.kind, self.name, self.epoch, reason, uncommitted)
         if active is not None:
-            active.send_on()
+            active.redirect_waiting_brokers()
         self.journal.cause = before
 
-    def _fetch_asked(self, request: QuorumFetchRequest, sender: str) -> None:
+    def _handle_fetch_request(self, request: QuorumFetchRequest, sender: str) -> None:
         """A voter fetches: what it holds counts, what it lacks is sent, what it has too much is told (`#handleFetchRequest`)."""
         if request.epoch > self.epoch:
-            self._enter(request.epoch)
+            self._enter_epoch(request.epoch)
         if request.epoch < self.epoch or self.role is not Role.LEADER:
             refused = QuorumFetchResponse(request.number, self.epoch, self.leader, errors.NOT_LEADER_OR_FOLLOWER, (), 0, -1, 0)
             self.host.reply(sender, refused)
@@ -386,29 +386,29 @@ class Voter:
             )
             return
         follower.end = request.end
-        self._waiting[request.voter] = request
+        self._waiting_fetches[request.voter] = request
         self.host.timer(FETCH_WAIT, "quorum-fetch-wait", request)
         self._maybe_commit()
-        self._answer_waiting()
+        self._complete_fetches()
 
-    def _answer_waiting(self) -> None:
-        for voter, request in list(self._waiting.items()):
+    def _complete_fetches(self) -> None:
+        for voter, request in list(self._waiting_fetches.items()):
             if request.end < len(self.log) or request.high_watermark < self.high_watermark:
-                self._answer_fetch(voter, request)
+                self._complete_fetch(voter, request)
 
-    def _fetch_waited(self, request: object) -> None:
+    def _fetch_wait_expired(self, request: object) -> None:
         assert isinstance(request, QuorumFetchRequest)
-        if self._waiting.get(request.voter) is request:
-            self._answer_fetch(request.voter, request)
+        if self._waiting_fetches.get(request.voter) is request:
+            self._complete_fetch(request.voter, request)
 
-    def _answer_fetch(self, voter: str, request: QuorumFetchRequest) -> None:
-        del self._waiting[voter]
+    def _complete_fetch(self, voter: str, request: QuorumFetchRequest) -> None:
+        del self._waiting_fetches[voter]
         entries = tuple(self.log[request.end :])
         self.host.reply(voter, QuorumFetchResponse(request.number, self.epoch, self.name, errors.NONE, entries, self.high_watermark, -1, 0))
 
     # --- following -------------------------------------------------------------------------------------------------
 
-    def _follow(self, leader: str) -> None:
+    def _transition_to_follower(self, leader: str) -> None:
         self.role, self.leader = Role.FOLLOWER, leader
         self._set_deadline(self.quorum.fetch_timeout)
         self._fetch()
@@ -418,16 +418,16 @@ class Voter:
         request = QuorumFetchRequest(self._fetches, self.epoch, self.name, len(self.log), self.last_epoch, self.high_watermark)
         self.host.send(self.leader, request)
 
-    def _fetch_again(self, number: object) -> None:
+    def _retry_fetch(self, number: object) -> None:
         if self.role is Role.FOLLOWER and number == self._fetches:
             self._fetch()
 
-    def _fetch_answered(self, response: QuorumFetchResponse, sender: str) -> None:
+    def _handle_fetch_response(self, response: QuorumFetchResponse, sender: str) -> None:
         """The leader's answer: cut the log or append to it, take the high watermark, fetch on (`#handleFetchResponse`)."""
         if response.epoch > self.epoch:
-            self._enter(response.epoch)
+            self._enter_epoch(response.epoch)
             if response.leader:
-                self._follow(response.leader)
+                self._transition_to_follower(response.leader)
             return
         if response.epoch < self.epoch or self.role is not Role.FOLLOWER or response.number != self._fetches:
             return
@@ -448,20 +448,20 @@ class Voter:
 
     def disconnected(self, node: str) -> None:
         """The connection to another node broke."""
-        self._waiting.pop(node, None)
+        self._waiting_fetches.pop(node, None)
         if self.role is Role.FOLLOWER and node == self.leader:
             self.host.timer(RETRY, "quorum-fetch", self._fetches)
 
     # --- as controller ---------------------------------------------------------------------------------------------
 
-    def _asked_as_controller(self, request: object, sender: str) -> None:
+    def _handle_controller_request(self, request: object, sender: str) -> None:
         """A broker takes this voter for the active controller."""
         if self.active is not None and (self.active.claimed or type(request) is MetadataFetchRequest):
             self.active.handle(request, sender)
         else:
-            self.answer(sender, NotController(self.leader if self.leader != self.name else "", self.epoch))
+            self.send_response(sender, NotController(self.leader if self.leader != self.name else "", self.epoch))
 
-    def answer(self, node: str, message: object) -> None:
+    def send_response(self, node: str, message: object) -> None:
         """Answer a broker, also the one in this very process."""
         host, journal = self.host, self.journal
         if node == self.name:
@@ -474,4 +474,4 @@ class Voter:
         assert isinstance(about, tuple)
         epoch, task, number = about
         if self.active is not None and epoch == self.epoch:
-            self.active.task_due(task, number)
+            self.active.run_task(task, number)

@@ -14,7 +14,7 @@ from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper.paths import ISR_CHANGES, PartitionState, state_path
 from core.kafka.zookeeper.protocol import OK, Create, Result, SetData
 from core.kafka.zookeeper_mode.client import ZooKeeperClient

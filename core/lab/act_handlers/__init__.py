@@ -1,6 +1,7 @@
-"""Carries acts out on a cluster: for each act first whether it is possible, then the `act` event, then the doing.
+"""Executes acts on a cluster.
 
-An act that is impossible is refused before anything changes, with a message that says what would be right.
+For each act, its handler first checks whether the act is possible, then the `act` event is recorded, then the handler does the act.
+An impossible act is refused before anything changes, with a message that says what would be right.
 """
 
 from __future__ import annotations
@@ -17,55 +18,58 @@ from core.lab.act_handlers import administration, brokers, by_hand, clients, clo
 from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
-_DEEDS: Final[find.Deeds] = {
-    **brokers.DEEDS,
-    **disks.DEEDS,
-    **links.DEEDS,
-    **controllers.DEEDS,
-    **administration.DEEDS,
-    **clocks.DEEDS,
-    **clients.DEEDS,
-    **by_hand.DEEDS,
+_HANDLERS: Final[find.Handlers] = {
+    **brokers.HANDLERS,
+    **disks.HANDLERS,
+    **links.HANDLERS,
+    **controllers.HANDLERS,
+    **administration.HANDLERS,
+    **clocks.HANDLERS,
+    **clients.HANDLERS,
+    **by_hand.HANDLERS,
 }
 
 
-def carry_out(cluster: ClusterNodes, act: acts.Act) -> int:
-    """Check an act, record it, do it; returns the seq of its event.
+def execute(cluster: ClusterNodes, act: acts.Act) -> int:
+    """Check an act, record it, and do it.
 
-    Whatever else is due at this very moment comes first: so an act's time alone says where in a run it stands.
+    Everything else that is due at this moment happens first, so the time of an act alone determines its place in a run.
+
+    Returns:
+        The seq of the `act` event.
 
     Raises:
-        ActRefused: it is impossible as things stand.
+        ActRefused: the act is impossible now.
     """
     if act.by_hand and not cluster.by_hand:
         raise ActRefused(f"{act.word} is a step by hand; turn the cluster to 'pace: by-hand' first")
-    cluster.settle()
-    doing = _DEEDS[type(act)](cluster, act)
-    next(doing)
+    cluster.deliver_pending()
+    handler = _HANDLERS[type(act)](cluster, act)
+    next(handler)
     journal = cluster.journal
     journal.cause = 0
-    journal.cause = seq = journal.emit(events.Acted.kind, act.word, arguments(act))
-    next(doing, None)
+    journal.cause = seq = journal.emit(events.Acted.kind, act.word, act_arguments(act))
+    next(handler, None)
     cluster.controller.publish()
     if cluster.by_hand:
-        cluster.settle()
+        cluster.deliver_pending()
     journal.cause = 0
     return seq
 
 
-def arguments(act: acts.Act) -> str:
-    """An act's fields that differ from their defaults, as compact JSON with the script's words."""
+def act_arguments(act: acts.Act) -> str:
+    """The fields of an act that differ from their defaults, as compact JSON with the words of the script language."""
     fields: dict[str, object] = {}
     for field in attrs.fields(type(act)):
         value = getattr(act, field.name)
         if field.default is attrs.NOTHING or value != field.default:
-            fields[field.name.replace("_", "-")] = _plain(value)
+            fields[field.name.replace("_", "-")] = _to_json(value)
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
     if isinstance(value, TopicPartition):
         return str(value)
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_to_json(each) for each in value]
     return value

@@ -1,4 +1,4 @@
-"""What administrators ask of the cluster: settings, topics, elections, moves."""
+"""Acts of administrators: settings, topics, elections, reassignments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.kafka.admin_requests import (
     UnregisterBroker,
 )
 from core.kafka.controller.controller import Controller
-from core.kafka.controller.reassignment import refusal_of_dead_target
+from core.kafka.controller.reassignment import dead_target_error
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import setting_named
@@ -22,11 +22,11 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.nodes import ClusterNodes
-from core.lab.spec import refuse_more
+from core.lab.spec import reject_too_many
 from core.sim.errors import ActRefused
 
 
-def _set(cluster: ClusterNodes, act: acts.Set) -> find.Doing:
+def _set(cluster: ClusterNodes, act: acts.Set) -> find.CheckThenDo:
     try:
         setting = setting_named(act.name)
         setting.parse(act.value)
@@ -50,71 +50,71 @@ def _set(cluster: ClusterNodes, act: acts.Set) -> find.Doing:
     misplaced = setting.scope_error(broker=act.broker is not None, topic=act.topic is not None)
     if misplaced:
         raise ActRefused(misplaced)
-    find.need_controller(cluster)
+    find.require_controller(cluster)
     yield
-    cluster.administer(AlterConfig(act.name, act.value, act.topic, act.broker))
+    cluster.submit_admin_request(AlterConfig(act.name, act.value, act.topic, act.broker))
 
 
-def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.Doing:
-    _refuse_too_many(cluster, len(act.replicas) or act.partitions, len(act.replicas[0]) if act.replicas else act.replication_factor)
-    find.need_controller(cluster)
+def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.CheckThenDo:
+    _reject_too_many(cluster, len(act.replicas) or act.partitions, len(act.replicas[0]) if act.replicas else act.replication_factor)
+    find.require_controller(cluster)
     assignment = tuple(PartitionSpec(replicas) for replicas in act.replicas)
     spec = TopicSpec(act.topic, act.partitions, act.replication_factor, assignment, act.config)
     yield
-    cluster.administer(CreateTopic(spec))
+    cluster.submit_admin_request(CreateTopic(spec))
 
 
-def _refuse_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> None:
-    """Refuse more partitions than a cluster can have."""
+def _reject_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> None:
+    """Refuse partitions beyond the limit of a cluster."""
     known = cluster.controller.replication.partitions
     try:
-        refuse_more(len(known) + partitions, partitions * factor + sum(len(partition.replicas) for partition in known.values()))
+        reject_too_many(len(known) + partitions, partitions * factor + sum(len(partition.replicas) for partition in known.values()))
     except ValueError as wrong:
         raise ActRefused(f"that would be {wrong}") from None
 
 
-def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> find.Doing:
+def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> find.CheckThenDo:
     topic = cluster.controller.replication.topics.get(act.topic)
     if topic is not None:
         factor = len(cluster.controller.replication.partitions[topic.partitions[0]].replicas)
-        _refuse_too_many(cluster, max(act.partitions - len(topic.partitions), 0), factor)
-    find.need_controller(cluster)
+        _reject_too_many(cluster, max(act.partitions - len(topic.partitions), 0), factor)
+    find.require_controller(cluster)
     yield
-    cluster.administer(CreatePartitions(act.topic, act.partitions, act.replicas))
+    cluster.submit_admin_request(CreatePartitions(act.topic, act.partitions, act.replicas))
 
 
-def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.Doing:
+def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.CheckThenDo:
     if act.election not in ("preferred", "unclean"):
         raise ActRefused(f"an election is preferred or unclean, not {act.election}")
     replication = cluster.controller.replication
     if act.partition is not None and act.partition not in replication.partitions:
         raise ActRefused(f"there is no partition {act.partition}")
-    find.need_controller(cluster)
+    find.require_controller(cluster)
     mode = ElectionMode.PREFERRED if act.election == "preferred" else ElectionMode.UNCLEAN
     yield
-    cluster.administer(ElectLeaders(mode, act.partition))
+    cluster.submit_admin_request(ElectLeaders(mode, act.partition))
 
 
-def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.Doing:
+def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.CheckThenDo:
     find.broker(cluster, act.broker)
     controller = cluster.controller
     if not isinstance(controller, Controller):
         raise ActRefused(
             "The target cluster does not support the broker unregistration API. With ZooKeeper a broker's registration goes with its session"
         )
-    find.need_controller(cluster)
+    find.require_controller(cluster)
     try:
         controller.check_registered(act.broker)
     except KafkaError as refusal:
         raise ActRefused(str(refusal)) from None
     yield
-    cluster.administer(UnregisterBroker(act.broker))
+    cluster.submit_admin_request(UnregisterBroker(act.broker))
 
 
-def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.Doing:
-    find.need_controller(cluster)
+def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.CheckThenDo:
+    find.require_controller(cluster)
     live = {broker for broker, registration in cluster.controller.brokers.items() if not registration.fenced}
-    refusal = refusal_of_dead_target(cluster.release, act.partition, act.replicas, live)
+    refusal = dead_target_error(cluster.release, act.partition, act.replicas, live)
     if refusal:
         raise ActRefused(refusal)
     moving = any(partition.adding or partition.removing for partition in cluster.controller.replication.partitions.values())
@@ -122,26 +122,26 @@ def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.Doing:
         raise ActRefused("There is an existing assignment running.")
     _check_reassignment(cluster, act.partition, act.replicas)
     yield
-    cluster.administer(AlterPartitionReassignment(act.partition, act.replicas))
+    cluster.submit_admin_request(AlterPartitionReassignment(act.partition, act.replicas))
 
 
-def _cancel_reassignment(cluster: ClusterNodes, act: acts.CancelReassignment) -> find.Doing:
+def _cancel_reassignment(cluster: ClusterNodes, act: acts.CancelReassignment) -> find.CheckThenDo:
     if not cluster.release.alters_reassignments:
         raise ActRefused("a reassignment that runs cannot be given up before 2.4 (KIP-455)")
     _check_reassignment(cluster, act.partition, None)
     yield
-    cluster.administer(AlterPartitionReassignment(act.partition, None))
+    cluster.submit_admin_request(AlterPartitionReassignment(act.partition, None))
 
 
 def _check_reassignment(cluster: ClusterNodes, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-    find.need_controller(cluster)
+    find.require_controller(cluster)
     try:
         cluster.controller.replication.check_reassignment(tp, replicas)
     except KafkaError as refusal:
         raise ActRefused(str(refusal)) from None
 
 
-DEEDS: Final[find.Deeds] = {
+HANDLERS: Final[find.Handlers] = {
     acts.Set: _set,
     acts.CreateTopic: _create_topic,
     acts.CreatePartitions: _create_partitions,

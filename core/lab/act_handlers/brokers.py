@@ -1,4 +1,4 @@
-"""People do something to a broker's process: kill it, cut its power, shut it down, start it, pause it."""
+"""Acts on the process of a broker: kill, power loss, shutdown, start, pause, resume."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 
-def _kill(cluster: ClusterNodes, act: acts.Kill) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _kill(cluster: ClusterNodes, act: acts.Kill) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     yield
     cluster.paused.pop(broker.address, None)
     broker.stop("killed")
 
 
-def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     find.check_keep(broker, act.keep)
     if act.unflushed not in (DRAWN, LOST, KEPT):
         raise ActRefused(f"the unflushed tail is {DRAWN}, {LOST} or {KEPT}, not {act.unflushed}")
@@ -31,8 +31,8 @@ def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.Doing:
     broker.lose_unflushed(act.keep, act.unflushed, cluster.page_cache)
 
 
-def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     if broker.state is BrokerState.STOPPING:
         raise ActRefused(f"broker {act.broker} is shutting down already")
     if broker.address in cluster.paused:
@@ -46,7 +46,7 @@ def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.Doing:
         broker.begin_shutdown()
 
 
-def _start(cluster: ClusterNodes, act: acts.Start) -> find.Doing:
+def _start(cluster: ClusterNodes, act: acts.Start) -> find.CheckThenDo:
     broker = find.broker(cluster, act.broker)
     if broker.state is not BrokerState.STOPPED:
         raise ActRefused(f"broker {act.broker} is running; kill it or shut it down first")
@@ -58,8 +58,8 @@ def _start(cluster: ClusterNodes, act: acts.Start) -> find.Doing:
     broker.start(startup, recovery, speed)
 
 
-def _pause(cluster: ClusterNodes, act: acts.Pause) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _pause(cluster: ClusterNodes, act: acts.Pause) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     if broker.address in cluster.paused:
         raise ActRefused(f"broker {act.broker} is paused already; resume it")
     yield
@@ -67,7 +67,7 @@ def _pause(cluster: ClusterNodes, act: acts.Pause) -> find.Doing:
     cluster.journal.emit(events.BrokerPaused.kind, broker.id)
 
 
-def _resume(cluster: ClusterNodes, act: acts.Resume) -> find.Doing:
+def _resume(cluster: ClusterNodes, act: acts.Resume) -> find.CheckThenDo:
     broker = find.broker(cluster, act.broker)
     if broker.address not in cluster.paused:
         raise ActRefused(f"broker {act.broker} is not paused")
@@ -76,7 +76,7 @@ def _resume(cluster: ClusterNodes, act: acts.Resume) -> find.Doing:
     cluster.journal.cause = cluster.journal.emit(events.BrokerResumed.kind, broker.id, cluster.now - since)
 
 
-DEEDS: Final[find.Deeds] = {
+HANDLERS: Final[find.Handlers] = {
     acts.Kill: _kill,
     acts.PowerLoss: _power_loss,
     acts.Shutdown: _shutdown,

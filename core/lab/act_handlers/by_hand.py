@@ -1,4 +1,4 @@
-"""Single steps of the protocol, in clusters with pace: by-hand."""
+"""Acts that are single steps of the protocol, in by-hand mode."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from core.sim.errors import ActRefused
 
 
 def _fetchers(cluster: ClusterNodes, follower: int, leader: int | None) -> list[Fetcher]:
-    broker = find.running(cluster, follower)
+    broker = find.running_broker(cluster, follower)
     found = [fetcher for fetcher in broker.fetcher_manager.fetchers.values() if fetcher.states and leader in (None, fetcher.leader)]
     if not found:
         raise ActRefused(f"broker {follower} follows nothing" + (f" that broker {leader} leads" if leader is not None else ""))
     return found
 
 
-def _fetch(cluster: ClusterNodes, act: acts.Fetch) -> find.Doing:
+def _fetch(cluster: ClusterNodes, act: acts.Fetch) -> find.CheckThenDo:
     fetchers = _fetchers(cluster, act.follower, act.leader)
     yield
     for fetcher in fetchers:
-        _turn(cluster, fetcher, 0, 1, act.records or 0)
+        _run_fetcher(cluster, fetcher, 0, 1, act.records or 0)
 
 
-def _turn(cluster: ClusterNodes, fetcher: Fetcher, max_wait: int, min_bytes: int, max_records: int) -> None:
-    """One turn of a fetcher: what it must ask before it may fetch, then the fetch."""
+def _run_fetcher(cluster: ClusterNodes, fetcher: Fetcher, max_wait: int, min_bytes: int, max_records: int) -> None:
+    """Run a fetcher once: first the requests that it must send before it can fetch, then the fetch."""
     if fetcher.in_flight:
         fetcher.abandon()
     fetcher.end_back_offs()
     for _ in range(64):
         preparing = bool(fetcher.preparing)
         fetcher.send_next(max_wait, min_bytes, max_records)
-        cluster.settle()
-        if not preparing or not cluster.settles or fetcher.broker.state is BrokerState.STOPPED:
+        cluster.deliver_pending()
+        if not preparing or not cluster.delivers_at_once or fetcher.broker.state is BrokerState.STOPPED:
             break
 
 
-def _arrive(cluster: ClusterNodes, act: acts.Arrive) -> find.Doing:
+def _arrive(cluster: ClusterNodes, act: acts.Arrive) -> find.CheckThenDo:
     fetchers = _fetchers(cluster, act.follower, act.leader)
     yield
     for fetcher in fetchers:
-        _turn(cluster, fetcher, FOREVER, FOREVER, 0)
+        _run_fetcher(cluster, fetcher, FOREVER, FOREVER, 0)
 
 
-def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.Doing:
-    follower = find.running(cluster, act.follower)
+def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.CheckThenDo:
+    follower = find.running_broker(cluster, act.follower)
     waiting = [
         (leader, session)
         for leader in cluster.brokers.values()
@@ -65,7 +65,7 @@ def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.Doing:
         leader.fetch_manager.complete_fetch(session, act.records or 0, corrupt=act.corrupt)
 
 
-def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.Doing:
+def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.CheckThenDo:
     find.broker(cluster, act.broker)
     registration = cluster.controller.brokers.get(act.broker)
     if registration is None:
@@ -76,27 +76,27 @@ def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.Doing:
     cluster.controller.fence(act.broker, by_session=False)
 
 
-def _bounce(cluster: ClusterNodes, act: acts.Bounce) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _bounce(cluster: ClusterNodes, act: acts.Bounce) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     find.check_keep(broker, act.keep)
     yield
     broker.bounce(act.keep, clean=act.clean)
-    cluster.controller.bounced(broker.id)
+    cluster.controller.broker_bounced(broker.id)
 
 
-def _checkpoint(cluster: ClusterNodes, act: acts.Checkpoint) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _checkpoint(cluster: ClusterNodes, act: acts.Checkpoint) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     yield
     broker.checkpoint()
 
 
-def _check_isr(cluster: ClusterNodes, act: acts.CheckIsr) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _check_isr(cluster: ClusterNodes, act: acts.CheckIsr) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     yield
     broker.check_isr()
 
 
-def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.Doing:
+def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.CheckThenDo:
     if act.pace not in ("by-hand", "timeline"):
         raise ActRefused(f"pace is by-hand or timeline, not {act.pace}")
     by_hand = act.pace == "by-hand"
@@ -111,7 +111,7 @@ def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.Doing:
     by_hand_mode.switch(cluster, by_hand=by_hand)
 
 
-DEEDS: Final[find.Deeds] = {
+HANDLERS: Final[find.Handlers] = {
     acts.SetPace: _set_pace,
     acts.Fetch: _fetch,
     acts.Arrive: _arrive,

@@ -1,4 +1,4 @@
-"""What producers and consumers are told to do."""
+"""Acts on producers and consumers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.sim.errors import ActRefused
 
 
 def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:
-    """Kafka's rule (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`), and that a producer is one or the other for life."""
+    """Kafka's rule (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`); a producer also cannot change between idempotent and not."""
     known = cluster.producer(act.producer)
     idempotent = act.idempotence if known is None else known.idempotent
     if idempotent and acks_value != -1:
@@ -25,10 +25,10 @@ def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, ack
 
 
 def _config(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
-    """The configuration of a client: the act's settings before those of all clients of the cluster.
+    """The configuration of a client: the settings of the act override those of all clients of the cluster.
 
     Raises:
-        ActRefused: a setting is unknown or wrong, or they do not go together.
+        ActRefused: a setting is unknown or wrong, or settings contradict each other.
     """
     try:
         for name, _ in config:
@@ -39,10 +39,10 @@ def _config(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...
 
 
 def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> ClientConfig:
-    """The configuration that the act's producer has, or will have if it is new.
+    """The configuration of the act's producer, which may be new.
 
     Raises:
-        ActRefused: it is not new, and has another one.
+        ActRefused: the producer exists with another configuration.
     """
     known = cluster.producer(act.producer)
     config = _config(cluster, PRODUCER, act.config, idempotent=act.idempotence if known is None else known.idempotent)
@@ -54,11 +54,7 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> Cl
 
 
 def _producer(cluster: ClusterNodes, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False) -> Producer:
-    """The producer of that name on that topic, made if there is none.
-
-    Raises:
-        ActRefused: the name is another node's, or that producer writes to another topic.
-    """
+    """The producer of that name; a new one is created."""
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
@@ -84,7 +80,7 @@ def _check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what
         raise ActRefused(f"{what} {name} works on topic {known.topic}; give the new one another name")  # type: ignore[attr-defined]
 
 
-def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.Doing:
+def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
     _check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
@@ -100,7 +96,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.Doing:
     if act.to is not None:
         if not cluster.by_hand:
             raise ActRefused("produce to a named broker needs a cluster with pace: by-hand; elsewhere producers find the leader themselves")
-        find.running(cluster, act.to)
+        find.running_broker(cluster, act.to)
     yield
     producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
     producer.acks = acks_value
@@ -111,7 +107,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.Doing:
     producer.produce(act.records, act.bytes, act.partition)
 
 
-def _load(cluster: ClusterNodes, act: acts.Load) -> find.Doing:
+def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
     _check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
@@ -121,7 +117,7 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.Doing:
     yield
     producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
     producer.acks = acks_value
-    if cluster.turned_by_hand:
+    if cluster.switched_to_by_hand:
         producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
     else:
         producer.start_load(act.rate, act.every, act.bytes)
@@ -135,13 +131,13 @@ def _existing_producer(cluster: ClusterNodes, name: str) -> Producer:
     return producer
 
 
-def _stop_load(cluster: ClusterNodes, act: acts.StopLoad) -> find.Doing:
+def _stop_load(cluster: ClusterNodes, act: acts.StopLoad) -> find.CheckThenDo:
     producer = _existing_producer(cluster, act.producer)
     yield
     producer.stop_load()
 
 
-def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.Doing:
+def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.CheckThenDo:
     producer, value = _existing_producer(cluster, act.producer), find.acks(act.acks)
     if producer.idempotent and value != -1:
         raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
@@ -149,7 +145,7 @@ def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.Doing:
     producer.acks = value
 
 
-def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.Doing:
+def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:
     _check_client(cluster, act.consumer, act.topic, Consumer, "consumer")
     if act.reset not in ("earliest", "latest"):
         raise ActRefused(f"reset is earliest or latest, not {act.reset}")
@@ -169,7 +165,7 @@ def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.Doing:
     consumer.start()
 
 
-def _stop_consume(cluster: ClusterNodes, act: acts.StopConsume) -> find.Doing:
+def _stop_consume(cluster: ClusterNodes, act: acts.StopConsume) -> find.CheckThenDo:
     consumer = cluster.consumer(act.consumer)
     if consumer is None or consumer.stopped:
         raise ActRefused(f"there is no consumer {act.consumer}")
@@ -177,7 +173,7 @@ def _stop_consume(cluster: ClusterNodes, act: acts.StopConsume) -> find.Doing:
     consumer.stop()
 
 
-DEEDS: Final[find.Deeds] = {
+HANDLERS: Final[find.Handlers] = {
     acts.Produce: _produce,
     acts.Load: _load,
     acts.StopLoad: _stop_load,

@@ -1,4 +1,4 @@
-"""People set a component's clock wrong, or right again."""
+"""Acts that set the clock of a node."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from core.kafka.clients.client import Client
 from core.kafka.controller.controller import Controller
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
-from core.lab.act_fields import MOST_DRIFT
+from core.lab.act_fields import MAX_DRIFT_PPM
 from core.lab.act_handlers import find
 from core.lab.nodes import ClusterNodes
 from core.sim.clock import Clock
 from core.sim.errors import ActRefused
 
 
-def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.Doing:
-    if abs(act.drift_ppm) > MOST_DRIFT:
-        raise ActRefused(f"a clock gains or loses at most {MOST_DRIFT // 10_000} %")
+def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.CheckThenDo:
+    if abs(act.drift_ppm) > MAX_DRIFT_PPM:
+        raise ActRefused(f"a clock gains or loses at most {MAX_DRIFT_PPM // 10_000} %")
     if act.node == ZOOKEEPER or (cluster.quorum is not None and act.node == CONTROLLER):
         raise ActRefused(f"the clock of {act.node} is always right; set that of a broker, of a client, or of the one controller")
     name = find.node(cluster, act.node)
@@ -39,6 +39,6 @@ def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.Doing:
         node.refresh_session_timeout()
 
 
-DEEDS: Final[find.Deeds] = {
+HANDLERS: Final[find.Handlers] = {
     acts.SetClock: _set_clock,
 }

@@ -1,4 +1,4 @@
-"""People do something to the process of a dedicated controller."""
+"""Acts on the process of a dedicated controller."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def _running_controller(cluster: ClusterNodes, name: str) -> ControllerNode:
     return found
 
 
-def _kill_controller(cluster: ClusterNodes, act: acts.KillController) -> find.Doing:
+def _kill_controller(cluster: ClusterNodes, act: acts.KillController) -> find.CheckThenDo:
     controller = _running_controller(cluster, act.node)
     yield
     cluster.paused.pop(controller.address, None)
     controller.stop()
 
 
-def _start_controller(cluster: ClusterNodes, act: acts.StartController) -> find.Doing:
+def _start_controller(cluster: ClusterNodes, act: acts.StartController) -> find.CheckThenDo:
     controller = _controller(cluster, act.node)
     if controller.running or controller.starting:
         raise ActRefused(f"controller {act.node} is running; kill it first")
@@ -49,7 +49,7 @@ def _start_controller(cluster: ClusterNodes, act: acts.StartController) -> find.
     controller.start(cluster.spec.startup)
 
 
-def _pause_controller(cluster: ClusterNodes, act: acts.PauseController) -> find.Doing:
+def _pause_controller(cluster: ClusterNodes, act: acts.PauseController) -> find.CheckThenDo:
     controller = _running_controller(cluster, act.node)
     if controller.address in cluster.paused:
         raise ActRefused(f"controller {act.node} is paused already; resume it")
@@ -58,7 +58,7 @@ def _pause_controller(cluster: ClusterNodes, act: acts.PauseController) -> find.
     cluster.journal.emit(events.ControllerPaused.kind, controller.address)
 
 
-def _resume_controller(cluster: ClusterNodes, act: acts.ResumeController) -> find.Doing:
+def _resume_controller(cluster: ClusterNodes, act: acts.ResumeController) -> find.CheckThenDo:
     controller = _controller(cluster, act.node)
     if controller.address not in cluster.paused:
         raise ActRefused(f"controller {act.node} is not paused")
@@ -67,7 +67,7 @@ def _resume_controller(cluster: ClusterNodes, act: acts.ResumeController) -> fin
     cluster.journal.cause = cluster.journal.emit(events.ControllerResumed.kind, controller.address, cluster.now - since)
 
 
-DEEDS: Final[find.Deeds] = {
+HANDLERS: Final[find.Handlers] = {
     acts.KillController: _kill_controller,
     acts.StartController: _start_controller,
     acts.PauseController: _pause_controller,

@@ -1,4 +1,4 @@
-"""People do something to log directories and the logs in them."""
+"""Acts on log directories and the logs in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.disk import LogDir
 from core.lab import acts
-from core.lab.act_fields import MOST_DISK_DELAY
+from core.lab.act_fields import MAX_DISK_DELAY
 from core.lab.act_handlers import find
 from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
@@ -24,8 +24,8 @@ def _dir(broker: Broker, number: int) -> LogDir:
     return broker.disk.dirs[number - 1]
 
 
-def _fail_dir(cluster: ClusterNodes, act: acts.FailDir) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _fail_dir(cluster: ClusterNodes, act: acts.FailDir) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     if not _dir(broker, act.dir).online:
         raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed already")
     if broker.state is BrokerState.STARTING:
@@ -34,7 +34,7 @@ def _fail_dir(cluster: ClusterNodes, act: acts.FailDir) -> find.Doing:
     broker.directories.fail(act.dir)
 
 
-def _repair_dir(cluster: ClusterNodes, act: acts.RepairDir) -> find.Doing:
+def _repair_dir(cluster: ClusterNodes, act: acts.RepairDir) -> find.CheckThenDo:
     broker = find.broker(cluster, act.broker)
     directory = _dir(broker, act.dir)
     if directory.online:
@@ -44,8 +44,8 @@ def _repair_dir(cluster: ClusterNodes, act: acts.RepairDir) -> find.Doing:
     cluster.journal.emit(events.LogDirRepaired.kind, broker.id, act.dir, act.empty)
 
 
-def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.Doing:
-    broker = find.running(cluster, act.broker)
+def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
     if not _dir(broker, act.dir).online:
         raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed")
     if act.partition not in broker.partitions:
@@ -58,15 +58,15 @@ def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.Doing:
     broker.directories.move(act.partition, act.dir)
 
 
-def _slow_disk(cluster: ClusterNodes, act: acts.SlowDisk) -> find.Doing:
+def _slow_disk(cluster: ClusterNodes, act: acts.SlowDisk) -> find.CheckThenDo:
     broker = find.broker(cluster, act.broker)
-    if not 0 <= act.delay <= MOST_DISK_DELAY:
-        raise ActRefused(f"a write takes 0 to {format_duration(MOST_DISK_DELAY)}")
+    if not 0 <= act.delay <= MAX_DISK_DELAY:
+        raise ActRefused(f"a write takes 0 to {format_duration(MAX_DISK_DELAY)}")
     yield
     broker.directories.slow_down(act.delay)
 
 
-def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Doing:
+def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.CheckThenDo:
     registration = cluster.controller.replication.partitions.get(act.partition)
     if registration is None:
         raise ActRefused(f"there is no partition {act.partition}")
@@ -79,7 +79,7 @@ def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Doin
     delete_records(partition, offset)
 
 
-DEEDS: Final[find.Deeds] = {
+HANDLERS: Final[find.Handlers] = {
     acts.FailDir: _fail_dir,
     acts.RepairDir: _repair_dir,
     acts.MoveReplica: _move_replica,

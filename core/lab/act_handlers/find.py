@@ -1,4 +1,4 @@
-"""Finds what an act is about, or refuses it with a message that says what there is."""
+"""Looks up what an act names; raises `ActRefused` with a message that lists what exists."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from core.lab.nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
-"""Kafka's acks as people write them."""
+"""Kafka's acks by the words of the script language."""
 
-Doing = Iterator[None]
-"""What carries an act out: up to its `yield` it checks whether that is possible, after it does it."""
+CheckThenDo = Iterator[None]
+"""An act handler: a generator that checks whether the act is possible up to its `yield`, and does the act after it."""
 
-Deeds = dict[type[Act], Callable[[ClusterNodes, Any], Doing]]
-"""For each act what carries it out on a cluster."""
+Handlers = dict[type[Act], Callable[[ClusterNodes, Any], CheckThenDo]]
+"""The handler of each act."""
 
 
 def broker(cluster: ClusterNodes, number: int) -> Broker:
-    """The broker of that id."""
+    """The broker with that id."""
     found = cluster.brokers.get(number)
     if found is None:
         raise ActRefused(f"there is no broker {number}; there are {', '.join(map(str, cluster.brokers))}")
     return found
 
 
-def running(cluster: ClusterNodes, number: int) -> Broker:
-    """The broker of that id, if it has a process."""
+def running_broker(cluster: ClusterNodes, number: int) -> Broker:
+    """The broker with that id, if its process runs."""
     found = broker(cluster, number)
     if found.state is BrokerState.STOPPED:
         raise ActRefused(f"broker {number} is not running; start it first")
@@ -39,9 +39,9 @@ def running(cluster: ClusterNodes, number: int) -> Broker:
 
 
 def node(cluster: ClusterNodes, name: str) -> str:
-    """A node's name; in a quorum `controller` is whoever is the active one now."""
+    """The address of a node; in a quorum, `controller` means the active controller."""
     if name == CONTROLLER and cluster.quorum is not None:
-        need_controller(cluster)
+        require_controller(cluster)
         active = cluster.quorum.active()
         assert active is not None
         return active.name
@@ -55,7 +55,7 @@ def node(cluster: ClusterNodes, name: str) -> str:
 
 
 def pair(cluster: ClusterNodes, between: tuple[str, str]) -> tuple[str, str]:
-    """The names of the two nodes that a link joins."""
+    """The addresses of the two nodes of a link."""
     a, b = (node(cluster, name) for name in between)
     if a == b:
         raise ActRefused(f"a link joins two different nodes, not {a} with itself")
@@ -71,14 +71,14 @@ def topic(cluster: ClusterNodes, name: str) -> str:
 
 
 def acks(written: str) -> int:
-    """Acks as Kafka counts them."""
+    """Acks as a number."""
     if written not in ACKS:
         raise ActRefused(f"acks is 0, 1 or all, not {written}")
     return ACKS[written]
 
 
 def check_keep(of: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
-    """Refuse to keep what a broker does not have."""
+    """Check that a broker has the replicas of which an act names the surviving part."""
     for tp, offset in keep:
         if tp not in of.disk.logs:
             raise ActRefused(f"broker {of.id} has no replica of {tp}")
@@ -86,7 +86,7 @@ def check_keep(of: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None
             raise ActRefused(f"{tp} cannot keep up to offset {offset}; offsets begin with 0")
 
 
-def need_controller(cluster: ClusterNodes) -> None:
-    """Refuse what only an active controller can do when there is none."""
+def require_controller(cluster: ClusterNodes) -> None:
+    """Check that there is an active controller."""
     if cluster.quorum is not None and cluster.quorum.active() is None:
         raise ActRefused("there is no active controller: no majority of the controllers has elected one")

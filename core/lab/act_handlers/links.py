@@ -1,4 +1,4 @@
-"""People do something to the links between nodes."""
+"""Acts on the links between nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.lab.spec import MAX_LOSS_PPM
 from core.sim.errors import ActRefused
 
 
-def _cut(cluster: ClusterNodes, act: acts.Cut) -> find.Doing:
+def _cut(cluster: ClusterNodes, act: acts.Cut) -> find.CheckThenDo:
     a, b = find.pair(cluster, act.between)
     yield
     _cut_all(cluster, [(a, b)] if act.one_way else [(a, b), (b, a)])
@@ -24,14 +24,14 @@ def _cut_all(cluster: ClusterNodes, directions: list[tuple[str, str]]) -> None:
             cluster.journal.emit(events.LinkCut.kind, *direction)
 
 
-def _isolate(cluster: ClusterNodes, act: acts.Isolate) -> find.Doing:
+def _isolate(cluster: ClusterNodes, act: acts.Isolate) -> find.CheckThenDo:
     node = find.node(cluster, act.node)
     others = [other for other in cluster.nodes if other != node]
     yield
     _cut_all(cluster, [d for other in others for d in ((node, other), (other, node))])
 
 
-def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.Doing:
+def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.CheckThenDo:
     network = cluster.network
     if act.between is not None:
         a, b = find.pair(cluster, act.between)
@@ -48,7 +48,7 @@ def _heal(cluster: ClusterNodes, act: acts.Heal) -> find.Doing:
             cluster.journal.emit(events.LinkHealed.kind, *direction)
 
 
-def _link(cluster: ClusterNodes, act: acts.Link) -> find.Doing:
+def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
     a, b = find.pair(cluster, act.between)
     proxied = act.duplicate_ppm is not None or act.reorder_ppm is not None
     if proxied and a not in cluster.clients and b not in cluster.clients:
@@ -67,13 +67,13 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.Doing:
         link.loss_ppm = link.loss_ppm if act.loss_ppm is None else act.loss_ppm
         cluster.journal.emit(events.LinkChanged.kind, *direction, link.latency, link.jitter, link.loss_ppm)
         if proxied:
-            cluster.account.repeats = cluster.account.repeats or bool(act.duplicate_ppm)
+            cluster.account.requests_may_repeat = cluster.account.requests_may_repeat or bool(act.duplicate_ppm)
             link.duplicate_ppm = link.duplicate_ppm if act.duplicate_ppm is None else act.duplicate_ppm
             link.reorder_ppm = link.reorder_ppm if act.reorder_ppm is None else act.reorder_ppm
             cluster.journal.emit(events.LinkProxied.kind, *direction, link.duplicate_ppm, link.reorder_ppm)
 
 
-def _hold(cluster: ClusterNodes, act: acts.Hold) -> find.Doing:
+def _hold(cluster: ClusterNodes, act: acts.Hold) -> find.CheckThenDo:
     direction = find.pair(cluster, act.between)
     link = cluster.network.links.get(direction)
     if link is not None and link.held:
@@ -83,7 +83,7 @@ def _hold(cluster: ClusterNodes, act: acts.Hold) -> find.Doing:
     cluster.journal.emit(events.LinkHeld.kind, *direction)
 
 
-def _release(cluster: ClusterNodes, act: acts.Release) -> find.Doing:
+def _release(cluster: ClusterNodes, act: acts.Release) -> find.CheckThenDo:
     direction = find.pair(cluster, act.between)
     link = cluster.network.links.get(direction)
     if link is None or not link.held:
@@ -99,7 +99,7 @@ def _release(cluster: ClusterNodes, act: acts.Release) -> find.Doing:
     cluster.journal.emit(events.LinkReleased.kind, *direction, count)
 
 
-DEEDS: Final[find.Deeds] = {
+HANDLERS: Final[find.Handlers] = {
     acts.Cut: _cut,
     acts.Heal: _heal,
     acts.Isolate: _isolate,

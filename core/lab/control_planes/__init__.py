@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from core.kafka.controller.controller import Controller
-    from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
     from core.lab.nodes import ClusterNodes
 
 

@@ -57,7 +57,7 @@ def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int
         controller.replication.create_topic(topic)
     for each in spec.brokers:
         broker = Broker(
-            each.id, each.rack, each.log_dirs, cluster.settings_of_spec(), cluster.metadata, cluster.network, cluster.journal, cluster.account,
+            each.id, each.rack, each.log_dirs, cluster.initial_settings(), cluster.metadata, cluster.network, cluster.journal, cluster.account,
             by_hand=cluster.by_hand, controllers=spec.controllers, racks=racks,
         )  # fmt: skip
         broker.directories.copy_speed = spec.disk_speed

@@ -24,7 +24,7 @@ def build(cluster: ClusterNodes) -> None:
 
 def _make_voters(cluster: ClusterNodes, controller: QuorumController) -> None:
     """Create the controller processes and their voters; a combined controller lives in its broker's process."""
-    controller.detach()
+    controller.remove_from_network()
     for name in cluster.spec.controllers:
         if name not in cluster.nodes:
             cluster.controllers[name] = cluster.nodes[name] = ControllerNode(name, cluster.network, cluster.journal)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.kafka.settings import SETTINGS
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
-from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
 from core.lab.initial_logs import place_logs
 from core.lab.nodes import ClusterNodes
 
@@ -32,7 +32,7 @@ def build(cluster: ClusterNodes) -> None:
             each.id,
             each.rack,
             each.log_dirs,
-            cluster.settings_of_spec(),
+            cluster.initial_settings(),
             cluster.network,
             cluster.journal,
             cluster.account,

@@ -89,7 +89,7 @@ class KeptFree(SpelledOut):
 
     def bring_back(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> FreeCourse:
         """A course that goes on from there."""
-        return FreeCourse(Cluster.bring_back(self.keyframe, sink, in_place=in_place))
+        return FreeCourse(Cluster.from_snapshot(self.keyframe, sink, in_place=in_place))
 
 
 @attrs.define(repr=False)

@@ -77,7 +77,7 @@ class Tape:
     @property
     def by_hand(self) -> bool:
         """Whether a cluster that ran by itself was turned to by hand."""
-        return isinstance(self.cluster, Cluster) and self.cluster.turned_by_hand
+        return isinstance(self.cluster, Cluster) and self.cluster.switched_to_by_hand
 
     @property
     def stands(self) -> bool:

@@ -1,6 +1,6 @@
-"""Kafka's metrics, made from events: meters as Kafka's own, gauges, and the request queue behind the idle percentages."""
+"""Kafka's metrics, computed from events: meters, gauges, and a model of the request queue for the idle percentages."""
 
 from typing import Final
 
 CONTROLLER: Final = -1
-"""The broker number under which the controller's MBeans are kept."""
+"""The broker number of the controller's MBeans."""

@@ -1,7 +1,7 @@
-"""Gauges that no event tells: fetches that wait, and how far the metadata have come. They are read off the cluster as it stands.
+"""Gauges that events do not determine: fetches that wait, and metadata offsets. They are read from the running cluster.
 
-Kafka's timestamps and lags beside the metadata offsets are not here: they stay small because the active controller writes a
-NoOpRecord every metadata.max.idle.interval.ms, and the laboratory's writes none.
+Kafka's metrics of metadata timestamps and lags are left out. In Kafka they stay small because the active controller writes a NoOpRecord
+every metadata.max.idle.interval.ms; the laboratory's controller writes none.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name={name},delayedOperation=Fetch"
 
 
-def of_cluster(cluster: Cluster) -> list[Sample]:
-    """The gauges of every broker with a process, and under KRaft of the active controller, by name and broker."""
+def cluster_gauges(cluster: Cluster) -> list[Sample]:
+    """The gauges of every broker with a process, and under KRaft those of the active controller, by name and broker."""
     found = []
     for broker in cluster.brokers.values():
         if broker.state is BrokerState.STOPPED:
@@ -49,12 +49,12 @@ def of_cluster(cluster: Cluster) -> list[Sample]:
 
 
 def delayed_fetches(broker: Broker) -> tuple[int, int]:
-    """How many fetches wait in a broker's purgatory, and at how many partitions in all.
+    """The number of fetches in a broker's purgatory, and the number of partitions at which they wait, in all.
 
     Kafka: `DelayedOperationPurgatory#numDelayed`, `#watched`.
 
-    A follower's fetch waits at every partition of its session, a consumer's at every one that it asks for. Kafka also counts a
-    fetch that is over until its watchers are purged, of which at most 1,000 are left.
+    A follower's fetch waits at every partition of its session, a consumer's fetch at every partition that it requests. Kafka also counts
+    completed fetches until their watchers are purged (at most 1,000); the laboratory does not.
     """
     sizes = [len(session.partitions) for session in broker.fetch_manager.sessions.values() if session.expires_at() >= 0]
     sizes += [len(waiting.request.partitions) for waiting in broker.replicas.consumer_fetches.values() if not waiting.done]
@@ -62,17 +62,17 @@ def delayed_fetches(broker: Broker) -> tuple[int, int]:
 
 
 def metadata_offsets(cluster: Cluster) -> tuple[int, int]:
-    """Offset of the last metadata record that the active controller has applied, and of the last one that is committed.
+    """The offsets of the last metadata record that the active controller has applied, and of the last committed one.
 
     Kafka: `QuorumControllerMetrics`.
 
-    It applies what it writes before that is committed (`OffsetControlManager#handleScheduleAppend`); a write on its way counts as
-    one record. Without an active controller both are of the voter that knows most to be committed.
+    The active controller applies records before they are committed (`OffsetControlManager#handleScheduleAppend`); an uncommitted write
+    counts as one record. Without an active controller both are those of the voter with the highest high watermark.
     """
     quorum = cluster.quorum
     if quorum is None:
         return len(cluster.metadata) - 1, len(cluster.metadata) - 1
     active = quorum.active()
     voter = active or max(quorum.voters.values(), key=lambda voter: voter.high_watermark)
-    committed = quorum.end_of(voter.high_watermark) - 1
+    committed = quorum.metadata_end(voter.high_watermark) - 1
     return committed + (0 if active is None else len(active.log) - active.high_watermark), committed

@@ -1,7 +1,7 @@
-"""A meter as Kafka's brokers use it (`com.yammer.metrics.core.Meter`): a count, and rates that forget exponentially.
+"""A meter as in Kafka's brokers (`com.yammer.metrics.core.Meter`): a count, and exponentially weighted rates.
 
-A rate is brought up to date every five seconds, with the mean of those five seconds; the one-minute rate weighs what is a minute
-old by 1/e. Until the first tick it is 0, and the first tick sets it.
+Every five seconds the rates take in the mean rate of those five seconds. In the one-minute rate, a value that is a minute old has the
+weight 1/e. A rate is 0 until the first tick, which sets it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from core.sim.units import SECOND
 
 TICK: Final = 5 * SECOND
-"""Between two updates of the rates, µs (`Meter.INTERVAL`)."""
+"""The time between two updates of the rates, µs (`Meter.INTERVAL`)."""
 
 MINUTES: Final = (1, 5, 15)
 """The windows of OneMinuteRate, FiveMinuteRate and FifteenMinuteRate."""
@@ -21,10 +21,10 @@ _ALPHAS: Final = tuple(1 - math.exp(-5 / 60 / minutes) for minutes in MINUTES)
 
 
 class Meter:
-    """Counts what happens from a time on; times in µs, rates per second.
+    """Counts occurrences from a start time; times in µs, rates per second.
 
     Attributes:
-        count: all since the start.
+        count: the number of occurrences since the start.
     """
 
     __slots__ = ("_rates", "_start", "_ticked", "_uncounted", "count")
@@ -37,13 +37,13 @@ class Meter:
         self._rates: list[float] = []
 
     def mark(self, now: int, amount: float = 1) -> None:
-        """That many happened now."""
+        """Count occurrences now."""
         self.advance(now)
         self.count += amount
         self._uncounted += amount
 
     def advance(self, now: int) -> None:
-        """Bring the rates up to a time."""
+        """Update the rates up to a time."""
         while self._ticked + TICK <= now:
             self._ticked += TICK
             rate = self._uncounted * SECOND / TICK

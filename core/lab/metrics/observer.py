@@ -1,7 +1,7 @@
-"""Folds events into Kafka's metrics: which MBean counts which event, and the gauges that the controller's and the leaders' words make.
+"""Computes Kafka's metrics from events: the meters that count events, and the gauges of brokers and the controller.
 
-Nothing in the running system knows of it: it reads the same event tuples that stand in a log, so a log and a live session give
-the same numbers. A broker without a process has no MBeans; one that starts again starts its counts again.
+The observer reads the event tuples of a log or of a live session, so both give the same metrics. The running system does not know of
+it. A broker without a process has no MBeans; a restarted broker starts its counts again.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.lab.spec import ClusterSpec, ControlPlane
 
 HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
-"""There are so many of them that they are taken as they are, not decoded."""
+"""The most frequent event kind; it is read without decoding."""
 
 REQUEST_BYTES: Final = 200
-"""Bytes of a request or response beside its records, as the request queue counts them."""
+"""The size of a request or response without its records, for the model of the request queue."""
 
 
 class Sample(NamedTuple):
-    """One MBean of one broker (CONTROLLER: the controller's) with its attributes."""
+    """One MBean of one broker, or of the controller (`CONTROLLER`), with its attributes."""
 
     name: str
     broker: int
@@ -42,11 +42,11 @@ class Sample(NamedTuple):
 
 
 UNKNOWN: Final = -1
-"""The high watermark that a follower's fetcher has been told, before its first answer."""
+"""The high watermark of a follower's fetcher before its first response."""
 
 
-class OfPartition(Protocol):
-    """An event that tells something of a partition."""
+class PartitionEvent(Protocol):
+    """An event about a partition."""
 
     topic: str
     partition: int
@@ -54,10 +54,16 @@ class OfPartition(Protocol):
 
 @attrs.define(slots=True)
 class _Partition:
-    """What is kept of a partition.
+    """What the observer knows of a partition.
 
-    `fetchers`: by follower, its leader and the high watermark it was last told. `waiting`: acks=all writes in the purgatory of the
-    broker `waits_at`: (end offset, deadline). `idempotent`: by producer with an id, the end of its first batch, and the time of its last.
+    Attributes:
+        leader, replicas, isr, adding, removing: its registration.
+        leo: the log end offset by broker.
+        ends, totals: the end offset of each batch, and the bytes up to there.
+        fetchers: by follower, its leader and the high watermark of the last response.
+        waits_at: the broker whose purgatory `waiting` is about.
+        waiting: the acks=all writes that wait, as (end offset, deadline).
+        idempotent: by idempotent producer, the end of its first batch and the time of its last one.
     """
 
     leader: int = NO_LEADER
@@ -74,7 +80,7 @@ class _Partition:
     idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
-        """Remember how many bytes a batch has; what a former leader had put there goes."""
+        """Record the size of a batch; batches of a former leader at and above its base are removed."""
         while self.ends and self.ends[-1] > base:
             self.ends.pop()
             self.totals.pop()
@@ -84,7 +90,7 @@ class _Partition:
         self.totals.append((self.totals[-1] if self.totals else 0) + size)
 
     def known(self, follower: int) -> None:
-        """A follower's fetcher has been answered: its lag is known from now on (`FetcherLagMetrics`)."""
+        """A follower's fetcher has received a response, so its lag is known (`FetcherLagMetrics`)."""
         fetcher = self.fetchers.get(follower)
         if fetcher is not None and fetcher[1] == UNKNOWN:
             self.fetchers[follower] = (fetcher[0], 0)
@@ -98,7 +104,7 @@ class _Partition:
 
 
 class MetricsObserver:
-    """Metrics of one session; give it every event in order."""
+    """The metrics of one session. It must receive every event, in order."""
 
     def __init__(self, spec: ClusterSpec, release: Release, costs: RequestCosts = COSTS) -> None:
         self._release = release
@@ -112,8 +118,8 @@ class MetricsObserver:
         self._topic_configs = {topic.name: dict(topic.config) for topic in spec.topics}
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._meters: dict[tuple[str, int], Meter] = {}
-        self._network: dict[int, ThreadPool] = {}
-        self._handlers: dict[int, ThreadPool] = {}
+        self._network_threads: dict[int, ThreadPool] = {}
+        self._handler_threads: dict[int, ThreadPool] = {}
         self._started: dict[int, int] = {broker.id: 0 for broker in spec.brokers if broker.up}
         self._fenced: dict[int, bool] = {broker.id: not broker.up for broker in spec.brokers}
         self._timed_out = 0
@@ -123,7 +129,7 @@ class MetricsObserver:
         self._elections = 0  # of active controllers
         self._fetchers: dict[int, int] = {}  # num.replica.fetchers by broker, as far as they were looked up
         self._active = self._controllers_at_start(spec)
-        self._takes: Final[dict[str, Callable[[int, Any], object]]] = {
+        self._event_handlers: Final[dict[str, Callable[[int, Any], object]]] = {
             events.Appended.kind: self._append,
             events.AppendRefused.kind: self._append_refused,
             events.FollowerAppended.kind: self._follower_append,
@@ -163,28 +169,25 @@ class MetricsObserver:
         }
 
     def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
-        """Who is controller before any event says so: the one that does not fail, or the first broker that runs.
-
-        A quorum elects its own.
-        """
+        """The active controllers before any event names one: the controller that does not fail, or the first running broker; none in a quorum."""
         if spec.controllers:
             return {}
         if not self._release.zookeeper or spec.control_plane is not ControlPlane.BY_RELEASE:
             return {"controller": None}
         return dict.fromkeys([broker_address(min(self._started))] if self._started else [])
 
-    def take(self, event: events.EventTuple) -> None:
-        """One more event."""
+    def on_event(self, event: events.EventTuple) -> None:
+        """Take in an event."""
         if event[3] == HIGH_WATERMARK:
             self._high_watermark(*event[4:])
             return
-        take = self._takes.get(event[3])
-        if take is not None:
-            take(event[1], events.decode(event))
+        handler = self._event_handlers.get(event[3])
+        if handler is not None:
+            handler(event[1], events.decode(event))
 
     # --- events ----------------------------------------------------------------------------------------------------
 
-    def _of(self, event: OfPartition) -> _Partition:
+    def _of(self, event: PartitionEvent) -> _Partition:
         return self._partitions.setdefault(TopicPartition(event.topic, event.partition), _Partition())
 
     def _mark(self, name: str, broker: int, now: int, amount: float = 1) -> None:
@@ -193,19 +196,19 @@ class MetricsObserver:
             meter = self._meters[name, broker] = Meter(self._started.get(broker, 0))
         meter.mark(now, amount)
 
-    def _topic_meter(self, name: str, event: OfPartition, broker: int, now: int, amount: float) -> None:
-        """A metric that Kafka keeps for all topics and for each (`BrokerTopicStats`)."""
+    def _topic_meter(self, name: str, event: PartitionEvent, broker: int, now: int, amount: float) -> None:
+        """Mark a metric that Kafka keeps for all topics and for each topic (`BrokerTopicStats`)."""
         mbean = f"kafka.server:type=BrokerTopicMetrics,name={name}"
         self._mark(mbean, broker, now, amount)
         self._mark(f"{mbean},topic={event.topic}", broker, now, amount)
 
     def _request(self, broker: int, now: int, size: int) -> None:
-        """A request with that many bytes of records kept a broker's threads busy."""
+        """A request with that many bytes of records used a broker's network and handler threads."""
         costs, size = self._costs, size + REQUEST_BYTES
         since = self._started.get(broker, 0)
         for pools, setting, cost in (
-            (self._network, "num.network.threads", costs.network_request + costs.network_byte * size),
-            (self._handlers, "num.io.threads", costs.handler_request + costs.handler_byte * size),
+            (self._network_threads, "num.network.threads", costs.network_request + costs.network_byte * size),
+            (self._handler_threads, "num.io.threads", costs.handler_request + costs.handler_byte * size),
         ):
             pool = pools.get(broker)
             if pool is None:
@@ -315,7 +318,7 @@ class MetricsObserver:
             self._set(event.name, event.new, broker=broker)
         else:
             self._set(event.name, event.new, topic=subject or None)
-        for pools, name in ((self._network, "num.network.threads"), (self._handlers, "num.io.threads")):
+        for pools, name in ((self._network_threads, "num.network.threads"), (self._handler_threads, "num.io.threads")):
             if name == event.name:
                 for broker, pool in pools.items():
                     pool.advance(now)
@@ -330,7 +333,7 @@ class MetricsObserver:
     def _stopped(self, now: int, event: events.BrokerStopped) -> None:
         self._active.pop(broker_address(event.broker), None)
         self._started.pop(event.broker, None)
-        for pools in (self._network, self._handlers):
+        for pools in (self._network_threads, self._handler_threads):
             pools.pop(event.broker, None)
         for key in [key for key in self._meters if key[1] == event.broker]:
             del self._meters[key]
@@ -348,7 +351,7 @@ class MetricsObserver:
         self._offline[event.broker] = self._offline.get(event.broker, 0) + event.partitions
 
     def _offline_replica_found(self, now: int, event: events.OfflineReplicaFound) -> None:
-        """The next process counts those that it is told of; one that is reassigned away stays counted until it ends.
+        """Count a replica in a failed directory that a restarted process is told of; it counts until that process ends, even if it is reassigned.
 
         Kafka: `HostedPartition.Offline`.
         """
@@ -393,15 +396,15 @@ class MetricsObserver:
         found.extend(Sample(name, CONTROLLER, (("Value", value),)) for name, value in self._controller_gauges())
         return sorted(found, key=lambda sample: (sample.name, sample.broker))
 
-    def traffic(self, now: int) -> list[Sample]:
-        """The MBeans of `samples` that tell of requests and threads: the meters and the idle percentages, whatever number of partitions there is."""
+    def request_samples(self, now: int) -> list[Sample]:
+        """The samples about requests and threads (meters, idle percentages); their cost does not depend on the number of partitions."""
         found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
         for broker in self._started:
             found.extend(Sample(name, broker, (("Value", value),)) for name, value in self._threads(broker, now))
         return found
 
     def min_isr(self, tp: TopicPartition) -> int:
-        """The effective min.insync.replicas of a partition, as its leader has it."""
+        """The effective min.insync.replicas of a partition at its leader."""
         partition = self._partitions[tp]
         value = self._settings.integer("min.insync.replicas", broker=partition.leader, topic=tp.topic)
         return effective_min_isr(value, len(partition.replicas), capped=self._release.capped_min_isr)
@@ -447,14 +450,14 @@ class MetricsObserver:
         yield from self._threads(broker, now)
 
     def _fetcher(self, tp: TopicPartition, broker: int, leader: int) -> str:
-        """The client id of the fetcher by which a broker follows a leader."""
+        """The client id of the fetcher with which a broker follows a leader."""
         fetchers = self._fetchers.get(broker)
         if fetchers is None:
             fetchers = self._fetchers[broker] = self._settings.integer("num.replica.fetchers", broker=broker)
         return f"clientId=ReplicaFetcherThread-{fetcher_id(tp, fetchers)}-{leader}"
 
     def _producer_ids(self, broker: int, now: int) -> int:
-        """How many producer ids the state of the broker's logs has, each as often as logs have it (`ReplicaManager#producerIdCount`)."""
+        """The number of producer ids in the state of a broker's logs; an id counts once per log (`ReplicaManager#producerIdCount`)."""
         return sum(
             first <= partition.leo[broker] and now - last < EXPIRATION
             for partition in self._partitions.values()
@@ -463,7 +466,7 @@ class MetricsObserver:
         )
 
     def _threads(self, broker: int, now: int) -> Iterator[tuple[str, float]]:
-        network, handlers = self._network.get(broker), self._handlers.get(broker)
+        network, handlers = self._network_threads.get(broker), self._handler_threads.get(broker)
         if network is not None:
             network.advance(now)
         yield "kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent", 1.0 if network is None else network.idle

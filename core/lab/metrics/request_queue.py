@@ -1,8 +1,8 @@
-"""The model behind the two idle percentages: network threads read and write requests, handler threads work them off a queue.
+"""A model for the two idle percentages: network threads read and write requests, handler threads process them from a queue.
 
-Each request costs its threads a fixed time and a time per byte. The costs are the laboratory's, not measurements of Kafka;
-the numbers of threads are Kafka's settings. Work beyond what the threads can do waits. The queue tells how busy a broker would
-be; it delays nothing.
+Each request costs a fixed time and a time per byte. The costs are the laboratory's, not measurements of Kafka; the numbers of threads
+are Kafka's settings. Work that exceeds the capacity of the threads waits. The model only shows how busy a broker would be; it delays
+nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.lab.metrics.meter import TICK, Meter
 
 @attrs.frozen
 class RequestCosts:
-    """What a request costs, ns: of a network thread's and of a handler thread's time, and for each byte of it."""
+    """The costs of a request in ns of network thread and handler thread time: fixed, and per byte."""
 
     network_request: int = 40_000
     network_byte: int = 8
@@ -25,15 +25,15 @@ class RequestCosts:
 
 
 COSTS: Final = RequestCosts()
-"""The costs used when nobody gives others."""
+"""The default costs."""
 
 
 class ThreadPool:
-    """Threads that share a queue of work; in five-second steps, as the meters tick.
+    """Threads that share a queue of work, simulated in steps of five seconds, the tick of meters.
 
     Attributes:
-        backlog: ns of work that waits.
-        idle: share of the threads' time without work in the last full step, 1 before the first.
+        backlog: the work that waits, ns.
+        idle: the idle share of the threads in the last full step; 1 before the first one.
     """
 
     __slots__ = ("_start", "_stepped", "_work", "backlog", "idle", "meter", "threads")
@@ -47,12 +47,12 @@ class ThreadPool:
         self.meter = Meter(start)
 
     def work(self, now: int, cost: int) -> None:
-        """Work of that many ns arrived."""
+        """Add work, ns."""
         self.advance(now)
         self._work += cost
 
     def advance(self, now: int) -> None:
-        """Work off what the threads can by a time."""
+        """Process work up to a time."""
         while self._stepped + TICK <= now:
             self._stepped += TICK
             capacity = self.threads * TICK * 1_000
@@ -64,7 +64,7 @@ class ThreadPool:
             self.meter.advance(self._stepped)
 
     def idle_rate(self, now: int) -> float:
-        """The idle share as Kafka's idle meter has it over the last minute (`KafkaRequestHandlerPool#aggregateIdleMeter`)."""
+        """The idle share over the last minute, as Kafka's meter reports it (`KafkaRequestHandlerPool#aggregateIdleMeter`)."""
         self.advance(now)
         rate = dict(self.meter.attributes(now))["OneMinuteRate"]
         return rate if self._stepped > self._start else 1.0

@@ -97,8 +97,8 @@ def durability_report(cluster: ClusterNodes) -> DurabilityReport:
         for (tp, producer, event, acknowledged, read, epoch), pieces in grouped.items()
     )
     exposed = []
-    for tp, brokers in cluster.exposure.lacking.items():
-        offsets = cluster.exposure.of(tp)
+    for tp, brokers in cluster.exposure.lacking_brokers.items():
+        offsets = cluster.exposure.exposed_offsets(tp)
         if offsets:
             exposed.append(ExposedRecords(tp, tuple(offsets), tuple(brokers)))
     return DurabilityReport(lost, tuple(sorted(exposed, key=lambda each: each.tp)))

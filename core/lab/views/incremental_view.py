@@ -230,7 +230,7 @@ class IncrementalView:
             wanted[views[self._next_in_round].tp] = None
         if shown is not None:
             # The number of exposed records depends on offsets.
-            changed.update((tp, None) for tp in self.cluster.exposure.lacking if tp in offsets_changed)
+            changed.update((tp, None) for tp in self.cluster.exposure.lacking_brokers if tp in offsets_changed)
             wanted.update((tp, None) for tp in shown if tp in changed or tp in offsets_changed)
         rest = itertools.chain(changed, offsets_changed) if shown is None else iter(changed)
         wanted.update((tp, None) for tp in (rest if most is None else list(itertools.islice(rest, most))))

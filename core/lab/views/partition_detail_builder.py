@@ -11,7 +11,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import NEVER, Replica
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.lab.nodes import ClusterNodes
 from core.lab.views import view_builder
 from core.lab.views.partition_detail import (
@@ -51,7 +51,7 @@ def partition_detail(cluster: ClusterNodes, tp: TopicPartition) -> PartitionDeta
         session_us=cluster.settings.us("zookeeper.session.timeout.ms" if cluster.zookeeper else "broker.session.timeout.ms"),
         eligible=_eligible(cluster, tp, registration),
         lost=tuple((term.epoch, start, end) for term, lost in account.lost.items() for start, end in lost),
-        exposed=tuple(cluster.exposure.of(tp)),
+        exposed=tuple(cluster.exposure.exposed_offsets(tp)),
     )
 
 

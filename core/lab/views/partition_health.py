@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, effective_min_isr, status_of
 from core.kafka.ids import TopicPartition, broker_address
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 
 if TYPE_CHECKING:
     from core.kafka.broker.partition import Partition

@@ -23,7 +23,7 @@ class MinIsrChange(NamedTuple):
     at_min: int
 
 
-def with_min_isr(partitions: Iterable[PartitionView], min_insync_replicas: int, *, capped: bool) -> MinIsrChange:
+def min_isr_change(partitions: Iterable[PartitionView], min_insync_replicas: int, *, capped: bool) -> MinIsrChange:
     """The effect of setting min.insync.replicas to a value for these partitions.
 
     Args:
@@ -50,16 +50,16 @@ class UncleanChange(NamedTuple):
     lacking: int
 
 
-def with_unclean_election(partitions: Iterable[PartitionView], up: Container[int]) -> UncleanChange:
+def unclean_change(partitions: Iterable[PartitionView], up: Container[int]) -> UncleanChange:
     """The effect of setting unclean.leader.election.enable to true for these partitions.
 
     Args:
         up: the brokers that are up.
     """
     waiting = [partition for partition in partitions if could_elect_uncleanly(partition, up)]
-    return UncleanChange(len(waiting), sum(map(only_on_the_dead, waiting)))
+    return UncleanChange(len(waiting), sum(map(only_on_stopped_brokers, waiting)))
 
 
-def only_on_the_dead(partition: PartitionView) -> int:
+def only_on_stopped_brokers(partition: PartitionView) -> int:
     """How many records at the end of the longest log no replica with a running process has."""
     return max((copy.leo for copy in partition.copies), default=0) - max((copy.leo for copy in partition.copies if copy.alive), default=0)

@@ -1,8 +1,8 @@
-"""Frozen snapshots for whoever shows the state: a user interface, expectations, `describe`.
+"""Frozen views of the state of a cluster, for the user interface, expectations and `describe`.
 
-A view is taken by `Cluster.view()` (everything) or, for one partition, by `Cluster.partition_view(tp)`; it never changes
-afterwards and holds no reference into the running system. Times are µs of virtual time, offsets Kafka's exclusive ones.
-Leader, ISR and epochs are the controller's; a replica's LEO, HW and role are what stands on its broker, even a dead one.
+`Cluster.view()` builds a view of everything, `Cluster.partition_view(tp)` one of a partition. A view never changes and holds no reference
+into the running system. Times are µs of virtual time; end offsets are exclusive, as in Kafka. Leader, ISR and epochs are the
+controller's; the LEO, HW and role of a replica are those on its broker, even if that is stopped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,22 @@ __all__ = [
 
 @attrs.frozen(repr=False)
 class BrokerView(SpelledOut):
-    """One broker. `fenced` is the controller's word; `leaders` and `replicas` count partitions by the controller's metadata."""
+    """One broker.
+
+    Attributes:
+        id: the broker id.
+        rack: broker.rack; None if it has none.
+        state: the state of its process.
+        fenced: whether the controller has fenced it.
+        broker_epoch: the epoch of its registration.
+        leaders: the partitions that it leads, according to the controller.
+        replicas: the replicas that it has, according to the controller.
+        metadata_offset: how far it has read the metadata log.
+        silent_us: the time since its last heartbeat reached the controller.
+        log_dirs: the number of its log directories.
+        failed_dirs: the failed ones, numbered from 1.
+        disk_delay_us: the time that each write takes in addition to that of a normal disk.
+    """
 
     id: int
     rack: str | None
@@ -35,35 +50,34 @@ class BrokerView(SpelledOut):
     replicas: int
     metadata_offset: int
     silent_us: int
-    """Since its last heartbeat reached the controller."""
     log_dirs: int = 1
     failed_dirs: tuple[int, ...] = ()
-    """Its log directories, numbered from 1, that do not work."""
     disk_delay_us: int = 0
-    """How long each write of its disk takes, beyond what every disk takes."""
 
     @property
     def up(self) -> bool:
-        """Whether its process runs and the controller takes it for alive."""
+        """Whether its process runs and the controller considers it alive."""
         return self.state is BrokerState.RUNNING and not self.fenced
 
 
 @attrs.frozen(repr=False)
 class ReplicaView(SpelledOut):
-    """One replica of a partition, on one broker.
+    """One replica of a partition.
 
     Attributes:
-        broker: where it is.
-        role: `leader`, `follower` or `offline` (no process, or its log directory failed), as that broker itself believes.
-        leo, hw, log_start: offsets.
-        in_isr: a member of the controller's ISR.
-        alive: its broker's process runs (perhaps paused).
+        broker: the broker that it is on.
+        role: `leader`, `follower` or `offline` (no process, or its log directory failed), according to that broker.
+        leo, hw, log_start: its offsets.
+        in_isr: whether the controller's ISR includes it.
+        alive: whether its broker's process runs, even if paused.
         fetch_state: of a follower: `fetching`, `truncating`, `delayed`, `failed` or `idle` (no fetcher).
-        caught_up_us: how long ago the leader saw it caught up; -1 when no leader knows.
+        caught_up_us: the time since the leader saw it caught up; -1: no leader knows.
         epochs: the leader-epoch cache as (epoch, start offset).
-        believes_leader, believes_epoch: the leader and leader epoch this broker last heard of.
-        dir: the log directory it is in, from 1; dir_online whether that works.
-        moving_to: the directory that it is being copied to, 0 if it stays, and how far the copy is.
+        believes_leader, believes_epoch: the leader and leader epoch that its broker knows.
+        dir: the number of its log directory, from 1.
+        dir_online: whether that directory works.
+        moving_to: the log directory that it is being moved to; 0: none.
+        future_leo: the log end offset of the copy there; -1: none.
     """
 
     broker: int
@@ -86,12 +100,23 @@ class ReplicaView(SpelledOut):
 
 @attrs.frozen(repr=False)
 class PartitionView(SpelledOut):
-    """One partition as the controller has it, with all its replicas.
+    """One partition as the controller knows it, with all its replicas.
 
-    `acked`, `lost`, `lost_acknowledged`, `lost_read`, `duplicated` are records of the durability account (`core.lab.durability_account`);
-    `diverged` counts offsets at which two live replicas hold different records below both their high watermarks.
-    `held_by` are the replicas that hold the HW: those of the least LEO, as the leader knows it; the leader itself if all have all.
-    `status` is what clients experience (`core.kafka.health`); `stuck` and `uncommitted_us` say why it is stalled.
+    Attributes:
+        tp: the partition.
+        leader, leader_epoch, partition_epoch: see `core.kafka.partition_registration.PartitionRegistration`.
+        replicas, isr, elr, last_known_elr, adding, removing, recovering: likewise.
+        min_isr: the effective min.insync.replicas.
+        status: what clients experience (`core.kafka.health`).
+        copies: the replicas, in replica order.
+        held_by: the replicas that hold the high watermark back: those with the lowest LEO that the leader knows; the leader if all are equal.
+        accepted, acked, lost, duplicated: records of the durability account (`core.lab.durability_account`).
+        committed: the leader's high watermark.
+        diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
+        exposed: committed records that a replica which can be elected lacks.
+        stuck: ISR members that cannot fetch from the leader: their process is down or paused, or a link between the two is cut.
+        uncommitted_us: how long the HW has stood still below the leader's LEO; 0 if everything is committed.
+        lost_acknowledged, lost_read: lost records that were acknowledged, and that a consumer has read.
     """
 
     tp: TopicPartition
@@ -106,10 +131,8 @@ class PartitionView(SpelledOut):
     removing: tuple[int, ...]
     recovering: bool
     min_isr: int
-    """Effective min.insync.replicas."""
     status: PartitionStatus
     copies: tuple[ReplicaView, ...]
-    """In replica order."""
     held_by: tuple[int, ...]
     accepted: int
     acked: int
@@ -118,24 +141,21 @@ class PartitionView(SpelledOut):
     duplicated: int
     diverged: int
     exposed: int = 0
-    """Committed records that a replica which may be elected lacks."""
     stuck: tuple[int, ...] = ()
-    """ISR members that cannot fetch from the leader: their process is down or stands still, or a link between the two is cut."""
     uncommitted_us: int = 0
-    """How long the HW has stood still below the leader's LEO; 0 when everything is committed."""
     lost_acknowledged: int = 0
     lost_read: int = 0
 
     @property
     def offline(self) -> bool:
-        """Whether nobody leads it."""
+        """Whether it has no leader."""
         return is_offline(self)
 
     def copy_on(self, broker: int) -> ReplicaView:
-        """The replica on that broker.
+        """The replica on a broker.
 
         Raises:
-            KeyError: no replica there.
+            KeyError: there is none.
         """
         for copy in self.copies:
             if copy.broker == broker:
@@ -145,7 +165,15 @@ class PartitionView(SpelledOut):
 
 @attrs.frozen(repr=False)
 class TopicView(SpelledOut):
-    """A topic's headline: overrides as (name, value) in the order describe prints them, and the placement."""
+    """A topic.
+
+    Attributes:
+        name: its name.
+        topic_id: its id.
+        partitions: the number of partitions.
+        replication_factor: the replication factor of the first partition.
+        config: overrides as (name, value), in the order in which `kafka-topics --describe` prints them.
+    """
 
     name: str
     topic_id: str
@@ -156,9 +184,16 @@ class TopicView(SpelledOut):
 
 @attrs.frozen(repr=False)
 class ProducerView(SpelledOut):
-    """A producer client: records sent, acknowledged, given up; batches in flight now.
+    """A producer.
 
-    `last_latency_us` is of the batch acknowledged last; what is not acknowledged waits, and `waits_us` says for how long.
+    Attributes:
+        name, topic, acks: its configuration.
+        rate: records per second of its load; 0: none.
+        sent, acked, failed: records sent, acknowledged, given up.
+        in_flight: batches without an answer.
+        retries: attempts after the first one.
+        last_latency_us: the latency of the batch that was acknowledged last.
+        waits_us: the time since each batch without an answer was created, longest first.
     """
 
     name: str
@@ -172,28 +207,41 @@ class ProducerView(SpelledOut):
     retries: int
     last_latency_us: int
     waits_us: tuple[int, ...] = ()
-    """Of each batch without answer: the time since it was first sent, µs, the longest first."""
 
 
 @attrs.frozen(repr=False)
 class ConsumerView(SpelledOut):
-    """A consumer client: records read, and its positions by partition."""
+    """A consumer.
+
+    Attributes:
+        name, topic: its configuration.
+        read: records read.
+        positions: its position by partition.
+        reads_from: the follower that it reads from, by partition, where it does not read from the leader.
+    """
 
     name: str
     topic: str
     read: int
     positions: tuple[tuple[TopicPartition, int], ...]
     reads_from: tuple[tuple[TopicPartition, int], ...] = ()
-    """The followers that it reads from, where it does not read from the leader."""
 
 
 @attrs.frozen(repr=False)
 class VoterView(SpelledOut):
-    """One voter of the controllers' quorum: what it believes, where its log ends, whether it takes itself for the active controller."""
+    """One voter of the metadata quorum.
+
+    Attributes:
+        name: its name.
+        role: `stopped`, `unattached`, `follower`, `prospective`, `candidate` or `leader`.
+        epoch, leader: the epoch and the leader that it knows.
+        end: the end of its log.
+        high_watermark: its high watermark.
+        active: whether it considers itself the active controller.
+    """
 
     name: str
     role: str
-    """`stopped`, `unattached`, `follower`, `prospective`, `candidate` or `leader`."""
     epoch: int
     leader: str
     end: int
@@ -203,8 +251,13 @@ class VoterView(SpelledOut):
 
 @attrs.frozen(repr=False)
 class LinkView(SpelledOut):
-    """One direction of a link that differs from the others: its latency and jitter in µs where they are above theirs, else 0, and
-    which parts per million of its messages it loses, repeats and reorders."""
+    """One direction of a link that differs from the other links.
+
+    Attributes:
+        src, dst: the sender and the receiver.
+        latency_us, jitter_us: its latency and jitter if they exceed those of the network, else 0.
+        loss_ppm, duplicate_ppm, reorder_ppm: the messages that it loses, duplicates and reorders, parts per million.
+    """
 
     src: str
     dst: str
@@ -219,9 +272,26 @@ class LinkView(SpelledOut):
 class ClusterView(SpelledOut):
     """The whole cluster at one moment.
 
-    `controller` is the active controller's name, "" when there is none. `voters`, `controller_epoch`, `active_controllers`
-    (ActiveControllerCount, summed) and `majority` (whether enough voters can talk to each other) tell of a quorum; without
-    one there is the one controller.
+    Attributes:
+        now: the virtual time.
+        seq: the seq of the last event.
+        release: the name of the release.
+        controller: the name of the active controller; empty: there is none.
+        brokers, topics, partitions, producers, consumers: the parts.
+        cut_links, held_links: directed links, sorted.
+        accepted, acked, lost, duplicated, lost_acknowledged, lost_read: totals of the durability account.
+        diverged, exposed: totals over the partitions.
+        unclean_elections: unclean elections, including those of a last known leader.
+        isr_shrinks, isr_expands: committed ISR changes.
+        controller_epoch: the newest controller epoch.
+        active_controllers: ActiveControllerCount, summed over the cluster.
+        majority: whether enough voters can talk to each other.
+        voters: the voters of the metadata quorum; empty if there is none.
+        changed_links: directed links, sorted, that are slower than the others, or that lose, duplicate or reorder more.
+        loss_ppm: the messages that every link loses, parts per million.
+        latency_us, jitter_us: of every link that nobody has changed.
+        unclean_check_us: the time until the KRaft controller checks for unclean elections; -1: not scheduled.
+        version: two views of one `IncrementalView` with the same version differ only in offsets, counters and ages; -1: unknown.
     """
 
     now: int
@@ -234,7 +304,6 @@ class ClusterView(SpelledOut):
     producers: tuple[ProducerView, ...]
     consumers: tuple[ConsumerView, ...]
     cut_links: tuple[tuple[str, str], ...]
-    """Directed, sorted."""
     held_links: tuple[tuple[str, str], ...]
     accepted: int
     acked: int
@@ -252,16 +321,11 @@ class ClusterView(SpelledOut):
     majority: bool = True
     voters: tuple[VoterView, ...] = ()
     changed_links: tuple[LinkView, ...] = ()
-    """Directed links, sorted, that are slower than the others, or lose, repeat or reorder more."""
     loss_ppm: int = 0
-    """Messages that every link loses, parts per million."""
     latency_us: int = 0
     jitter_us: int = 0
-    """Of every link that nobody has changed."""
     unclean_check_us: int = -1
-    """Until the KRaft controller looks again whether unclean election is allowed by now; -1: it does not plan to."""
     version: int = attrs.field(default=-1, eq=False)
-    """Two views of one `IncrementalView` with the same version differ only in offsets, counters and ages; -1: unknown."""
 
     @cached_property
     def up(self) -> frozenset[int]:
@@ -269,10 +333,10 @@ class ClusterView(SpelledOut):
         return frozenset(broker.id for broker in self.brokers if broker.up)
 
     def partition(self, tp: TopicPartition) -> PartitionView:
-        """One partition.
+        """The view of a partition.
 
         Raises:
-            KeyError: there is none of that name.
+            KeyError: there is no such partition.
         """
         for view in self.partitions:
             if view.tp == tp:
@@ -280,10 +344,10 @@ class ClusterView(SpelledOut):
         raise KeyError(str(tp))
 
     def broker(self, broker: int) -> BrokerView:
-        """One broker.
+        """The view of a broker.
 
         Raises:
-            KeyError: there is none of that id.
+            KeyError: there is no such broker.
         """
         for view in self.brokers:
             if view.id == broker:

@@ -11,10 +11,10 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.partition import Partition
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
-from core.kafka.controller.controller import UNCLEAN, Controller
+from core.kafka.controller.controller import ELECT_UNCLEAN, Controller
 from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings import render_value
 from core.lab.views.partition_health import partition_health
 from core.lab.views.view import (
@@ -49,8 +49,8 @@ def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
         state=state,
         fenced=registration is None or registration.fenced,
         broker_epoch=-1 if registration is None else registration.epoch,
-        leaders=controller.replication.led.get(broker.id, 0),
-        replicas=controller.replication.hosted.get(broker.id, 0),
+        leaders=controller.replication.leader_counts.get(broker.id, 0),
+        replicas=controller.replication.replica_counts.get(broker.id, 0),
         metadata_offset=broker.metadata_offset,
         silent_us=cluster.now - controller.last_contact.get(broker.id, 0),
         log_dirs=len(broker.disk.dirs),
@@ -127,7 +127,7 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
         account.lost_count,
         account.duplicated,
         diverged(cluster, tp, registration),
-        cluster.exposure.of(tp).count(),
+        cluster.exposure.exposed_offsets(tp).count(),
         health.stuck,
         health.uncommitted_us,
         account.lost_acknowledged,
@@ -309,10 +309,10 @@ def _changed_links(network: Network) -> tuple[LinkView, ...]:
 def _unclean_check_us(cluster: ClusterNodes) -> int:
     """The time until the active KRaft controller checks for unclean elections (its periodic task), µs; -1: it is not scheduled."""
     controller = cluster.controller
-    due = controller.scheduled.get(UNCLEAN, -1) if isinstance(controller, Controller) else -1
+    due = controller.scheduled.get(ELECT_UNCLEAN, -1) if isinstance(controller, Controller) else -1
     if cluster.quorum is not None:
         active = cluster.quorum.active()
-        due = -1 if active is None or active.active is None else active.active.scheduled.get(UNCLEAN, -1)
+        due = -1 if active is None or active.active is None else active.active.scheduled.get(ELECT_UNCLEAN, -1)
     return max(0, due - cluster.now) if due >= 0 else -1
 
 

@@ -17,7 +17,7 @@ from core.kafka import events
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import EpochsResponse, FetchResponse
+from core.kafka.messages import FetchResponse, OffsetsForLeaderEpochResponse
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -30,7 +30,7 @@ from core.sim.search import Outcome, search
 
 TP: Final = TopicPartition("orders", 0)
 
-ORDERED_FREELY: Final = frozenset({FetchResponse, EpochsResponse})
+ORDERED_FREELY: Final = frozenset({FetchResponse, OffsetsForLeaderEpochResponse})
 """Messages whose delivery is a choice of its own."""
 
 SPEC: Final = ClusterSpec(
@@ -61,7 +61,7 @@ class Exploration:
     def __init__(self, release: str, left: Left, *, power: bool) -> None:
         self._told: list[Any] = []
         self.cluster = Cluster(SPEC, Release.named(release), sink=self._told.append)
-        self.cluster.settles = False
+        self.cluster.delivers_at_once = False
         self.left = left
         self.power = power
 

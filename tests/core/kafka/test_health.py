@@ -22,7 +22,7 @@ from core.kafka.health import (
     unclean_election,
 )
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -139,7 +139,7 @@ def test_how_many_replicas_may_be_out_of_the_isr(value: int, capped: bool, spare
 
 
 @pytest.mark.parametrize(
-    ("leader", "up", "enabled", "zookeeper", "looks_again", "who"),
+    ("leader", "up", "enabled", "zookeeper", "checks_periodically", "who"),
     [
         (1, (1, 2), True, False, True, None),
         (NO_LEADER, (1, 2), False, False, True, None),
@@ -150,10 +150,10 @@ def test_how_many_replicas_may_be_out_of_the_isr(value: int, capped: bool, spare
     ],
 )
 def test_who_elects_uncleanly(
-    leader: int, up: tuple[int, ...], enabled: bool, zookeeper: bool, looks_again: bool, who: UncleanElection | None
+    leader: int, up: tuple[int, ...], enabled: bool, zookeeper: bool, checks_periodically: bool, who: UncleanElection | None
 ) -> None:
     partition = PartitionRegistration((1, 2, 3), (1,), leader, 1, 1)
-    assert unclean_election(partition, up, enabled=enabled, zookeeper=zookeeper, looks_again=looks_again) is who
+    assert unclean_election(partition, up, enabled=enabled, zookeeper=zookeeper, checks_periodically=checks_periodically) is who
 
 
 def test_what_is_served() -> None:
@@ -265,7 +265,7 @@ def test_one_replica_and_min_isr_2_come_out_the_same_everywhere(
 def observed(spec: ClusterSpec, release: str) -> tuple[Cluster, MetricsObserver]:
     """A cluster, and what counts its events."""
     observer = MetricsObserver(spec, Release.named(release))
-    return Cluster(spec, Release.named(release), sink=observer.take), observer
+    return Cluster(spec, Release.named(release), sink=observer.on_event), observer
 
 
 def test_a_brokers_own_min_isr_holds_where_it_leads() -> None:

@@ -73,7 +73,7 @@ def test_by_hand_no_time_passes_and_nobody_fetches_or_produces() -> None:
     cluster, events = running()
     cluster.do(BY_HAND)
     count, before = len(events), [ends(cluster, partition.tp) for partition in cluster.view().partitions]
-    cluster.settle()
+    cluster.deliver_pending()
     assert len(events) == count
     cluster.run_until(cluster.now + 5 * SECOND)
     assert [ends(cluster, partition.tp) for partition in cluster.view().partitions] == before
@@ -144,7 +144,7 @@ def test_the_same_acts_make_the_same_events_also_from_a_snapshot_in_between() ->
     play(Cluster.restore(kept, restored.append))
     assert restored == once
     events.clear()
-    cluster.go_back(kept, events.append)
+    cluster.restore_in_place(kept, events.append)
     play(cluster)
     assert events == once
 

@@ -47,7 +47,7 @@ def test_a_truncation_by_high_watermark_exposes_then_loses_and_is_the_doom() -> 
         cluster.do(act)
     assert cluster.view().exposed == 0
     cluster.do(acts.Bounce(1))
-    assert list(cluster.exposure.of(TP)) == [(1, 2)]
+    assert list(cluster.exposure.exposed_offsets(TP)) == [(1, 2)]
     assert cluster.partition_view(TP).exposed == 1
     cluster.do(acts.Kill(2))
     cluster.do(acts.Fence(2))
@@ -73,7 +73,7 @@ def test_an_unclean_election_is_the_doom_of_what_the_new_leader_never_had() -> N
     cluster.do(acts.Fetch(2, records=1))
     cluster.run_until(120_000_000)
     cluster.do(acts.CheckIsr(1))
-    assert list(cluster.exposure.of(TP)) == [(6, 8)], "alone in the ISR, 1 commits what 2 lacks, and 2 may be elected"
+    assert list(cluster.exposure.exposed_offsets(TP)) == [(6, 8)], "alone in the ISR, 1 commits what 2 lacks, and 2 may be elected"
     cluster.do(acts.Kill(1))
     cluster.do(acts.Fence(1))
     (elected,) = kinds(events, "leader-elected")
@@ -187,7 +187,7 @@ def test_exposure_is_what_counting_every_offset_gives() -> None:
                 cluster.do(act)
             account = cluster.account.of(TP)
             exposed, lacking = set(), set()
-            account.fold()
+            account.add_committed()
             electable = list(cluster.exposure.electable(TP))
             for term, held in account.committed.items():
                 for start, end in held:
@@ -197,9 +197,9 @@ def test_exposure_is_what_counting_every_offset_gives() -> None:
                             if offset >= start and (log is None or log.term_at(offset) is not term):
                                 exposed.add(offset)
                                 lacking.add(broker)
-            found = {offset for start, end in cluster.exposure.of(TP) for offset in range(start, end)}
+            found = {offset for start, end in cluster.exposure.exposed_offsets(TP) for offset in range(start, end)}
             assert found == exposed
-            assert set(cluster.exposure.lacking.get(TP, ())) == lacking
+            assert set(cluster.exposure.lacking_brokers.get(TP, ())) == lacking
             seen += bool(found)
         told = kinds(events, "records-exposed", "records-safe")
         open_now: dict[int, bool] = {}
@@ -223,12 +223,12 @@ def test_who_has_been_given_what_it_lacked_is_safe_at_once() -> None:
     cluster.do(acts.Arrive(1))
     assert cluster.partition_view(TP).committed == 2
     cluster.do(acts.Bounce(1))
-    assert list(cluster.exposure.lacking[TP]) == [1]
+    assert list(cluster.exposure.lacking_brokers[TP]) == [1]
     cluster.do(acts.Fetch(1))
     given = kinds(events, "follower-append")[-1]
     assert given[4] == 1
     assert [event[2] for event in kinds(events, "records-safe")] == [given[0]], "because of what it appended"
-    assert not cluster.exposure.lacking
+    assert not cluster.exposure.lacking_brokers
 
 
 @pytest.mark.parametrize("release", ["3.3", "3.6", "4.1"])
@@ -238,8 +238,8 @@ def test_a_failed_log_directory_exposes_what_it_held_until_the_controller_hears_
     cluster.do(acts.Produce("t", 5))
     cluster.run_until(SECOND)
     cluster.do(acts.FailDir(2))
-    assert list(cluster.exposure.of(TP)) == [(0, 5)]
-    assert list(cluster.exposure.lacking[TP]) == [2]
+    assert list(cluster.exposure.exposed_offsets(TP)) == [(0, 5)]
+    assert list(cluster.exposure.lacking_brokers[TP]) == [2]
     cluster.run_until(60 * SECOND)
     assert [event[3:7] for event in kinds(events, "records-exposed", "records-safe")] == [
         ("records-exposed", "t", 0, 2),

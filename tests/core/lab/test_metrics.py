@@ -61,7 +61,7 @@ def seen() -> tuple[Cluster, MetricsObserver]:
         (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((2, 3, 1))), config=(("min.insync.replicas", "2"),)),),
     )
     observer = MetricsObserver(spec, CURRENT)
-    return Cluster(spec, sink=observer.take), observer
+    return Cluster(spec, sink=observer.on_event), observer
 
 
 def value(samples: list[Sample], name: str, broker: int, attribute: str = "Value") -> float:
@@ -120,7 +120,7 @@ def test_replicas_in_failed_directories_are_offline_until_the_broker_starts_with
     placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(7))
     spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=3) for broker in (1, 2, 3)), (TopicSpec("t", assignment=placed),))
     observer = MetricsObserver(spec, CURRENT)
-    cluster = Cluster(spec, sink=observer.take)
+    cluster = Cluster(spec, sink=observer.on_event)
 
     def offline_after(*done: acts.Act) -> list[float]:
         for act in done:
@@ -249,7 +249,7 @@ def test_fol_21_the_mbean_tells_the_fetcher_s_own_lag() -> None:
         settings=(("replica.fetch.max.bytes", 10_000),), network=NetworkSpec(latency=20_000),
     )  # fmt: skip
     observer = MetricsObserver(spec, CURRENT)
-    cluster = Cluster(spec, sink=observer.take)
+    cluster = Cluster(spec, sink=observer.on_event)
     name = "kafka.server:type=FetcherLagMetrics,name=ConsumerLag,clientId=ReplicaFetcherThread-0-1,topic=t,partition=0"
 
     def lag() -> float | None:
@@ -286,7 +286,7 @@ def test_an_offline_replica_that_is_reassigned_away_counts_until_the_process_end
     placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(4))
     spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3, 4)), (TopicSpec("t", assignment=placed),))
     observer = MetricsObserver(spec, CURRENT)
-    cluster = Cluster(spec, sink=observer.take)
+    cluster = Cluster(spec, sink=observer.on_event)
 
     def offline_after(*done: acts.Act) -> float:
         for act in done:
@@ -310,7 +310,7 @@ def test_a_replica_that_is_reassigned_away_while_its_process_is_down_is_not_foun
     placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(4))
     spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3, 4)), (TopicSpec("t", assignment=placed),))
     observer = MetricsObserver(spec, RELEASES[release])
-    cluster = Cluster(spec, RELEASES[release], sink=observer.take)
+    cluster = Cluster(spec, RELEASES[release], sink=observer.on_event)
     counts = []
     for acted in (
         (acts.FailDir(1, 1),),
@@ -326,7 +326,7 @@ def test_a_replica_that_is_reassigned_away_while_its_process_is_down_is_not_foun
 
 
 def gauge(cluster: Cluster, name: str, broker: int, attribute: str = "Value") -> float:
-    return value(gauges.of_cluster(cluster), name, broker, attribute)
+    return value(gauges.cluster_gauges(cluster), name, broker, attribute)
 
 
 def test_fetches_that_wait_are_in_the_purgatory() -> None:
@@ -346,7 +346,7 @@ def test_fetches_that_wait_are_in_the_purgatory() -> None:
             if step == 60:
                 cluster.do(acts.Load("t", 100))
             cluster.run_until(cluster.now + 10_130)
-            shown.append([sample for sample in gauges.of_cluster(cluster) if "Purgatory" in sample.name])
+            shown.append([sample for sample in gauges.cluster_gauges(cluster) if "Purgatory" in sample.name])
         assert shown[0] == shown[1]
         seen.add(tuple(sample.attributes[0][1] for sample in shown[0]))
     # brokers 1, 2, 3: fetches of followers and of the consumer; the partitions that these ask for
@@ -382,13 +382,13 @@ def test_metadata_offsets_of_brokers_and_the_controller() -> None:
     cluster.run_until(cluster.now + 100_000)
     assert (gauge(cluster, applied, CONTROLLER), gauge(cluster, committed, CONTROLLER)) == (start + 2, start + 1)
     assert not [
-        sample for sample in gauges.of_cluster(Cluster(attrs.evolve(spec, controllers=()), RELEASES["2.4"])) if "etadata" in sample.name
+        sample for sample in gauges.cluster_gauges(Cluster(attrs.evolve(spec, controllers=()), RELEASES["2.4"])) if "etadata" in sample.name
     ]
 
 
 def test_only_kinds_that_there_are_are_folded() -> None:
     _, observer = seen()
-    assert not sorted(set(observer._takes) - set(KINDS))
+    assert not sorted(set(observer._event_handlers) - set(KINDS))
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_active_controllers_are_those_who_take_themselves_for_it(name: str, rele
     """ActiveControllerCount summed over the cluster (D8), none and two of them included."""
     scenario = catalogue.load(name)
     observer = MetricsObserver(scenario.spec, RELEASES[release])
-    run = Run(scenario, RELEASES[release], None, observer.take)
+    run = Run(scenario, RELEASES[release], None, observer.on_event)
     shown = set()
     for at in range(1, 80, 2):
         run.advance_to(at * SECOND)

@@ -11,7 +11,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.setting_changes import only_on_the_dead, with_min_isr, with_unclean_election
+from core.lab.views.setting_changes import min_isr_change, only_on_stopped_brokers, unclean_change
 from core.lab.views.view import PartitionStatus
 from core.sim.units import SECOND
 
@@ -36,7 +36,7 @@ def test_min_isr(release: str, expected: dict[int, tuple[int, int, int]]) -> Non
     made = cluster(release)
     before = made.view().partitions
     for value, told in expected.items():
-        assert with_min_isr(before, value, capped=made.release.capped_min_isr) == told
+        assert min_isr_change(before, value, capped=made.release.capped_min_isr) == told
         made.do(acts.Set("min.insync.replicas", str(value)))
         made.run_until(made.now + SECOND)
         after = made.view().partitions
@@ -54,14 +54,14 @@ def test_unclean_election() -> None:
     made.run_until(made.now + SECOND)
     made.do(acts.Kill(1))
     made.run_until(made.now + 60 * SECOND)
-    assert with_unclean_election(made.view().partitions, made.view().up) == (0, 0), "no replica is alive"
+    assert unclean_change(made.view().partitions, made.view().up) == (0, 0), "no replica is alive"
     made.do(acts.Start(2))
     made.run_until(made.now + 60 * SECOND)
     view = made.view()
     assert [p.tp.topic for p in view.partitions if could_elect_uncleanly(p, view.up)] == ["t2", "t3"], "the only replica of t1 is dead"
     t2 = made.partition_view(TopicPartition("t2", 0))
-    assert only_on_the_dead(t2) == 12
-    told = with_unclean_election(view.partitions, view.up)
+    assert only_on_stopped_brokers(t2) == 12
+    told = unclean_change(view.partitions, view.up)
     assert told == (2, 12)
     made.do(acts.Set("unclean.leader.election.enable", "true"))
     made.do(acts.Elect("unclean"))

@@ -13,7 +13,7 @@ from core.kafka.clients.producer import Producer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import Release, Truncation
-from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
 from core.lab.cluster import Cluster
 
 _AFFECTING: Final = frozenset(
@@ -210,14 +210,14 @@ class Watch:
             if self.lossless:
                 self._differs(where, log, committed, min(log.high_watermark, committed.leo))
                 must(log.high_watermark <= committed.leo, f"{where}: high watermark {log.high_watermark} was never a leader's")
-        told = cluster.exposure.lacking.get(tp)
+        told = cluster.exposure.lacking_brokers.get(tp)
         if not self.lossless:
-            exposed = cluster.exposure.of(tp)
+            exposed = cluster.exposure.exposed_offsets(tp)
             must(bool(told) == bool(exposed), f"{tp}: {exposed} are exposed, told was {told}")
             return
         # A ZooKeeper controller tells the leader of the target, and writes the ISR without the others next.
         excused = {*self.ghosts.get(tp, ()), *(registration.removing if self._zookeeper else ())}
-        must(set(told or ()) <= excused, f"{tp}: {told} expose {cluster.exposure.of(tp)}")
+        must(set(told or ()) <= excused, f"{tp}: {told} expose {cluster.exposure.exposed_offsets(tp)}")
         for member in (*registration.isr, *registration.elr):
             if member in excused or member not in registration.replicas:
                 continue
@@ -263,7 +263,10 @@ class Watch:
                 must(
                     not self.equal or not log.differences(leader), f"{tp} on b{replica} differs from its leader: {log.differences(leader)}"
                 )
-            must(not self.equal or tp not in cluster.exposure.lacking, f"{tp}: {cluster.exposure.of(tp)} are still exposed")
+            must(
+                not self.equal or tp not in cluster.exposure.lacking_brokers,
+                f"{tp}: {cluster.exposure.exposed_offsets(tp)} are still exposed",
+            )
         for client in cluster.clients.values():
             if isinstance(client, Producer):
                 waiting = [*itertools.chain(*client.queues.values()), *client.in_flight.values()]

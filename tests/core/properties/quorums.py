@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.kafka.controller.voter import Role
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import LeaderChange
+from core.kafka.messages import LeaderChangeMessage
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -98,7 +98,7 @@ class QuorumWatch:
                 assert voter.log[offset] is quorum.committed[offset], f"{voter.name} commits another entry at {offset}"
             epochs = [entry.epoch for entry in voter.log]
             assert epochs == sorted(epochs), f"epochs go back in the log of {voter.name}"
-        assert len({len(cluster.metadata), quorum.end_of(len(quorum.committed))}) == 1, "metadata changed outside the log"
+        assert len({len(cluster.metadata), quorum.metadata_end(len(quorum.committed))}) == 1, "metadata changed outside the log"
         held = sum(voter.log[: len(quorum.committed)] == quorum.committed for voter in quorum.voters.values())
         assert held >= quorum.majority, "less than a majority holds what is committed"
 
@@ -174,7 +174,7 @@ def whole(cluster: Cluster, abandoned: dict[TopicPartition, None]) -> None:
     for voter in quorum.voters.values():
         assert (voter.epoch, voter.leader, voter.high_watermark) == (active.epoch, active.name, len(quorum.committed)), voter.name
         assert voter.log == quorum.committed
-    assert type(quorum.committed[0].write) is LeaderChange
+    assert type(quorum.committed[0].write) is LeaderChangeMessage
     for partition in view.partitions:
         assert set(partition.isr) == {1, 2, 3}, partition
         assert partition.leader in (1, 2, 3)

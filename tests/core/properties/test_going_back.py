@@ -72,7 +72,7 @@ def test_every_keyframe_holds_all_and_can_be_gone_back_to(name: str) -> None:
         chosen = draw.choice(seen.kept)
         anew = Cluster.restore(chosen)
         told: list[tuple] = []
-        cluster.go_back(chosen, told.append)
+        cluster.restore_in_place(chosen, told.append)
         same(cluster, anew)
         expected: list[tuple] = []
         anew.journal.sink = expected.append
@@ -102,11 +102,11 @@ def test_a_future_that_was_left_is_still_there() -> None:
     cluster.run_until(8 * SECOND)
     left = cluster.snapshot()
     stood = whole(cluster)
-    cluster.go_back(start)
+    cluster.restore_in_place(start)
     cluster.do(acts.Kill(2))
     cluster.run_until(20 * SECOND)
     assert whole(cluster) != stood
-    cluster.go_back(left)
+    cluster.restore_in_place(left)
     assert whole(cluster) == stood
     assert whole(Cluster.restore(left)) == stood
 
@@ -118,7 +118,7 @@ def test_what_was_found_out_in_a_future_that_was_left_is_forgotten() -> None:
     start = cluster.snapshot()
     cluster.run_until(7 * SECOND)
     assert start.objects is cluster.snapshot().objects
-    cluster.go_back(start)
+    cluster.restore_in_place(start)
     cluster.do(acts.StopLoad("all"))
     cluster.do(acts.StopLoad("sure"))
     cluster.do(acts.Produce("t", 7))
@@ -138,14 +138,14 @@ def test_what_a_view_finds_out_is_not_taken_for_the_past() -> None:
     cluster.run_until(6 * SECOND)
     cluster.snapshot()
     cluster.durability_report()
-    cluster.go_back(start)
+    cluster.restore_in_place(start)
     assert whole(cluster) == stood
 
 
 def test_another_cluster_cannot_go_back() -> None:
     one, other = quick(1), quick(1)
     with pytest.raises(ValueError, match="of itself"):
-        other.go_back(one.snapshot())
+        other.restore_in_place(one.snapshot())
 
 
 class Pair:
@@ -169,8 +169,8 @@ def test_one_object_is_not_taken_for_another_that_equals_it() -> None:
     for copy in (Cluster.restore(kept), cluster):
         there: Any = copy.page_cache
         assert there.one is there.other is there.by_name["one"]
-    cluster.go_back(before)
+    cluster.restore_in_place(before)
     assert pair.one is not pair.other
     assert pair.one is pair.by_name["one"]
-    cluster.go_back(kept)
+    cluster.restore_in_place(kept)
     assert pair.one is pair.other is pair.by_name["one"]

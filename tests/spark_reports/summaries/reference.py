@@ -15,7 +15,7 @@ from typing import Any
 
 from core.kafka import health
 from core.kafka.health import PartitionStatus
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 
 Line = dict[str, Any]
 Rows = dict[tuple[Any, ...], dict[str, int]]

@@ -10,7 +10,7 @@ import pytest
 from core.kafka import health
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from spark_reports.severity import RANKS, STATE_WORDS
 from spark_reports.summaries.intermediate import partition_states
 

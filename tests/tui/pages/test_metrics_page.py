@@ -33,7 +33,7 @@ def test_gauges_are_those_of_the_metrics_made_from_events() -> None:
         observer = MetricsObserver(loaded.spec, loaded.release)
         ring = loaded.session.rings.of(0)
         for index in range(ring.first, ring.total):
-            observer.take(ring.at(index))
+            observer.on_event(ring.at(index))
         told = {(s.name, s.broker): s.attributes[0][1] for s in observer.samples(view.now)}
         for name in ("OfflinePartitionsCount", "UnderMinIsrPartitionCount", "UnderReplicatedPartitions", "FencedBrokerCount", "LeaderCount",
                      "ReassigningPartitions", "PreferredReplicaImbalanceCount", "ActiveControllerCount"):  # fmt: skip
@@ -193,9 +193,9 @@ def test_traffic_is_a_part_of_all_samples() -> None:
     observer = MetricsObserver(loaded.spec, loaded.release)
     ring = loaded.session.rings.of(0)
     for index in range(ring.first, ring.total):
-        observer.take(ring.at(index))
+        observer.on_event(ring.at(index))
     told = {(sample.name, sample.broker): sample.attributes for sample in observer.samples(12 * SECOND)}
-    traffic = {(sample.name, sample.broker): sample.attributes for sample in observer.traffic(12 * SECOND)}
+    traffic = {(sample.name, sample.broker): sample.attributes for sample in observer.request_samples(12 * SECOND)}
     assert {metric.name for metric in METRICS if metric.of is None} - {name for name, _ in traffic} <= {
         BY_SHORT["FailedProduceRequestsPerSec"].name
     }

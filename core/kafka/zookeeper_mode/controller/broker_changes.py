@@ -7,9 +7,9 @@ from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import state_path
 from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
-from core.kafka.zookeeper_mode.controller.controllership import ControllerPart, Controllership
-from core.kafka.zookeeper_mode.controller.moves import Moves
-from core.kafka.zookeeper_mode.controller.partition_states import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.reassignments import Moves
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
 
 

@@ -8,9 +8,9 @@ from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, Alter
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import PartitionState, state_path
 from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Op, Result, SetData
-from core.kafka.zookeeper_mode.controller.controllership import ControllerPart, Controllership
-from core.kafka.zookeeper_mode.controller.moves import Moves
-from core.kafka.zookeeper_mode.controller.partition_states import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.reassignments import Moves
 
 
 class IsrChanges(ControllerPart):

@@ -14,17 +14,17 @@ from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionRequest
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, ReplicaAssignment, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Op, Result, SetData
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
-from core.kafka.zookeeper_mode.controller.asked_elections import AskedElections
 from core.kafka.zookeeper_mode.controller.broker_changes import BrokerChanges
-from core.kafka.zookeeper_mode.controller.controllership import Controllership
+from core.kafka.zookeeper_mode.controller.controller_base import Controllership
 from core.kafka.zookeeper_mode.controller.isr_changes import IsrChanges
-from core.kafka.zookeeper_mode.controller.moves import Moves
-from core.kafka.zookeeper_mode.controller.partition_states import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.leader_elections import AskedElections
+from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.reassignments import Moves
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, LeaderAndIsrResponse
 from core.sim.units import SECOND
 

@@ -7,7 +7,7 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import AssignReplicasToDirsRequest, HeartbeatRequest, HeartbeatResponse
+from core.kafka.messages import AssignReplicasToDirsRequest, BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -57,15 +57,15 @@ def test_rcm_20_only_what_is_in_the_failed_directory_moves() -> None:
     assigned = tuple((TopicPartition(topic, number), f"101-{number + 1}-0") for topic in "ab" for number in range(2))
     bench.controller.handle(AssignReplicasToDirsRequest(101, epoch, assigned), "b101")
     before = len(bench.metadata)
-    bench.controller.handle(HeartbeatRequest(101, epoch, before, False, ("101-1-0", "7-1-0")), "b101")
-    assert bench.one_sent(HeartbeatResponse, "b101").offline_dirs == ("101-1-0", "7-1-0")
+    bench.controller.handle(BrokerHeartbeatRequest(101, epoch, before, False, ("101-1-0", "7-1-0")), "b101")
+    assert bench.one_sent(BrokerHeartbeatResponse, "b101").offline_dirs == ("101-1-0", "7-1-0")
     for topic in "ab":
         moved, stays = bench.partition(0, topic), bench.partition(1, topic)
         assert (moved.leader, moved.isr) == (102, (102,))
         assert (stays.leader, stays.isr, stays.partition_epoch) == (101, (101, 102), 0)
     assert bench.controller.brokers[101].directories == ("101-2-0",)
     assert len(bench.metadata) == before + 3, "two partitions and the registration"
-    bench.controller.handle(HeartbeatRequest(101, epoch, before, False, ("101-1-0",)), "b101")
+    bench.controller.handle(BrokerHeartbeatRequest(101, epoch, before, False, ("101-1-0",)), "b101")
     assert len(bench.metadata) == before + 3, "known already"
     assert bench.told(events.DirectoriesOffline) == [(101, 1, 2)]
 
@@ -174,7 +174,7 @@ def test_fol_26_a_future_replica_takes_over_when_both_logs_end_at_the_same_offse
     cluster.run_until(cluster.now + 4 * SECOND)
     copy = cluster.partition_view(TP).copy_on(1)
     assert (copy.dir, copy.moving_to, copy.future_leo) == (2, 0, -1)
-    assert cluster.controller.replication.assigned[1][TP] == "1-2-0"
+    assert cluster.controller.replication.directories[1][TP] == "1-2-0"
     with pytest.raises(ActRefused, match="in log directory 2 of broker 1 already"):
         cluster.do(acts.MoveReplica(TP, 1, 2))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from core.kafka.ids import CONTROLLER, TopicPartition
-from core.kafka.messages import EpochsRequest, EpochsResponse
+from core.kafka.messages import OffsetsForLeaderEpochRequest, OffsetsForLeaderEpochResponse
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -55,8 +55,8 @@ def test_a_question_of_another_epoch_is_fenced(fenced: bool) -> None:
     cluster, events = stale_follower(["fetch-epoch-fencing", *([] if fenced else ["truncation-epoch-fencing"])])
     epoch = cluster.brokers[1].partitions[TP].leader_epoch
     for asked in (epoch - 1, epoch, epoch + 1):
-        cluster.brokers[1].handle(EpochsRequest(asked, 3, 0, ((TP, asked, 0),)), "b3")
-    answers = [entry.message for entry in cluster.agenda.entries if type(entry.message) is EpochsResponse]
+        cluster.brokers[1].handle(OffsetsForLeaderEpochRequest(asked, 3, 0, ((TP, asked, 0),)), "b3")
+    answers = [entry.message for entry in cluster.agenda.entries if type(entry.message) is OffsetsForLeaderEpochResponse]
     errors = {answer.correlation - epoch: answer.partitions[0][1] for answer in answers}
     assert errors == ({-1: "FENCED_LEADER_EPOCH", 0: "NONE", 1: "UNKNOWN_LEADER_EPOCH"} if fenced else dict.fromkeys((-1, 0, 1), "NONE"))
     assert all(answer.partitions[0][2:] == (0, 5) for answer in answers if answer.partitions[0][1] == "NONE")

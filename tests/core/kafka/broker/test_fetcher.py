@@ -13,13 +13,13 @@ from core.kafka.ids import TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Batch, FetchedRecords, Term
 from core.kafka.messages import (
-    EpochsRequest,
-    EpochsResponse,
     FetchPartition,
     FetchRequest,
     FetchResponse,
-    OffsetsRequest,
-    OffsetsResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
 )
 from core.kafka.release import CURRENT, RELEASES, Release
 from tests.core.node_bench import TP, BrokerBench, log_of
@@ -61,20 +61,20 @@ class Follower(BrokerBench):
 
     def asks_epochs(self) -> dict[TopicPartition, tuple[int, int]]:
         """(current leader epoch, asked epoch) by partition, of the OffsetsForLeaderEpoch it has sent."""
-        self.epochs_request = self.one_sent(EpochsRequest, "b1")
+        self.epochs_request = self.one_sent(OffsetsForLeaderEpochRequest, "b1")
         return {tp: (current, asked) for tp, current, asked in self.epochs_request.partitions}
 
     def answer_epochs(self, *ends: tuple[int, int], error: str = errors.NONE) -> None:
         """The leader tells (epoch, end offset) of the partitions asked for, in order."""
         items = tuple((tp, error, *end) for (tp, _, _), end in zip(self.epochs_request.partitions, ends, strict=True))
-        self.broker.handle(EpochsResponse(self.epochs_request.correlation, 0, items), "b1")
+        self.broker.handle(OffsetsForLeaderEpochResponse(self.epochs_request.correlation, 0, items), "b1")
 
     def state(self) -> str:
         return self.broker.fetcher_manager.fetch_state(TP)
 
     def idle(self) -> bool:
         """Whether nothing but metadata fetches has been sent."""
-        return not (self.sent(FetchRequest) or self.sent(EpochsRequest) or self.sent(OffsetsRequest))
+        return not (self.sent(FetchRequest) or self.sent(OffsetsForLeaderEpochRequest) or self.sent(ListOffsetsRequest))
 
     def truncations(self) -> list[tuple[int, int]]:
         """(new LEO, old LEO) of each so far."""
@@ -204,9 +204,9 @@ def test_fol_09_out_of_range_high_takes_the_leaders_end(release: Release) -> Non
     follower.answer(records=records(0, 3), high_watermark=3)
     assert follower.asks().offset == 3
     follower.answer(error=errors.OFFSET_OUT_OF_RANGE)
-    question = follower.one_sent(OffsetsRequest, "b1")
+    question = follower.one_sent(ListOffsetsRequest, "b1")
     assert (question.replica, question.tp, question.leader_epoch) == (2, TP, 0)
-    follower.broker.handle(OffsetsResponse(question.correlation, 0, TP, errors.NONE, 0, 0), "b1")
+    follower.broker.handle(ListOffsetsResponse(question.correlation, 0, TP, errors.NONE, 0, 0), "b1")
     assert (follower.log.leo, follower.log.log_start, follower.log.high_watermark) == (0, 0, 0)
     assert follower.asks().offset == 0
 
@@ -215,8 +215,8 @@ def test_fol_09_out_of_range_low_starts_anew_at_the_leaders_start() -> None:
     follower = Follower(log=log_of((0, 0), leo=3))
     follower.asks()
     follower.answer(error=errors.OFFSET_OUT_OF_RANGE)
-    question = follower.one_sent(OffsetsRequest, "b1")
-    follower.broker.handle(OffsetsResponse(question.correlation, 0, TP, errors.NONE, 7, 10), "b1")
+    question = follower.one_sent(ListOffsetsRequest, "b1")
+    follower.broker.handle(ListOffsetsResponse(question.correlation, 0, TP, errors.NONE, 7, 10), "b1")
     assert (follower.log.leo, follower.log.log_start, follower.log.high_watermark) == (7, 7, 7)
     assert follower.asks().offset == 7
 

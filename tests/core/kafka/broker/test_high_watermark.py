@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.ids import CONTROLLER
-from core.kafka.messages import AlterPartitionRequest, RegistrationRequest, RegistrationResponse
+from core.kafka.messages import AlterPartitionRequest, BrokerRegistrationRequest, BrokerRegistrationResponse
 from core.kafka.release import RELEASES
 from tests.core.node_bench import TP, BrokerBench, log_of
 
@@ -173,8 +173,8 @@ def test_hw_11_starts_from_the_checkpoint() -> None:
     bench.broker.stop("killed")
     bench.broker.start(0, 0, 0)
     bench.run(1)
-    assert bench.one_sent(RegistrationRequest).clean is False
-    bench.broker.handle(RegistrationResponse(errors.NONE, bench.register(1, tell=False)), CONTROLLER)
+    assert bench.one_sent(BrokerRegistrationRequest).clean is False
+    bench.broker.handle(BrokerRegistrationResponse(errors.NONE, bench.register(1, tell=False)), CONTROLLER)
     bench.partition_is((1, 2), (1, 2), leader=2)
     assert (bench.log.leo, bench.log.high_watermark) == (6, 4)
 

@@ -10,7 +10,7 @@ from core.kafka.broker.replica import NEVER
 from core.kafka.health import PartitionStatus, status_of
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionRequest, AlterPartitionResponse
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import CURRENT
 from core.lab.durability_account import DurabilityAccount
 from core.sim.journal import Journal

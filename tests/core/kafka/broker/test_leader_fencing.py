@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors
-from core.kafka.messages import EpochsRequest, EpochsResponse, MetadataRequest, MetadataResponse
+from core.kafka.messages import MetadataRequest, MetadataResponse, OffsetsForLeaderEpochRequest, OffsetsForLeaderEpochResponse
 from core.kafka.release import RELEASES
 from tests.core.node_bench import TP, BrokerBench, log_of
 
@@ -34,8 +34,8 @@ def test_epf_01_every_read_is_fenced_by_the_leader_epoch(bench: BrokerBench, epo
     assert part.error == (error if error != errors.NONE else errors.OFFSET_OUT_OF_RANGE)
     assert bench.list_offsets(leader_epoch=epoch).error == error
     assert bench.list_offsets(2, leader_epoch=epoch).error == error
-    bench.broker.handle(EpochsRequest(1, 2, 0, ((TP, epoch, 5),)), "b2")
-    ((_, answered, *_),) = bench.one_sent(EpochsResponse).partitions
+    bench.broker.handle(OffsetsForLeaderEpochRequest(1, 2, 0, ((TP, epoch, 5),)), "b2")
+    ((_, answered, *_),) = bench.one_sent(OffsetsForLeaderEpochResponse).partitions
     assert answered == error
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.messages import HeartbeatRequest, HeartbeatResponse, RegistrationRequest, RegistrationResponse
+from core.kafka.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationRequest, BrokerRegistrationResponse
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -32,10 +32,10 @@ def test_3_11_a_refused_registration_is_tried_again_with_a_doubling_backoff() ->
     starting(bench)
     waits = []
     for _ in range(7):
-        assert len(bench.sent(RegistrationRequest)) == 1
-        bench.broker.handle(RegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, -1), CONTROLLER)
+        assert len(bench.sent(BrokerRegistrationRequest)) == 1
+        bench.broker.handle(BrokerRegistrationResponse(errors.DUPLICATE_BROKER_REGISTRATION, -1), CONTROLLER)
         waited = 0
-        while not any(type(entry.message) is RegistrationRequest for entry in bench.agenda.entries):
+        while not any(type(entry.message) is BrokerRegistrationRequest for entry in bench.agenda.entries):
             bench.run(50)
             waited += 50
         waits.append(waited)
@@ -45,11 +45,11 @@ def test_3_11_a_refused_registration_is_tried_again_with_a_doubling_backoff() ->
 def test_3_11_an_unanswered_registration_is_sent_again_after_a_second() -> None:
     bench = BrokerBench()
     starting(bench)
-    assert len(bench.sent(RegistrationRequest)) == 1
+    assert len(bench.sent(BrokerRegistrationRequest)) == 1
     bench.run(999)
-    assert bench.sent(RegistrationRequest) == []
+    assert bench.sent(BrokerRegistrationRequest) == []
     bench.run(1)
-    assert len(bench.sent(RegistrationRequest)) == 1
+    assert len(bench.sent(BrokerRegistrationRequest)) == 1
 
 
 @pytest.mark.parametrize("controllers", [(), ("c1", "c2", "c3")])
@@ -78,20 +78,20 @@ def shutting_down() -> BrokerBench:
     bench = BrokerBench()
     bench.partition_is((1, 2), (1, 2))
     bench.broker.begin_shutdown()
-    assert bench.one_sent(HeartbeatRequest).want_shutdown
+    assert bench.one_sent(BrokerHeartbeatRequest).want_shutdown
     return bench
 
 
 def test_3_11_the_second_heartbeat_of_a_shutdown_comes_sooner() -> None:
     bench = shutting_down()
-    bench.broker.handle(HeartbeatResponse(errors.NONE, False, False), CONTROLLER)
+    bench.broker.handle(BrokerHeartbeatResponse(errors.NONE, False, False), CONTROLLER)
     bench.run(49)
-    assert bench.sent(HeartbeatRequest) == []
+    assert bench.sent(BrokerHeartbeatRequest) == []
     bench.run(1)
-    assert len(bench.sent(HeartbeatRequest)) == 1
-    bench.broker.handle(HeartbeatResponse(errors.NONE, False, False), CONTROLLER)
+    assert len(bench.sent(BrokerHeartbeatRequest)) == 1
+    bench.broker.handle(BrokerHeartbeatResponse(errors.NONE, False, False), CONTROLLER)
     bench.run(50)
-    assert bench.sent(HeartbeatRequest) == [], "only the first answer does it"
+    assert bench.sent(BrokerHeartbeatRequest) == [], "only the first answer does it"
 
 
 def test_3_11_without_the_controllers_consent_a_broker_ends_after_five_minutes() -> None:

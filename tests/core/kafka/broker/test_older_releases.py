@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition, broker_address
-from core.kafka.messages import FetchRequest, FetchResponse, OffsetsRequest, OffsetsResponse
+from core.kafka.messages import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 from core.kafka.release import RELEASES, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -113,7 +113,7 @@ def test_2_3_what_a_leader_answers_about_epochs_it_has_nothing_of(release: str, 
 # 2.5: out of range
 
 
-def lookup(release: str, *, settings: dict[str, object] | None = None) -> tuple[BrokerBench, OffsetsRequest]:
+def lookup(release: str, *, settings: dict[str, object] | None = None) -> tuple[BrokerBench, ListOffsetsRequest]:
     """Broker 1 follows 2 with ten records, is told that it is out of range, and has asked for the bounds."""
     bench = BrokerBench(without_zookeeper(release), settings=settings, log=log_of((4, 0), leo=10, high_watermark=10))
     bench.broker.disk.high_watermarks[TP] = 10
@@ -125,11 +125,11 @@ def lookup(release: str, *, settings: dict[str, object] | None = None) -> tuple[
     fetcher.abandon()
     bench.sent(FetchRequest)
     fetcher.maybe_send()
-    return bench, bench.one_sent(OffsetsRequest, "b2")
+    return bench, bench.one_sent(ListOffsetsRequest, "b2")
 
 
-def answer(bench: BrokerBench, request: OffsetsRequest, error: str, earliest: int = 0, latest: int = 0) -> None:
-    bench.broker.handle(OffsetsResponse(request.correlation, request.fetcher, TP, error, earliest, latest), "b2")
+def answer(bench: BrokerBench, request: ListOffsetsRequest, error: str, earliest: int = 0, latest: int = 0) -> None:
+    bench.broker.handle(ListOffsetsResponse(request.correlation, request.fetcher, TP, error, earliest, latest), "b2")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_2_5_a_fenced_question_for_the_bounds_fails_the_partition() -> None:
     answer(bench, request, errors.FENCED_LEADER_EPOCH)
     assert bench.broker.fetcher_manager.fetch_state(TP) == "failed"
     bench.run(60_000)
-    assert bench.sent(OffsetsRequest) == []
+    assert bench.sent(ListOffsetsRequest) == []
 
 
 @pytest.mark.parametrize("error", [errors.UNKNOWN_LEADER_EPOCH, errors.NOT_LEADER_OR_FOLLOWER])
@@ -157,7 +157,7 @@ def test_2_5_after_another_error_it_fetches_again(error: str) -> None:
     answer(bench, request, error)
     assert bench.broker.fetcher_manager.fetch_state(TP) == "delayed"
     bench.run(1_000)
-    assert bench.sent(OffsetsRequest) == []
+    assert bench.sent(ListOffsetsRequest) == []
     assert [part.offset for part in bench.one_sent(FetchRequest, "b2").changed] == [10]
 
 

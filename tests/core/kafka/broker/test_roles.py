@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka.broker.roles import make_follower, make_leader
 from core.kafka.messages import FetchRequest
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from tests.core.node_bench import TP, BrokerBench, log_of
 
 

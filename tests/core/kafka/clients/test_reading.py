@@ -11,13 +11,13 @@ from core.kafka.log.term import Stretch, Term
 from core.kafka.messages import (
     ConsumerFetchRequest,
     ConsumerFetchResponse,
-    EpochsRequest,
-    EpochsResponse,
     FetchedPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     MetadataRequest,
     MetadataResponse,
-    OffsetsRequest,
-    OffsetsResponse,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
 )
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -159,9 +159,9 @@ class ConsumerBench(NodeBench):
         self.consumer.handle(ConsumerFetchResponse(self.request.correlation, (part,)), "b1")
 
     def offsets(self, error: str, earliest: int, latest: int) -> None:
-        asked = self.one_sent(OffsetsRequest, "b1")
+        asked = self.one_sent(ListOffsetsRequest, "b1")
         assert (asked.replica, asked.leader_epoch) == (-1, 3)
-        self.consumer.handle(OffsetsResponse(asked.correlation, 0, TP, error, earliest, latest), "b1")
+        self.consumer.handle(ListOffsetsResponse(asked.correlation, 0, TP, error, earliest, latest), "b1")
 
 
 @pytest.mark.parametrize(("reset", "position"), [("earliest", 4), ("latest", 9)])
@@ -205,7 +205,7 @@ def test_con_05_out_of_range_at_a_follower_sends_back_to_the_leader() -> None:
     part = FetchedPartition(TP, errors.OFFSET_OUT_OF_RANGE, 20, (), -1, -1, -1, -1, 0)
     bench.consumer.handle(ConsumerFetchResponse(asked.correlation, (part,)), "b2")
     assert bench.fetches() == (20, 3)
-    assert bench.sent(OffsetsRequest) == []
+    assert bench.sent(ListOffsetsRequest) == []
     assert [columns[3:] for columns in bench.told(events.ReadReplica)] == [(1, 2, "b", ""), (1, 1, "b", errors.OFFSET_OUT_OF_RANGE)]
 
 
@@ -237,14 +237,14 @@ def test_where_to_read_is_asked_anew_when_another_leads() -> None:
     assert [columns[-1] for columns in bench.told(events.ReadReplica)] == ["", "another leader epoch"]
 
 
-def validating() -> tuple[ConsumerBench, EpochsRequest]:
+def validating() -> tuple[ConsumerBench, OffsetsForLeaderEpochRequest]:
     """A consumer that has read 20 records of epoch 2, and asks whether they still are what they were."""
     bench = ConsumerBench("earliest")
     bench.consumer.validates = True
     bench.fetches()
     part = FetchedPartition(TP, errors.NONE, 0, (Stretch(0, 20, Term(2, 1), 2_000),), 20, 0, -1, -1, 0)
     bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
-    asked = bench.one_sent(EpochsRequest, "b1")
+    asked = bench.one_sent(OffsetsForLeaderEpochRequest, "b1")
     return bench, asked
 
 
@@ -262,7 +262,7 @@ def test_kip_320_only_an_end_below_the_position_tells_of_a_truncation(epoch: int
     """`SubscriptionState#maybeCompleteValidation` compares offsets, not epochs."""
     bench, asked = validating()
     assert asked.partitions == ((TP, 3, 2),)
-    bench.consumer.handle(EpochsResponse(asked.correlation, 0, ((TP, errors.NONE, epoch, end),)), "b1")
+    bench.consumer.handle(OffsetsForLeaderEpochResponse(asked.correlation, 0, ((TP, errors.NONE, epoch, end),)), "b1")
     assert bench.fetches() == (position, 3)
     assert len(bench.told(events.ConsumerTruncated)) == (position != 20)
 
@@ -274,7 +274,7 @@ def test_what_comes_while_a_position_is_validated_is_thrown_away() -> None:
     part = FetchedPartition(TP, errors.NONE, 20, (Stretch(20, 30, Term(3, 1), 1_000),), 30, 0, -1, -1, 0)
     bench.consumer.handle(ConsumerFetchResponse(77, (part,)), "b2")
     assert bench.consumer.positions == [20]
-    bench.consumer.handle(EpochsResponse(asked.correlation, 0, ((TP, errors.NONE, 2, 20),)), "b1")
+    bench.consumer.handle(OffsetsForLeaderEpochResponse(asked.correlation, 0, ((TP, errors.NONE, 2, 20),)), "b1")
     assert bench.fetches() == (20, 3)
     assert bench.told(events.ConsumerTruncated) == []
 
@@ -282,7 +282,7 @@ def test_what_comes_while_a_position_is_validated_is_thrown_away() -> None:
 @pytest.mark.parametrize(("epoch", "end"), [(-1, -1), (-1, 25), (2, -1)])
 def test_kip_320_an_answer_without_epoch_or_end_resets(epoch: int, end: int) -> None:
     bench, asked = validating()
-    bench.consumer.handle(EpochsResponse(asked.correlation, 0, ((TP, errors.NONE, epoch, end),)), "b1")
+    bench.consumer.handle(OffsetsForLeaderEpochResponse(asked.correlation, 0, ((TP, errors.NONE, epoch, end),)), "b1")
     bench.offsets(errors.NONE, 4, 9)
     assert bench.fetches() == (4, 3)
 

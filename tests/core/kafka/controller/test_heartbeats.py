@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.kafka.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
+from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
 from core.sim.units import US_PER_MS
 
 FENCED = BrokerControlState.FENCED

@@ -13,7 +13,7 @@ from core.kafka.controller.partition_change import PartitionChange, build_partit
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_LEADER
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 
 FOO = PartitionRegistration(replicas=(2, 1, 3), isr=(2, 1, 3), leader=1, leader_epoch=100, partition_epoch=200)
 BAR = PartitionRegistration((1, 2, 3, 4), (1, 2, 3), 1, 100, 200, removing=(1,), adding=(4,))

@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka import events
 from core.kafka.admin_requests import AlterConfig
-from core.kafka.controller.administration import administer
+from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest
 from core.kafka.release import CURRENT, RELEASES, Release
@@ -78,7 +78,7 @@ def leaderless(release: Release, at: int) -> ControllerBench:
     bench.fence(2)
     bench.controller.publish()
     assert (bench.partition().leader, bench.partition().leader_epoch) == (NO_LEADER, 1)
-    administer(bench.controller, AlterConfig("unclean.leader.election.enable", "true", "t", None))
+    handle_admin_request(bench.controller, AlterConfig("unclean.leader.election.enable", "true", "t", None))
     bench.controller.publish()
     return bench
 
@@ -132,7 +132,7 @@ def test_3_4_setting_min_insync_replicas_clears_the_elrs(topic: str | None, valu
     bench = eligible()
     before = bench.partition()
     assert (before.isr, before.elr) == ((2,), (1,))
-    administer(bench.controller, AlterConfig("min.insync.replicas", value, topic, None))
+    handle_admin_request(bench.controller, AlterConfig("min.insync.replicas", value, topic, None))
     after = bench.partition()
     assert (after.isr, after.elr, after.last_known_elr) == ((2,), (), ())
     assert (after.leader_epoch, after.partition_epoch) == (before.leader_epoch, before.partition_epoch + 1)
@@ -141,7 +141,7 @@ def test_3_4_setting_min_insync_replicas_clears_the_elrs(topic: str | None, valu
 def test_3_4_another_topic_keeps_its_elrs() -> None:
     bench = eligible()
     bench.create((2, 1, 3), topic="other")
-    administer(bench.controller, AlterConfig("min.insync.replicas", "1", "other", None))
+    handle_admin_request(bench.controller, AlterConfig("min.insync.replicas", "1", "other", None))
     assert bench.partition().elr == (1,)
 
 
@@ -149,7 +149,7 @@ def test_3_4_nobody_is_left_to_lead_once_the_elr_of_an_empty_isr_is_cleared() ->
     bench = eligible()
     bench.fence(2)
     assert (bench.partition().isr, bench.partition().elr, bench.partition().last_known_elr) == ((), (1, 2), (2,))
-    administer(bench.controller, AlterConfig("min.insync.replicas", "1", "t", None))
+    handle_admin_request(bench.controller, AlterConfig("min.insync.replicas", "1", "t", None))
     bench.heartbeat(2)
     now = bench.partition()
     assert (now.leader, now.isr, now.elr, now.last_known_elr) == (NO_LEADER, (), (), ())

@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka.controller.reassignment import CompletedReassignment, PartitionReassignmentReplicas, PartitionReassignmentRevert
 from core.kafka.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 
 between = PartitionReassignmentReplicas.between
 

@@ -12,7 +12,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.admin_requests import AlterConfig, ElectionMode
-from core.kafka.controller.administration import administer
+from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.metadata_log import BrokerRegistration
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
@@ -20,12 +20,12 @@ from core.kafka.messages import (
     AlterPartitionItem,
     AlterPartitionRequest,
     AlterPartitionResponse,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    RegistrationRequest,
-    RegistrationResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
 )
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import CURRENT, RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -78,7 +78,7 @@ def alter(bench: ControllerBench, isr: tuple[int, ...], *, tp: TopicPartition = 
 def shut_down(bench: ControllerBench, broker: int) -> None:
     """A broker is in controlled shutdown, by its registration."""
     known = bench.controller.brokers[broker]
-    bench.controller._put_broker(BrokerRegistration(broker, known.epoch, known.incarnation, False, True))
+    bench.controller._commit_broker_registration(BrokerRegistration(broker, known.epoch, known.incarnation, False, True))
 
 
 # Creation
@@ -311,9 +311,9 @@ def test_rcm_08_a_preferred_election_is_never_unclean() -> None:
     bench = ControllerBench(brokers=(1, 2, 3))
     bench.create((1, 2, 3), unclean_leader_election_enable="true")
     assert alter(bench, (1,)) == errors.NONE
-    administer(bench.controller, AlterConfig("unclean.leader.election.enable", "false", "t", None))
+    handle_admin_request(bench.controller, AlterConfig("unclean.leader.election.enable", "false", "t", None))
     bench.fence(1, 3)
-    administer(bench.controller, AlterConfig("unclean.leader.election.enable", "true", "t", None))
+    handle_admin_request(bench.controller, AlterConfig("unclean.leader.election.enable", "true", "t", None))
     before = bench.partition()
     assert before.leader == -1
     assert bench.replication.elect_leaders(T0, PREFERRED) == [(T0, errors.PREFERRED_LEADER_NOT_AVAILABLE)]
@@ -335,8 +335,8 @@ def come_back(bench: ControllerBench, broker: int) -> None:
     """A broker registers and is unfenced."""
     incarnation = bench.controller.brokers[broker].incarnation + 1
     bench.controller.fence(broker, by_session=True)
-    bench.controller.handle(RegistrationRequest(broker, incarnation, True), f"b{broker}")
-    assert bench.one_sent(RegistrationResponse, f"b{broker}").error == errors.NONE
+    bench.controller.handle(BrokerRegistrationRequest(broker, incarnation, True), f"b{broker}")
+    assert bench.one_sent(BrokerRegistrationResponse, f"b{broker}").error == errors.NONE
     bench.heartbeat(broker)
 
 
@@ -364,15 +364,15 @@ def test_rcm_09_elect_preferred_leaders() -> None:
 def test_rcm_10_balancing() -> None:
     bench = three_unbalanced()
     assert list(bench.replication.unbalanced) == [T0, T2]
-    assert bench.replication.balance_leaders() is False
+    assert bench.replication.maybe_balance_partition_leaders() is False
     assert [bench.partition(number).leader for number in range(3)] == [2, 2, 2]
     come_back(bench, 1)
     assert alter(bench, (1, 2, 3), tp=T0) == errors.NONE
-    assert bench.replication.balance_leaders() is False
+    assert bench.replication.maybe_balance_partition_leaders() is False
     assert (bench.partition(0).leader, list(bench.replication.unbalanced)) == (1, [T2])
     come_back(bench, 0)
     assert alter(bench, (0, 2), tp=T2) == errors.NONE
-    assert bench.replication.balance_leaders() is False
+    assert bench.replication.maybe_balance_partition_leaders() is False
     assert (bench.partition(2).leader, list(bench.replication.unbalanced)) == (0, [])
 
 
@@ -395,9 +395,9 @@ def test_rcm_10_the_controller_balances_by_itself_every_300_s() -> None:
 def test_rcm_18_a_fenced_broker_leads_nothing() -> None:
     bench = ControllerBench(brokers=(0, 1, 2, 3))
     bench.create((0, 1, 2), (1, 2, 3), (2, 3, 0), (0, 2, 1))
-    assert (bench.replication.led[0], list(bench.replication.in_isr[0])) == (2, [T0, T2, TopicPartition("t", 3)])
+    assert (bench.replication.leader_counts[0], list(bench.replication.brokers_to_isrs[0])) == (2, [T0, T2, TopicPartition("t", 3)])
     bench.fence(0)
-    assert (bench.replication.led[0], list(bench.replication.in_isr[0])) == (0, [])
+    assert (bench.replication.leader_counts[0], list(bench.replication.brokers_to_isrs[0])) == (0, [])
     assert [bench.partition(number).leader for number in range(4)] == [1, 1, 2, 2]
     assert [bench.partition(number).isr for number in range(4)] == [(1, 2), (1, 2, 3), (2, 3), (2, 1)]
     assert [bench.partition(number).leader_epoch for number in range(4)] == [1, 0, 0, 1]
@@ -504,17 +504,17 @@ def test_hb_01_a_heartbeat_of_a_former_process_is_refused() -> None:
     bench = ControllerBench()
     old = bench.controller.brokers[1].epoch
     come_back(bench, 1)
-    bench.controller.handle(HeartbeatRequest(1, old, 99, False), "b1")
-    assert bench.one_sent(HeartbeatResponse).error == errors.STALE_BROKER_EPOCH
+    bench.controller.handle(BrokerHeartbeatRequest(1, old, 99, False), "b1")
+    assert bench.one_sent(BrokerHeartbeatResponse).error == errors.STALE_BROKER_EPOCH
 
 
 def test_hb_01_a_second_process_waits_until_the_first_ones_session_is_over() -> None:
     bench = ControllerBench()
-    bench.controller.handle(RegistrationRequest(1, 5, True), "b1")
-    assert bench.one_sent(RegistrationResponse).error == errors.DUPLICATE_BROKER_REGISTRATION
+    bench.controller.handle(BrokerRegistrationRequest(1, 5, True), "b1")
+    assert bench.one_sent(BrokerRegistrationResponse).error == errors.DUPLICATE_BROKER_REGISTRATION
     bench.run(9_001)
-    bench.controller.handle(RegistrationRequest(1, 5, True), "b1")
-    answer = bench.one_sent(RegistrationResponse)
+    bench.controller.handle(BrokerRegistrationRequest(1, 5, True), "b1")
+    answer = bench.one_sent(BrokerRegistrationResponse)
     assert (answer.error, answer.broker_epoch) == (errors.NONE, bench.controller.brokers[1].epoch)
     assert bench.controller.brokers[1].incarnation == 5
 
@@ -540,7 +540,7 @@ def test_elr_12_members_that_leave_below_min_isr_stay_eligible() -> None:
     assert CURRENT.elr
     bench.fence(1, 2, 3)
     assert (bench.partition().isr, bench.partition().elr) == ((0,), (2, 3))
-    bench.controller.handle(RegistrationRequest(3, 9, False), "b3")
+    bench.controller.handle(BrokerRegistrationRequest(3, 9, False), "b3")
     assert bench.partition().elr == (2,)
     bench.fence(0)
     assert (bench.partition().isr, bench.partition().leader, bench.partition().last_known_elr) == ((), -1, (0,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.zookeeper_mode.controller.elections import (
+from core.kafka.zookeeper_mode.controller.election_algorithms import (
     Elected,
     controlled_shutdown_partition_leader_election,
     imbalance_ratio,

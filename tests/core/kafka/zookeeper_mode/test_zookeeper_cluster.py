@@ -7,13 +7,13 @@ import pytest
 
 from core.kafka.events import EventTuple
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import RELEASES, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import GetChildren
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
-from core.kafka.zookeeper_mode.controller.control import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
 from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, LeaderAndIsrResponse, StopReplicaRequest
 from core.kafka.zookeeper_mode.isr_manager import must_publish
 from core.lab import acts

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Set
 
 from core.kafka.ids import TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ReplicaAssignment, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result, SetData
-from core.kafka.zookeeper_mode.controller.controllership import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart, Controllership
 from core.kafka.zookeeper_mode.controller.event_manager import Then
-from core.kafka.zookeeper_mode.controller.partition_states import Decision, PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.partition_state_machine import Decision, PartitionStateMachine
 
 
 class Moves(ControllerPart):

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import TopicPartition
-from core.kafka.registration import PartitionRegistration
-from core.kafka.zookeeper_mode.controller.channels import ControllerChannels
-from core.kafka.zookeeper_mode.controller.context import ControllerContext
+from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannels
+from core.kafka.zookeeper_mode.controller.controller_context import ControllerContext
 from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.kafka.ids import TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper.paths import PartitionState, ReplicaAssignment
 from core.kafka.zookeeper.protocol import OK, Result
 

@@ -13,17 +13,17 @@ from core.kafka import errors, events
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.metadata_log import BrokerRegistration, MetadataLog
 from core.kafka.controller.placement import UsableBroker, assign_replicas_to_brokers
-from core.kafka.controller.replication_control import ReplicationControl
+from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, SetData
 from core.kafka.zookeeper.server import ZooKeeper
-from core.kafka.zookeeper_mode.controller.moves import reassign_to
+from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.stream import Stream
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 
 
-class ZooKeeperReplication(ReplicationControl):
+class ZooKeeperReplication(ReplicationControlManager):
     """Partitions and topics as they stand in ZooKeeper, and the tools that ask for changes (Kafka: `TopicCommand` and its kin)."""
 
     zookeeper: ZooKeeper
@@ -64,19 +64,19 @@ class ZooKeeperReplication(ReplicationControl):
         """Write a changed setting where brokers look for it."""
         self.zookeeper.apply(Create(f"{paths.CONFIG_CHANGES}/config_change_", change, sequential=True))
 
-    def _placed(self, spec: TopicSpec) -> list[PartitionRegistration]:
+    def _place_replicas(self, spec: TopicSpec) -> list[PartitionRegistration]:
         usable = [UsableBroker(b, self.racks.get(b)) for b in sorted(self.brokers) if self.is_active(b)]
         placed = assign_replicas_to_brokers(usable, spec.partitions, spec.replication_factor, self._placement)
-        return [self._fresh(replicas) for replicas in placed]
+        return [self._build_partition_registration(replicas) for replicas in placed]
 
-    def place_more(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
+    def place_additional_partitions(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
         """As the first partition's leader would have it go on (`AdminUtils#addPartitions`)."""
         usable = [UsableBroker(b, self.racks.get(b)) for b in sorted(self.brokers) if self.is_active(b)]
         first = self.partitions[self.topics[name].partitions[0]].replicas[0]
         start = max(0, next((index for index, broker in enumerate(usable) if broker.broker >= first), -1))
         have = len(self.topics[name].partitions)
         placed = assign_replicas_to_brokers(usable, count, factor, self._placement, fixed_start_index=start, start_partition=have)
-        return [self._fresh(replicas) for replicas in placed]
+        return [self._build_partition_registration(replicas) for replicas in placed]
 
     def partitions_created(self, name: str) -> None:
         """Write a grown topic's znode, for the controller to find."""
@@ -86,10 +86,10 @@ class ZooKeeperReplication(ReplicationControl):
         )
         self.zookeeper.apply(SetData(topic_path(name), data))
 
-    def _fresh(self, replicas: tuple[int, ...]) -> PartitionRegistration:
+    def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
         """At the start the controller has made leaders; later it will when it hears of the topic."""
         if self.booting:
-            return super()._fresh(replicas)
+            return super()._build_partition_registration(replicas)
         return PartitionRegistration(replicas, (), NO_LEADER, -1, -1)
 
     def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
@@ -115,7 +115,7 @@ class ZooKeeperReplication(ReplicationControl):
             journal.cause = journal.emit(
                 events.PartitionOffline.kind, tp.topic, tp.partition, old.leader, new.leader_epoch, new.isr, state.reason
             )
-        self._put(tp, old, new, state.reason)
+        self._commit_registration(tp, old, new, state.reason)
         cause = journal.cause if journal.cause != before else journal.seq
         journal.cause = before
         return cause
@@ -126,7 +126,7 @@ class ZooKeeperReplication(ReplicationControl):
             tp = TopicPartition(topic, number)
             old = self.partitions.get(tp)
             if old is not None and (old.replicas, old.adding, old.removing) != (replicas, adding, removing):
-                self._put(tp, old, attrs.evolve(old, replicas=replicas, adding=adding, removing=removing), "reassignment")
+                self._commit_registration(tp, old, attrs.evolve(old, replicas=replicas, adding=adding, removing=removing), "reassignment")
 
     # --- what tools ask for ----------------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class ZooKeeperControl:
 
     def _written(self, path: str, data: object, version: int, created: int) -> int:
         if path == paths.CONTROLLER_PATH and isinstance(data, int):
-            self.replication.node = data
+            self.replication.controller_node = data
         if self.replication.booting:
             return 0
         if path.startswith(paths.BROKER_IDS):
@@ -269,7 +269,7 @@ class ZooKeeperControl:
         self.brokers[broker] = BrokerRegistration(broker, epoch, 0, fenced=not there)
         kind = events.BrokerJoined.kind if there else events.BrokerLeft.kind
         told = self.journal.emit(kind, broker, epoch)
-        self.replication.account.electable_changed()
+        self.replication.account.electable_brokers_changed()
         return told
 
     # --- the start -------------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ class ZooKeeperControl:
         if session is not None:
             self.zookeeper.expire(session.number)
 
-    def bounced(self, broker: int) -> None:
+    def broker_bounced(self, broker: int) -> None:
         """By hand: a broker's process was restarted unnoticed; the controller tells it its roles."""
         for node in self.nodes.values():
             if node.kafka_controller.active:

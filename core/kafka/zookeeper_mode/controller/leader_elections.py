@@ -10,9 +10,9 @@ from core.kafka.admin_requests import ElectionMode
 from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result
-from core.kafka.zookeeper_mode.controller.controllership import ControllerPart, Controllership
-from core.kafka.zookeeper_mode.controller.elections import imbalance_ratio
-from core.kafka.zookeeper_mode.controller.partition_states import PartitionStateMachine
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.election_algorithms import imbalance_ratio
+from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.sim.units import SECOND
 
 

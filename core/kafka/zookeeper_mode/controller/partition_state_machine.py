@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterable
 import attrs
 
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import PartitionState, state_path
 from core.kafka.zookeeper.protocol import OK, Create, GetData, Multi, Result, SetData
-from core.kafka.zookeeper_mode.controller.controllership import ControllerPart
-from core.kafka.zookeeper_mode.controller.elections import (
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart
+from core.kafka.zookeeper_mode.controller.election_algorithms import (
     Elected,
     controlled_shutdown_partition_leader_election,
     offline_partition_leader_election,

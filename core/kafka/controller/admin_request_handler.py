@@ -17,14 +17,14 @@ from core.kafka.admin_requests import (
 )
 from core.kafka.controller.controller import Controller
 from core.kafka.controller.create_partitions import create_partitions
-from core.kafka.controller.replication_control import ReplicationControl
+from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.errors import KafkaError
 from core.kafka.ids import broker_address
 from core.kafka.settings import Settings, render_value
 from core.sim.journal import Journal
 
 
-class Administered(Protocol):
+class AdministeredController(Protocol):
     """A controller of either kind, as far as administrators change something in it."""
 
     @property
@@ -32,7 +32,7 @@ class Administered(Protocol):
         """Where it records."""
 
     @property
-    def replication(self) -> ReplicationControl:
+    def replication(self) -> ReplicationControlManager:
         """Its topics and partitions."""
 
     @property
@@ -43,7 +43,7 @@ class Administered(Protocol):
         """A configuration has changed; the brokers are to hear of it."""
 
 
-def administer(controller: Administered, request: AdminRequest) -> None:
+def handle_admin_request(controller: AdministeredController, request: AdminRequest) -> None:
     """Carry a request out; one that has become impossible since it was checked changes nothing.
 
     Raises:
@@ -59,7 +59,7 @@ def administer(controller: Administered, request: AdminRequest) -> None:
                 replication.topics[topic].config[name] = render_value(new)
             controller.config_changed(name, render_value(new), topic, broker)
             if name == "unclean.leader.election.enable":
-                replication.account.electable_changed()
+                replication.account.electable_brokers_changed()
         case CreateTopic(spec):
             try:
                 replication.create_topic(spec)

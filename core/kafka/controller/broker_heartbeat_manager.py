@@ -15,7 +15,7 @@ import attrs
 from core.sim.spelled_out import SpelledOut
 from core.sim.units import US_PER_MS
 
-FENCING_AGAIN: Final = 10 * US_PER_MS
+NEXT_FENCING_DELAY: Final = 10 * US_PER_MS
 """µs until the periodic check runs again after it has fenced a broker (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
 
 _CHECKS_A_SESSION: Final = 8
@@ -145,7 +145,7 @@ class BrokerHeartbeatManager:
             fenced: it has just fenced one.
         """
         if periodic:
-            return FENCING_AGAIN if fenced else self.fencing_period
+            return NEXT_FENCING_DELAY if fenced else self.fencing_period
         due = self.next_check_time()
         return None if due is None else max(due + 1 - now, 0)
 

@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from core.kafka import errors
-from core.kafka.controller.controller import AGAIN, Controller
-from core.kafka.controller.heartbeats import BrokerControlState, BrokerHeartbeatManager
+from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
+from core.kafka.controller.controller import CONTINUE_DELAY, Controller
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.ids import broker_address
 from core.kafka.messages import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
     BrokerWrite,
     FenceStaleBroker,
-    HeartbeatRequest,
-    HeartbeatResponse,
     MetadataFetchRequest,
     MetadataFetchResponse,
     NotController,
@@ -36,7 +36,7 @@ METADATA_WAIT: Final = 500 * US_PER_MS
 """Longest a broker's metadata fetch waits for news, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 
-class Leader(Protocol):
+class LeaderVoter(Protocol):
     """The voter that leads the epoch, as its active controller sees it."""
 
     @property
@@ -49,10 +49,10 @@ class Leader(Protocol):
     def high_watermark(self) -> int: ...
 
     def append(self, write: object) -> None: ...
-    def answer(self, node: str, message: object) -> None: ...
+    def send_response(self, node: str, message: object) -> None: ...
 
 
-class Committed(Protocol):
+class CommittedState(Protocol):
     """What the quorum has committed, as an active controller sees it."""
 
     @property
@@ -62,7 +62,7 @@ class Committed(Protocol):
     @property
     def session_timeout(self) -> int: ...
 
-    def end_of(self, high_watermark: int) -> int: ...
+    def metadata_end(self, high_watermark: int) -> int: ...
 
 
 class ActiveController:
@@ -71,24 +71,25 @@ class ActiveController:
     Attributes:
         claimed: its epoch's first entry is committed; from then on it is active.
         heartbeats, last_contact: what it knows of the brokers' sessions.
-        parked: brokers' metadata fetches that wait: (offset, number) by broker.
+        waiting_fetches: brokers' metadata fetches that wait: (offset, number) by broker.
     """
 
     __slots__ = (
-        "_check_due", "_deferred", "_fetches", "claimed", "heartbeats", "journal", "last_contact", "parked", "quorum", "scheduled", "voter",
+        "_check_due", "_deferred", "_fetches", "claimed", "heartbeats", "journal", "last_contact", "quorum", "scheduled", "voter",
+        "waiting_fetches",
     )  # fmt: skip
 
     _deferred: Final[list[tuple[int, str, object]]]
     scheduled: Final[dict[str, int]]
 
-    def __init__(self, voter: Leader, quorum: Committed) -> None:
+    def __init__(self, voter: LeaderVoter, quorum: CommittedState) -> None:
         self.voter = voter
         self.quorum = quorum
         self.journal = voter.host.journal
         self.claimed = False
         self.heartbeats = BrokerHeartbeatManager(self.quorum.session_timeout)
         self.last_contact: dict[int, int] = {}
-        self.parked: dict[int, tuple[int, int]] = {}
+        self.waiting_fetches: dict[int, tuple[int, int]] = {}
         self._deferred = []
         self._fetches = 0
         self._check_due = -1
@@ -110,30 +111,30 @@ class ActiveController:
                 self.heartbeats.maybe_update_controlled_shutdown_offset(broker, len(self.quorum.metadata) - 1)
             self.last_contact[broker] = now
 
-    def set_task(self, delay: int, task: str, number: int = 0) -> None:
+    def schedule_task(self, delay: int, task: str, number: int = 0) -> None:
         """Have a task done after a delay in µs, if this controller is still active then."""
         self.voter.host.timer(delay, "controller-task", (self.voter.epoch, task, number))
 
-    def task_due(self, task: str, number: int) -> None:
+    def run_task(self, task: str, number: int) -> None:
         """A task's time has come."""
         if task == "session-check":
             self._session_check()
         elif task == "metadata-wait":
-            for broker, (_, fetch) in list(self.parked.items()):
+            for broker, (_, fetch) in list(self.waiting_fetches.items()):
                 if fetch == number:
-                    self._answer_fetch(broker)
+                    self._complete_fetch(broker)
         else:
             self.voter.append(PeriodicWrite(task))
 
     def _schedule(self, task: str, delay: int) -> None:
         self.scheduled[task] = self.journal.now + delay
-        self.set_task(delay, task)
+        self.schedule_task(delay, task)
 
-    def periodic_done(self, task: str, *, more: bool) -> None:
+    def periodic_task_done(self, task: str, *, more: bool) -> None:
         """A periodic task is carried out; `more`: it hit its limit."""
         self.scheduled.pop(task, None)
         if more:
-            self._schedule(task, AGAIN)
+            self._schedule(task, CONTINUE_DELAY)
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -141,17 +142,17 @@ class ActiveController:
         """A broker's request."""
         if type(request) is MetadataFetchRequest:
             self._metadata_fetch(request)
-        elif type(request) is HeartbeatRequest:
+        elif type(request) is BrokerHeartbeatRequest:
             self._heartbeat(request, sender)
         else:
             self.voter.append(BrokerWrite(request, sender))
 
-    def _heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
+    def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
         """Note that a broker lives; only a change of its state, or of its directories, is written."""
         broker, quorum = request.broker, self.quorum
-        registration = quorum.metadata.broker(broker, quorum.end_of(self.voter.high_watermark))
+        registration = quorum.metadata.broker(broker, quorum.metadata_end(self.voter.high_watermark))
         if registration is None or registration.epoch != request.broker_epoch or broker not in self.heartbeats:
-            self.voter.answer(sender, HeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
+            self.voter.send_response(sender, BrokerHeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
             return
         last_read = request.metadata_offset - 1
         states = self.heartbeats.next_state(
@@ -160,7 +161,7 @@ class ActiveController:
             want_shut_down=request.want_shutdown,
             metadata_offset=last_read,
             registration_offset=registration.epoch,
-            has_leaderships=lambda: quorum.controller.replication.led.get(broker, 0) > 0,
+            has_leaderships=lambda: quorum.controller.replication.leader_counts.get(broker, 0) > 0,
         )
         fenced = states.current is BrokerControlState.FENCED
         self.heartbeats.touch(broker, fenced, last_read, self.journal.now)
@@ -170,13 +171,13 @@ class ActiveController:
         if failed or states.next is not states.current:
             self.voter.append(BrokerWrite(request, sender))
         else:
-            self._answer_when_committed(sender, HeartbeatResponse(errors.NONE, fenced, False, request.offline_dirs))
+            self._answer_when_committed(sender, BrokerHeartbeatResponse(errors.NONE, fenced, False, request.offline_dirs))
 
     def _answer_when_committed(self, node: str, message: object) -> None:
         """Answer once all that was written before is committed (`DeferredEventQueue`)."""
         end = len(self.voter.log)
         if self.voter.high_watermark >= end:
-            self.voter.answer(node, message)
+            self.voter.send_response(node, message)
         else:
             self._deferred.append((end, node, message))
 
@@ -188,7 +189,7 @@ class ActiveController:
         delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
         if self._check_due < 0 and delay is not None and self.claimed:
             self._check_due = self.journal.now + delay
-            self.set_task(delay, "session-check")
+            self.schedule_task(delay, "session-check")
 
     def _session_check(self) -> None:
         """Have the one broker fenced that has been silent longest, if too long (`ReplicationControlManager#maybeFenceOneStaleBroker`)."""
@@ -204,30 +205,30 @@ class ActiveController:
 
     def _metadata_fetch(self, request: MetadataFetchRequest) -> None:
         self._fetches += 1
-        self.parked[request.broker] = (request.offset, self._fetches)
-        self.set_task(METADATA_WAIT, "metadata-wait", self._fetches)
+        self.waiting_fetches[request.broker] = (request.offset, self._fetches)
+        self.schedule_task(METADATA_WAIT, "metadata-wait", self._fetches)
         self.publish()
 
     def publish(self) -> None:
         """Answer those who wait for what is committed now."""
         while self._deferred and self._deferred[0][0] <= self.voter.high_watermark:
             _, node, message = self._deferred.pop(0)
-            self.voter.answer(node, message)
-        end = self.quorum.end_of(self.voter.high_watermark)
-        for broker, (offset, _) in list(self.parked.items()):
+            self.voter.send_response(node, message)
+        end = self.quorum.metadata_end(self.voter.high_watermark)
+        for broker, (offset, _) in list(self.waiting_fetches.items()):
             if offset < end:
-                self._answer_fetch(broker)
+                self._complete_fetch(broker)
         if self.claimed:
             for task, interval in self.quorum.controller.periodic_tasks():
                 if task not in self.scheduled:
                     self._schedule(task, interval)
 
-    def _answer_fetch(self, broker: int) -> None:
-        del self.parked[broker]
-        self.voter.answer(broker_address(broker), MetadataFetchResponse(self.quorum.end_of(self.voter.high_watermark)))
+    def _complete_fetch(self, broker: int) -> None:
+        del self.waiting_fetches[broker]
+        self.voter.send_response(broker_address(broker), MetadataFetchResponse(self.quorum.metadata_end(self.voter.high_watermark)))
 
-    def send_on(self) -> None:
+    def redirect_waiting_brokers(self) -> None:
         """This controller has resigned: who waits for metadata must look for another."""
-        for broker in self.parked:
-            self.voter.answer(broker_address(broker), NotController("", self.voter.epoch))
-        self.parked.clear()
+        for broker in self.waiting_fetches:
+            self.voter.send_response(broker_address(broker), NotController("", self.voter.epoch))
+        self.waiting_fetches.clear()

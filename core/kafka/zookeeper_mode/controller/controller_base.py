@@ -5,10 +5,10 @@ from __future__ import annotations
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
-from core.kafka.zookeeper_mode.controller.channels import ControllerChannels
-from core.kafka.zookeeper_mode.controller.context import ControllerContext
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannels
+from core.kafka.zookeeper_mode.controller.controller_context import ControllerContext
 from core.kafka.zookeeper_mode.controller.event_manager import ControllerEventManager
-from core.kafka.zookeeper_mode.controller.request_batch import ControllerRequests
+from core.kafka.zookeeper_mode.controller.request_sender import ControllerRequests
 
 
 class Controllership:

@@ -21,7 +21,7 @@ from core.kafka.controller.reassignment import PartitionReassignmentReplicas, Pa
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem
-from core.kafka.registration import PartitionRegistration
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import Release
 from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
@@ -46,23 +46,23 @@ class Topic(SpelledOut):
     partitions: list[TopicPartition]
 
 
-class ReplicationControl:
+class ReplicationControlManager:
     """Partitions and topics of the controller.
 
     Attributes:
         partitions: registrations by partition, in order of creation.
         topics: by name.
-        in_isr: for each broker the partitions whose ISR it is in (ordered sets).
-        led: for each broker how many partitions it leads; `hosted` likewise how many replicas it has.
+        brokers_to_isrs: for each broker the partitions whose ISR it is in (ordered sets).
+        leader_counts: for each broker how many partitions it leads; `hosted` likewise how many replicas it has.
         log_ends: tells a replica's log end and last epoch; asked only where the longest log leads (guard `elect-from-isr` off).
-        assigned: for brokers with several log directories, in which each replica is.
-        node: the broker in whose process the active controller runs; None if it has a process of its own.
+        directories: for brokers with several log directories, in which each replica is.
+        controller_node: the broker in whose process the active controller runs; None if it has a process of its own.
         leaderless, unbalanced: partitions without a leader; with another leader than the preferred one.
     """
 
     __slots__ = (
-        "_ids", "_placer", "account", "assigned", "brokers", "hosted", "in_isr", "journal", "leaderless", "led", "log_ends", "metadata",
-        "node", "partitions", "racks", "release", "settings", "topics", "unbalanced",
+        "_ids", "_placer", "account", "brokers", "brokers_to_isrs", "controller_node", "directories", "journal", "leader_counts",
+        "leaderless", "log_ends", "metadata", "partitions", "racks", "release", "replica_counts", "settings", "topics", "unbalanced",
     )  # fmt: skip
 
     settings: Final[Settings]
@@ -74,10 +74,10 @@ class ReplicationControl:
     racks: Final[dict[int, str | None]]
     partitions: Final[dict[TopicPartition, PartitionRegistration]]
     topics: Final[dict[str, Topic]]
-    in_isr: Final[dict[int, dict[TopicPartition, None]]]
-    led: Final[dict[int, int]]
-    hosted: Final[dict[int, int]]
-    assigned: Final[dict[int, dict[TopicPartition, str]]]
+    brokers_to_isrs: Final[dict[int, dict[TopicPartition, None]]]
+    leader_counts: Final[dict[int, int]]
+    replica_counts: Final[dict[int, int]]
+    directories: Final[dict[int, dict[TopicPartition, str]]]
     leaderless: Final[dict[TopicPartition, None]]
     unbalanced: Final[dict[TopicPartition, None]]
     _placer: Final[StripedReplicaPlacer]
@@ -102,13 +102,13 @@ class ReplicationControl:
         self.racks = racks
         self.partitions = {}
         self.topics = {}
-        self.in_isr = {}
-        self.led = {}
-        self.hosted = {}
-        self.assigned = {}
+        self.brokers_to_isrs = {}
+        self.leader_counts = {}
+        self.replica_counts = {}
+        self.directories = {}
         self.leaderless = {}
         self.unbalanced = {}
-        self.node: int | None = None
+        self.controller_node: int | None = None
         self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
         self._placer = StripedReplicaPlacer(Stream(f"{seed}:placement"))
         self._ids = Stream(f"{seed}:topic-ids")
@@ -122,13 +122,13 @@ class ReplicationControl:
 
     def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
         """Whether a replica's log directory works (`RCM#isAcceptableLeader`)."""
-        directory = self.assigned.get(broker, {}).get(tp)
+        directory = self.directories.get(broker, {}).get(tp)
         registration = self.brokers.get(broker)
         return directory is None or registration is None or registration.has_online_dir(directory)
 
     def min_isr(self, tp: TopicPartition) -> int:
         """min.insync.replicas of a topic, since 3.7 capped by the replication factor of its first partition (`#getTopicEffectiveMinIsr`)."""
-        configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.node)
+        configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.controller_node)
         first = self.partitions[self.topics[tp.topic].partitions[0]]
         return effective_min_isr(configured, len(first.replicas), capped=self.release.capped_min_isr)
 
@@ -138,7 +138,7 @@ class ReplicationControl:
         Where the topic says nothing, the configuration of the controller's own node holds, which may differ from that of the cluster
         (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
         """
-        unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.node)
+        unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
         return ElectionMode.UNCLEAN if unclean else ElectionMode.ONLINE
 
     # --- topics ----------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class ReplicationControl:
         for name, value in spec.config:
             if name in SETTINGS:
                 SETTINGS[name].parse(value)
-        registrations = [self.manual(spec, number) for number in range(len(spec.assignment))] or self._placed(spec)
+        registrations = [self.manual_assignment(spec, number) for number in range(len(spec.assignment))] or self._place_replicas(spec)
         for name, value in spec.config:
             if name in SETTINGS:
                 self.settings.set(name, value, topic=spec.name)
@@ -170,10 +170,10 @@ class ReplicationControl:
         for number, registration in enumerate(registrations):
             tp = TopicPartition(spec.name, number)
             topic.partitions.append(tp)
-            self._put(tp, None, registration, "created")
+            self._commit_registration(tp, None, registration, "created")
         journal.cause = before
 
-    def _placed(self, spec: TopicSpec) -> list[PartitionRegistration]:
+    def _place_replicas(self, spec: TopicSpec) -> list[PartitionRegistration]:
         if spec.partitions < 1:
             raise errors.KafkaError(errors.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
         usable = [
@@ -189,20 +189,20 @@ class ReplicationControl:
             raise errors.KafkaError(
                 refusal.code, f"Unable to replicate the partition {spec.replication_factor} time(s): {refusal.message}"
             ) from None
-        return [self._fresh(tuple(replicas)) for replicas in placed]
+        return [self._build_partition_registration(tuple(replicas)) for replicas in placed]
 
-    def place_more(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
+    def place_additional_partitions(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
         """Places for that many more partitions of a topic."""
-        return self._placed(TopicSpec(name, count, factor))
+        return self._place_replicas(TopicSpec(name, count, factor))
 
     def partitions_created(self, name: str) -> None:
         """A topic has grown; the metadata log says so already."""
 
     def partition_created(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """A topic has one partition more."""
-        self._put(tp, None, registration, "created")
+        self._commit_registration(tp, None, registration, "created")
 
-    def manual(self, spec: TopicSpec, number: int) -> PartitionRegistration:
+    def manual_assignment(self, spec: TopicSpec, number: int) -> PartitionRegistration:
         """A partition as a manual assignment has it.
 
         Raises:
@@ -221,13 +221,13 @@ class ReplicationControl:
                     errors.INVALID_REPLICA_ASSIGNMENT,
                     f"All brokers specified in the manual partition assignment for partition {number} are fenced or in controlled shutdown.",
                 )
-            fresh = self._fresh(given.replicas)
+            fresh = self._build_partition_registration(given.replicas)
             return attrs.evolve(fresh, leader_epoch=given.leader_epoch) if given.leader_epoch else fresh
         isr = given.isr if given.isr is not None else tuple(b for b in given.replicas if self.is_active(b))
         leader = given.leader if given.leader is not None else next((b for b in isr if self.is_active(b)), NO_LEADER)
         return PartitionRegistration(given.replicas, isr, leader, given.leader_epoch, 0, elr=given.elr, last_known_elr=given.last_known_elr)
 
-    def _fresh(self, replicas: tuple[int, ...]) -> PartitionRegistration:
+    def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
         """A new partition: the active replicas are in sync, the first of them leads (`#buildPartitionRegistration`)."""
         isr = tuple(broker for broker in replicas if self.is_active(broker))
         return PartitionRegistration(replicas, isr, isr[0], 0, 0)
@@ -250,7 +250,7 @@ class ReplicationControl:
         """Build and commit one partition's change; False if there was nothing to change."""
         old = self.partitions[tp]
         may_lead = acceptable or self.is_active
-        if self.assigned:
+        if self.directories:
             alive = may_lead
 
             def may_lead(broker: int) -> bool:
@@ -294,11 +294,11 @@ class ReplicationControl:
             journal.cause = journal.emit(
                 events.PartitionOffline.kind, tp.topic, tp.partition, old.leader, new.leader_epoch, new.isr, reason
             )
-        self._put(tp, old, new, reason)
+        self._commit_registration(tp, old, new, reason)
         journal.cause = before
         return True
 
-    def _put(self, tp: TopicPartition, old: PartitionRegistration | None, new: PartitionRegistration, reason: str) -> None:
+    def _commit_registration(self, tp: TopicPartition, old: PartitionRegistration | None, new: PartitionRegistration, reason: str) -> None:
         journal = self.journal
         cause = journal.emit(
             events.PartitionChanged.kind,
@@ -311,26 +311,26 @@ class ReplicationControl:
         self.metadata.append(PartitionRecord(tp, new, cause))
         for broker in old.isr if old is not None else ():
             if broker not in new.isr:
-                self.in_isr[broker].pop(tp, None)
+                self.brokers_to_isrs[broker].pop(tp, None)
         for broker in new.isr:
-            self.in_isr.setdefault(broker, {})[tp] = None
+            self.brokers_to_isrs.setdefault(broker, {})[tp] = None
         if old is None or old.replicas != new.replicas:
             for broker in old.replicas if old is not None else ():
-                self.hosted[broker] -= 1
+                self.replica_counts[broker] -= 1
             for broker in new.replicas:
-                self.hosted[broker] = self.hosted.get(broker, 0) + 1
+                self.replica_counts[broker] = self.replica_counts.get(broker, 0) + 1
         if old is None or old.leader != new.leader:
             if old is not None and old.leader != NO_LEADER:
-                self.led[old.leader] -= 1
+                self.leader_counts[old.leader] -= 1
             if new.leader != NO_LEADER:
-                self.led[new.leader] = self.led.get(new.leader, 0) + 1
-        _keep(self.leaderless, tp, not new.has_leader)
-        _keep(self.unbalanced, tp, not new.has_preferred_leader)
+                self.leader_counts[new.leader] = self.leader_counts.get(new.leader, 0) + 1
+        _set_membership(self.leaderless, tp, not new.has_leader)
+        _set_membership(self.unbalanced, tp, not new.has_preferred_leader)
         self.account.partition_changed(tp, new)
 
     # --- events of brokers -----------------------------------------------------------------------------------------
 
-    def leave_isrs(self, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
+    def remove_from_isrs(self, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
         """A broker leaves every ISR it is in, and its leaderships are elected anew.
 
         Kafka: `#handleBrokerFenced`, `#handleBrokerUncleanShutdown`.
@@ -340,7 +340,7 @@ class ReplicationControl:
             return candidate != broker and self.is_active(candidate)
 
         unclean = (broker,) if unclean_shutdown else ()
-        for tp in list(self.in_isr.get(broker, ())):
+        for tp in list(self.brokers_to_isrs.get(broker, ())):
             isr = tuple(member for member in self.partitions[tp].isr if member != broker)
             self.change(tp, reason, target_isr=isr, removal=True, unclean_shutdown=unclean, acceptable=acceptable)
         if unclean_shutdown:
@@ -348,7 +348,7 @@ class ReplicationControl:
                 if broker in registration.elr:
                     self.change(tp, reason, unclean_shutdown=unclean, acceptable=acceptable)
 
-    def elect_leaderless(self, reason: str) -> None:
+    def handle_broker_unfenced(self, reason: str) -> None:
         """A broker came back: look at every partition without a leader (`#handleBrokerUnfenced`)."""
         for tp in list(self.leaderless):
             self.change(tp, reason)
@@ -369,7 +369,7 @@ class ReplicationControl:
                 continue
             there = [
                 tp
-                for tp, assigned in self.assigned.get(broker, {}).items()
+                for tp, assigned in self.directories.get(broker, {}).items()
                 if assigned == directory and (self.partitions[tp].leader == broker or broker in self.partitions[tp].isr)
             ]
             before = journal.cause
@@ -384,12 +384,12 @@ class ReplicationControl:
 
     def assign_replicas_to_dirs(self, broker: int, assignments: tuple[tuple[TopicPartition, str], ...]) -> None:
         """A broker told in which of its directories replicas are (`#handleAssignReplicasToDirs`)."""
-        known = self.assigned.setdefault(broker, {})
+        known = self.directories.setdefault(broker, {})
         for tp, directory in assignments:
             known[tp] = directory
             if tp in self.leaderless:
                 self.change(tp, f"b{broker} has it in a log directory that works")
-            self.account.look(tp)
+            self.account.check_exposure(tp)
 
     # --- AlterPartition --------------------------------------------------------------------------------------------
 
@@ -519,7 +519,7 @@ class ReplicationControl:
             return errors.PREFERRED_LEADER_NOT_AVAILABLE if preferred else errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
         return errors.NONE
 
-    def balance_leaders(self) -> bool:
+    def maybe_balance_partition_leaders(self) -> bool:
         """Give leadership back to preferred replicas that are in sync (`#maybeBalancePartitionLeaders`); True if more is left."""
         elected = 0
         for tp in list(self.unbalanced):
@@ -530,7 +530,7 @@ class ReplicationControl:
                 elected += self.change(tp, "leader balancing", election=ElectionMode.PREFERRED)
         return False
 
-    def elect_unclean(self) -> bool:
+    def maybe_elect_unclean_leaders(self) -> bool:
         """Bring leaderless partitions online where unclean election has been allowed meanwhile; True if more is left.
 
         Kafka: `#maybeElectUncleanLeaders`.
@@ -543,12 +543,14 @@ class ReplicationControl:
                 elected += self.change(tp, "unclean.leader.election.enable is true", election=ElectionMode.UNCLEAN)
         return False
 
-    def min_isr_set(self, topic: str | None) -> None:
+    def min_isr_changed(self, topic: str | None) -> None:
         """min.insync.replicas was set, to whatever value: who was eligible by the former one is so no more (KIP-966: `ClearElrRecord`)."""
         if self.release.elr:
             for tp, old in list(self.partitions.items()):
                 if (old.elr or old.last_known_elr) and topic in (None, tp.topic):
-                    self._put(tp, old, merge(old, PartitionChange(elr=(), last_known_elr=())), "min.insync.replicas was set")
+                    self._commit_registration(
+                        tp, old, merge(old, PartitionChange(elr=(), last_known_elr=())), "min.insync.replicas was set"
+                    )
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
@@ -556,7 +558,7 @@ def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
     return (0, NO_EPOCH)
 
 
-def _keep(index: dict[TopicPartition, None], tp: TopicPartition, wanted: bool) -> None:
+def _set_membership(index: dict[TopicPartition, None], tp: TopicPartition, wanted: bool) -> None:
     if wanted:
         index[tp] = None
     else:
