@@ -37,14 +37,13 @@ RUNS = 6
 
 
 FEW_TASKS = ("--conf", "spark.sql.shuffle.partitions=1", "--conf", "spark.sql.adaptive.enabled=false")
+INTERPRETED = ("--conf", "spark.sql.codegen.wholeStage=false", "--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN")
 ONE_EXECUTOR = ("--conf", "spark.cores.max=1")
 
 
 def quick() -> list[str]:
     """Settings for little data: few tasks, a Java that compiles quickly rather than well, and no code made of plans."""
-    java = ("--conf", f"spark.executor.extraJavaOptions={quick_java()}")
-    interpreted = [word for name in ("wholeStage=false", "factoryMode=NO_CODEGEN") for word in ("--conf", f"spark.sql.codegen.{name}")]
-    return [*FEW_TASKS, *java, *interpreted]
+    return [*FEW_TASKS, *INTERPRETED, "--conf", f"spark.executor.extraJavaOptions={quick_java()}"]
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +129,6 @@ def test_a_sweep_on_a_standalone_cluster_outlives_a_worker(standalone: tuple[str
 def test_report_and_sweep_on_spark_connect(swept: Path, session: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
     pytest.importorskip("pyspark.sql.connect.session")
     with connect_server(tmp_path / "server") as url:
-        check_report(session, "--master", url, *FEW_TASKS)
+        check_report(session, "--master", url, *FEW_TASKS, *INTERPRETED)
         ended(isrlab("sweep", str(swept / "grid.yaml"), "--runs", str(RUNS), "--master", url, "-o", str(tmp_path / "out"), "-q"))
     assert same(swept, tmp_path / "out")
