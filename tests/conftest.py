@@ -1,9 +1,11 @@
-"""How the suite is shared out among processes: file by file, what starts a Java first, and all that use one Spark session in one process."""
+"""How the suite is shared out among processes: file by file, the longest first, and all that use one Spark session in one process."""
 
 from __future__ import annotations
 
 import gc
+import inspect
 import os
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,12 +16,18 @@ SESSION = "spark-session"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest first, so that nothing long is left for one process at the end, and name the group."""
-    files = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    """Put files that take longest first, so that nothing long is left for one process at the end, and name the group.
+
+    What starts a Java takes longest, then what is marked as slow, then the files with many applications: each takes half a second.
+    """
+    session = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    spark = {item.path for item in items if item.get_closest_marker("spark")}
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    applications = Counter(item.path for item in items if inspect.iscoroutinefunction(getattr(item, "function", None)))
     for item in items:
-        if item.path in files:
+        if item.path in session:
             item.add_marker(pytest.mark.xdist_group(SESSION))
-    items.sort(key=lambda item: (item.path not in files, item.get_closest_marker("spark") is None))
+    items.sort(key=lambda item: (item.path not in session, item.path not in spark, item.path not in slow, -applications[item.path]))
 
 
 def pytest_collection_finish() -> None:
