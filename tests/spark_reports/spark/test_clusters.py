@@ -31,7 +31,7 @@ from tests.spark_reports.sweep.grids import TEXT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.cluster]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FILES = ("runs.csv", "cells.csv", "cells.json", "sweep.html")
 RUNS = 6
 
