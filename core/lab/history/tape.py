@@ -135,7 +135,10 @@ class Tape:
         self.move_clock(time_us)
 
     def move_clock(self, time_us: int) -> None:
-        """Let the clock go on to a time; no further than to where something is due, so that no step goes uncounted."""
+        """Let the clock go on to a time; no further than to where something is due, or a recorded act comes, so that neither is passed."""
+        coming = self._coming()
+        if coming is not None:
+            time_us = min(time_us, coming.time)
         due = self.course.next_due()
         if time_us > self.cluster.now and (due is None or due > time_us):
             self.course.advance_to(time_us)

@@ -17,6 +17,7 @@ from core.lab.history.goal import Goal
 from core.lab.history.history import History
 from core.lab.history.keeper import Keeper
 from core.lab.history.log_replay import LogReplay
+from core.lab.history.position import Position
 from core.lab.history.replay import Replay
 from core.lab.history.watch import BecomesTrue
 from core.sim.errors import ActRefused
@@ -95,6 +96,22 @@ def test_the_log_is_that_of_the_branch_one_is_on(seed: int) -> None:
     course.advance_to(branch.end.time)
     assert log.end == branch.end.time
     assert log.events == again
+
+
+def test_the_clock_does_not_pass_an_act_that_is_to_come() -> None:
+    """A moment of another branch that lies between two acts there, but not here."""
+    history, _ = logged()
+    history.run_until(40_500)
+    history.do(acts.Cut(("b2", "b3")))
+    before = history.tape.position
+    history.do(acts.Kill(2))
+    history.run_until(2 * SECOND)
+    end, whole = history.view(), history.events()
+    history.go_to(Goal(position=Position(before.steps, before.acts, before.time + 1)))
+    assert history.tape.position == before
+    history.go_to_end()
+    assert history.events() == whole
+    assert history.view() == end
 
 
 @pytest.fixture
