@@ -25,8 +25,8 @@ class PartitionFetchState:
         state: TRUNCATING or FETCHING.
         asked_epoch: whose end it asks for, while it truncates.
         leader_high_watermark: the leader's as an answer last told it; -1 before the first answer.
-        sent_epoch: the leader epoch of the last request that named it; another than `leader_epoch` while that is still under way from
-            a former epoch.
+        sent_epoch: the leader epoch of the last request that named it. An answer counts while it equals `leader_epoch`: not if the
+            request is of a former epoch, and not while the partition backs off (-1).
         delayed_until: until when it backs off, µs; 0 if it does not.
         out_of_range: it must ask for the bounds of the leader's log first.
         checked: the first records from this leader were compared for the durability account.
