@@ -1,7 +1,7 @@
-"""What can go wrong with a report through no fault of the program."""
+"""The error of reports and sweeps that the user can fix."""
 
 from __future__ import annotations
 
 
 class ReportError(Exception):
-    """A report cannot be made; the message says what is wrong, where, and what would be right."""
+    """A report cannot be made. The message says what is wrong, where, and how to fix it."""

@@ -1,7 +1,8 @@
-"""Makes Java's archive of Spark's classes (`archive`), once for an environment: `python -m spark_reports.prepare`.
+"""Makes Java's archive of Spark's classes (`spark.class_archive`), once for an environment: `python -m
+spark_reports.make_class_archive`.
 
-A small session is played and reported, so that the archive has what reports need; `make` does this when it installs Spark. Two at
-a time do no harm, and neither does one that is stopped: the archive appears whole under its name or not at all.
+It simulates and reports a small session, so that the archive contains what reports need. `make` runs it when it installs Spark. Two
+runs at a time do no harm, and neither does an interrupted one: the archive appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from spark_reports.compute import compute_tables, load_logs, session_settings
 from spark_reports.errors import ReportError
 from spark_reports.logs.session_log import open_log
 from spark_reports.rows.staging import stage_logs
-from spark_reports.spark.class_archive import archive_of, spark_jars, stale
+from spark_reports.spark.class_archive import archive_path, spark_jars, stale
 from spark_reports.spark.failures import MISSING
 from spark_reports.spark.java import find_java
 from spark_reports.spark.master import LOCAL_MASTER
 from spark_reports.spark.session import spark_session
 
 EVENTS: Final = session_settings.SMALL_EVENTS * 5 // 4
-"""Events of the session that is reported, more than are summarised in the way of small ones: the other way has more to load."""
+"""The number of events of the reported session: more than the limit for small sessions, because the other code path loads more classes."""
 
 HOUR: Final = 3600.0
 """Seconds."""
@@ -43,38 +44,38 @@ _MAKING: Final = ".making-"
 
 
 def prepare() -> Path:
-    """Make the archive unless there is one; gives where it is.
+    """Make the archive, unless it exists; returns its path.
 
     Raises:
-        ReportError: PySpark or a Java is missing, that Java makes no archives, or there is no place for it.
+        ReportError: PySpark or Java is missing, this Java makes no archives, or the archive cannot be written.
     """
     try:
         import pyspark
     except ImportError as missing:
         raise ReportError(MISSING) from missing
     jars = spark_jars(Path(pyspark.__file__).parent)
-    archive = archive_of(find_java(), jars)
+    archive = archive_path(find_java(), jars)
     if archive.exists():
         return archive
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
-        _sweep_up(archive.parent)
+        _delete_leftovers(archive.parent)
         with tempfile.TemporaryDirectory(prefix=_MAKING, dir=archive.parent) as scratch:
             made = Path(scratch) / archive.name
             _report(Path(scratch), made)
             if not made.exists():
-                raise ReportError(f"this Java makes no archive: {find_java().home}")
+                raise ReportError(f"this Java cannot make an archive: {find_java().home}")
             made.replace(archive)
         for old in stale(archive):
             with contextlib.suppress(OSError):
                 old.unlink()
     except OSError as failure:
-        raise ReportError(f"{archive.parent}: Java's archive cannot be written there: {failure.strerror or failure}") from failure
+        raise ReportError(f"{archive.parent}: cannot write Java's archive there: {failure.strerror or failure}") from failure
     return archive
 
 
-def _sweep_up(place: Path) -> None:
-    """Take away what was left by a process that was killed here; none works for an hour."""
+def _delete_leftovers(place: Path) -> None:
+    """Delete what a killed run left behind; no run takes an hour."""
     for scratch in place.glob(f"{_MAKING}*"):
         with contextlib.suppress(OSError):
             if time.time() - scratch.stat().st_mtime > HOUR:
@@ -82,9 +83,9 @@ def _sweep_up(place: Path) -> None:
 
 
 def _report(scratch: Path, record: Path) -> None:
-    """Report on a session that is played for it, in a Java that records."""
+    """Report on a simulated session, in a Java that records its classes."""
     path = scratch / "session.jsonl"
-    _play(path)
+    _simulate(path)
     log = open_log(path, path)
     with spark_session(settings=session_settings.spark_settings(LOCAL_MASTER), brief=True, record=record) as spark:
         staged = stage_logs([log], [], scratch / "staged", *load_logs.needed_kinds_and_columns(charts=False))
@@ -93,8 +94,8 @@ def _report(scratch: Path, record: Path) -> None:
         compute_tables.compute_tables(loaded, 100, [], False, lambda _: None)
 
 
-def _play(path: Path) -> None:
-    """A session with load and a broker that is killed and started again and again, so that most tables have rows."""
+def _simulate(path: Path) -> None:
+    """A session with load, and a broker that is killed and restarted repeatedly, so that most tables have rows."""
     spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", partitions=3),))
     with LogWriter(path, make_header(spec, CURRENT, 1, None)) as log:
         cluster = Cluster(spec, CURRENT, seed=1, sink=log)
@@ -107,13 +108,13 @@ def _play(path: Path) -> None:
 
 
 def main() -> int:
-    """Make the archive; what keeps it from being made is told, and is no reason for anything else to fail."""
+    """Make the archive. A failure is reported and does not make anything else fail."""
     remark("Preparing Java's archive of Spark's classes (a minute, once) …")
     try:
         with stoppable():
             prepare()
     except ReportError as wrong:
-        complain(f"{wrong}; Spark will start without")
+        complain(f"{wrong}; Spark starts without it")
     except Stopped as stopped:
         return 128 + stopped.signal
     return 0

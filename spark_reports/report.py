@@ -1,7 +1,7 @@
-"""`isrlab report`: finds sessions' logs, has Spark summarise them, and shows the tables or writes them.
+"""`isrlab report`: finds the logs of sessions, has Spark summarize them, and prints the tables or writes them to files.
 
-What can be said without Spark, such as that a file is no log, is said before it starts; what is wrong with one session does not
-keep the others from being reported. Only finished tables leave Spark.
+Errors that need no Spark, such as a file that is not a log, are reported before Spark starts. If one session is unusable, the others
+are still reported. Only finished tables leave Spark.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from spark_reports.tables.result import Report, Result
 from spark_reports.thread_pool import pool_of
 
 SHOWN_ROWS: Final = 100
-"""Rows of a table printed on the terminal, the worst if there are more; all of them go into files."""
+"""The number of rows of a table that the terminal shows: the worst, if there are more. Files have all rows."""
 
 JSON_ROWS: Final = 10_000
-"""Rows of a table in a JSON document."""
+"""The number of rows of a table in a JSON document."""
 
 BRIEF_BYTES: Final = 1 << 30
-"""Logs smaller than this together are not worth Java's slow compiler: of 10^6 events it would take more time than it saves."""
+"""The total size of logs below which Java's optimizing compiler takes more time than it saves, as measured with 10^6 events."""
 
 Say = Callable[[str], None]
-"""Tells the user something, on stderr."""
+"""Writes a message for the user to stderr."""
 
 
 def main_report(
@@ -60,24 +60,25 @@ def main_report(
     parquet: bool = False,
     compare: bool = False,
 ) -> int:
-    """Report on the sessions logged in `paths`: files, directories, patterns, datasets, addresses of other file systems.
+    """Report on the sessions logged in `paths`: files, directories, patterns, datasets, and addresses of other file systems.
 
-    Tables go to stdout, progress and complaints to stderr.
+    Tables go to stdout; progress and errors go to stderr.
 
     Args:
-        paths: the logs, as `sessions.find_logs` understands them.
-        out_dir: where to write each table as a Parquet dataset of its name; what is there under that name is replaced. An address
-            (`hdfs:`, `s3a:` …) is as good as a directory.
-        csv: write the tables as CSV there instead; with `parquet` both. Not to an address.
-        compare: of the tables only the sessions, side by side, on stdout.
-        master: a Spark master or a Spark Connect URL instead of this machine's cores.
+        paths: the logs, as `logs.find_logs` understands them.
+        out_dir: where to write each table as a Parquet dataset of its name; an existing one is replaced. An address (`hdfs:`, `s3a:` …)
+            is also possible.
+        csv: write the tables as CSV instead, or with `parquet` both. CSV cannot go to an address.
+        parquet: write Parquet also if `csv` is set.
+        compare: of the tables, print only the comparison of sessions.
+        master: a Spark master or a Spark Connect URL, instead of this machine's cores.
         as_json: print one JSON document instead of tables.
         quiet: no progress.
-        html: write one self-contained HTML file with charts and tables there; the tables then stay off stdout, unless `as_json`.
+        html: the path of an HTML page with charts and tables. Unless `as_json` is set, nothing goes to stdout then.
         conf: Spark settings, each `name=value`.
 
     Returns:
-        0, or 2 when a log could not be used; the good ones are reported all the same.
+        0, or 2 if a log is unusable; the other logs are still reported.
     """
 
     progress = Progress(styled(sys.stderr), quiet=quiet)
@@ -87,13 +88,13 @@ def main_report(
         check_outputs({"--json": "-" if as_json else None, "--html": html}, found.files)
         out = _out_dir(out_dir, csv)
         if isinstance(out, Path) and f"file://{escape_glob(out)}" in found.datasets:
-            raise ReportError(f"{out}: is what is read; name another directory for the tables")
+            raise ReportError(f"{out}: this is the input; name another directory for the tables")
         with stoppable(), contextlib.ExitStack() as whole_at_end:
             scratch = whole_at_end.enter_context(tempfile.TemporaryDirectory(prefix="isrlab-logs-"))
             logs, bad = _open_all(found.files, Path(scratch), complain)
             if not (logs or found.datasets or found.remote):
                 return 2
-            # Datasets on this machine appear together, when all of them are there; what stood under their names stays until then.
+            # Datasets on this machine appear together when all of them are complete; until then, existing ones stay.
             place = whole_at_end.enter_context(whole_entries(out)) if isinstance(out, Path) else out
             only_compared = compare and html is None and not as_json
             limit = JSON_ROWS if as_json else 0 if only_compared else HTML_ROWS if html is not None else SHOWN_ROWS
@@ -106,7 +107,7 @@ def main_report(
             sessions, overview, *others = report.tables
             compared = comparison.compare(sessions, overview)
             if compare and compared is None:
-                complain(f"--compare: there are {sessions.count:,} sessions; 2 to {comparison.MOST} can stand side by side")
+                complain(f"--compare: there are {sessions.count:,} sessions; it compares 2 to {comparison.MOST}")
                 bad += 1
             if compared is not None and csv and isinstance(out, Path):
                 csv_files.write(compared.name, compared.columns, compared.rows, out, len(compared.rows))
@@ -140,7 +141,7 @@ def _summarise(
     progress: Progress,
     complain: Say,
 ) -> tuple[Report | None, int]:
-    """Every table of the usable logs, with what the charts are drawn from if asked, and how many logs turned out unusable."""
+    """Every table of the usable logs, the rows for charts if `charts` is set, and the number of unusable logs."""
     with whole():
         from spark_reports.compute import compute_tables, load_logs, session_settings
         from spark_reports.rows.staging import stage_logs
@@ -152,10 +153,10 @@ def _summarise(
     local = is_local(master or LOCAL_MASTER)
     stop = Event()
     with pool_of(1) as pool, contextlib.ExitStack() as at_end:
-        # While Spark starts. Not logs beside remote ones: only when those are known are the sessions' names.
+        # Staging runs while Spark starts. If there are remote logs, none is staged: session names depend on the remote ones.
         to_stage = logs if local and not found.remote else [], found.datasets if local else []
         staging = pool.submit(stage_logs, *to_stage, scratch / "staged", *load_logs.needed_kinds_and_columns(charts), stop)
-        # Nothing is to be staged in a scratch directory that is gone.
+        # Staging must end before the scratch directory is deleted.
         at_end.callback(wait, [staging])
         at_end.callback(stop.set)
         with spark_session(master, chosen, brief=size < BRIEF_BYTES) as spark:
@@ -178,7 +179,7 @@ def _counted(logs: int, size: int) -> str:
 
 
 def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list[SessionLog], int]:
-    """The logs that can be used, and how many cannot, each complained about; packed ones are unpacked to `scratch`."""
+    """The usable logs, and the number of unusable ones, each of which is reported; packed logs are unpacked to `scratch`."""
     logs, bad = [], 0
     for path in files:
         try:
@@ -189,23 +190,23 @@ def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list
             continue
         logs.append(log)
         if log.torn:
-            complain(f"{path}: the last line is cut off (the session was killed while writing it); it is skipped")
+            complain(f"{path}: the last line is incomplete (the session was killed while writing it); isrlab skips this line")
     return name_sessions(logs), bad
 
 
 def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
-    """The directory for the tables; an address of another file system is for Spark."""
+    """The directory for the tables, or an address that Spark writes to."""
     if out_dir is None:
         return None
     if is_remote(str(out_dir)):
         if csv:
-            raise ReportError(f"{out_dir}: CSV is written on this machine only; leave out --csv to write Parquet there")
+            raise ReportError(f"{out_dir}: isrlab writes CSV on this machine only; to write Parquet there, leave out --csv")
         return str(out_dir)
     out = Path(local_path(str(out_dir)))
     there = next(each for each in (out, *out.absolute().parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         why = os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)
-        raise ReportError(f"{out}: tables cannot be written there: {why}")
+        raise ReportError(f"{out}: cannot write tables there: {why}")
     return out.resolve()
 
 
@@ -216,7 +217,7 @@ def _write_html(path: Path, report: Report) -> None:
 
 
 def _show(results: Sequence[Result]) -> None:
-    """Write the tables to stdout."""
+    """Print the tables on stdout."""
     from spark_reports.output import terminal
 
     terminal.render([result.cut(SHOWN_ROWS) for result in comparison.for_people(results)], styled(sys.stdout))

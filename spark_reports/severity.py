@@ -1,7 +1,8 @@
-"""Which rows of a table are the worst: where not all of them are shown, the others go, and what shows them says by which order.
+"""Says which rows of a table are the worst.
 
-A table names the columns that decide, the first one first, the greatest value worst. A text counts by `RANKS`. Spark orders what it
-has not handed over yet, and Python what it has, by the same names.
+If not all rows are shown, the worst are, and the output names the order. A table names the columns that decide, the most important
+first; the greatest value is the worst. Texts are compared by `RANKS`. Spark sorts rows that it still holds, and Python sorts fetched
+rows, by the same columns.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ STATE_WORDS: Final[Mapping[PartitionStatus, str]] = {
     PartitionStatus.UNDER_REPLICATED: "under-replicated",
     PartitionStatus.HEALTHY: "in sync",
 }
-"""What a column `state` says; that a leader does not serve is a reason for windows in which nobody could read or write."""
+"""The values of a `state` column. A leader that does not serve has no value here; it appears in the windows without reads and writes."""
 
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "state": tuple(STATE_WORDS[status] for status in sorted(STATE_WORDS, reverse=True)),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
-"""Texts from the least to the worst, by column; a text that is not among them counts less than all that are."""
+"""The texts of each column from least to worst. A text that is not listed ranks below all that are."""
 
 LEAST: Final = "-"
-"""Before the name of a column of which the smallest value is the worst."""
+"""Prefix of a column whose smallest value is the worst."""
 
 
 def sql_order(worst: Sequence[str], keys: Sequence[str]) -> list[Column]:
-    """The order of a frame's rows, worst first; rows alike by their keys."""
+    """The sort order of a DataFrame: worst first, then by the keys."""
     from pyspark.sql import functions as F
 
     found = []
@@ -48,7 +49,7 @@ def sql_order(worst: Sequence[str], keys: Sequence[str]) -> list[Column]:
 
 
 def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], worst: Sequence[str]) -> list[tuple[object, ...]]:
-    """Rows that stand in the order of their keys, worst first."""
+    """Sorts rows that are in the order of their keys: worst first."""
     places = [(columns.index(name.removeprefix(LEAST)), -1 if name.startswith(LEAST) else 1, RANKS.get(name)) for name in worst]
 
     def grade(row: tuple[object, ...]) -> list[tuple[bool, float]]:
@@ -65,9 +66,9 @@ def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], wors
 
 
 def in_words(worst: Sequence[str]) -> str:
-    """The order, as a reader is told it."""
+    """The order in words."""
     words = [
-        name.removeprefix(LEAST).removesuffix("_us").replace("_", " ") + (", least first" if name.startswith(LEAST) else "")
+        name.removeprefix(LEAST).removesuffix("_us").replace("_", " ") + (", lowest first" if name.startswith(LEAST) else "")
         for name in worst
     ]
     return ", then ".join(words)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 @contextlib.contextmanager
 def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads; when the block fails, what waits is given up and what runs is not waited for."""
+    """A pool of threads. If the block fails, waiting tasks are canceled, and running tasks are not waited for."""
     pool = ThreadPoolExecutor(threads)
     try:
         yield pool

@@ -37,33 +37,34 @@ if TYPE_CHECKING:
 
 
 PARALLEL_SUMMARIES: Final = 3
-"""Summaries that are computed at the same time."""
+"""The number of summaries that are computed at the same time."""
 
 CHARTED_PARTITIONS: Final = 60
-"""Partitions with a chart in an HTML report, shared among its sessions."""
+"""The number of partitions with a chart in an HTML report, shared among its sessions."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""Partitions with a chart that each of these sessions gets."""
+"""The number of partitions with a chart that each of these sessions gets at least."""
 
 CHARTED_SESSIONS: Final = 12
-"""Sessions with charts in an HTML report at most, the worst."""
+"""The largest number of sessions with charts in an HTML report: the worst."""
 
 CHART_ROWS: Final = 12_000
-"""Rows that charts are drawn from at most, for each kind of chart."""
+"""The largest number of rows for each kind of chart."""
 
 Progress = Callable[[str], None]
-"""Tells what is being done."""
+"""Shows what is being done."""
 
 
 @attrs.frozen
 class Computation:
-    """The summaries of some logs, ready to be computed.
+    """Computes the summaries of some logs.
 
     Attributes:
-        inputs: what they are computed from.
+        inputs: the inputs of the summaries.
         logs: the sessions.
-        wanted: how many rows of each table are shown at most; 0: of the sessions and their overview only.
-        write: what writes each table.
+        wanted: the largest number of rows to show for each table; 0: only sessions and overview.
+        write: writes each table.
+        progress: shows progress.
     """
 
     inputs: SummaryInputs
@@ -73,12 +74,12 @@ class Computation:
     progress: Progress
 
     def report(self, charts: bool) -> Report:
-        """Every table, with what the charts are drawn from if they are asked for."""
+        """Every table and, if `charts` is set, the rows for charts."""
         wanted = SUMMARIES if self.wanted or self.write else [summary for summary in SUMMARIES if summary.name in SOURCES]
-        # What takes long begins first, and is not waited for while there is anything else to do.
+        # The longest computations start first.
         order = sorted(wanted, key=lambda summary: not FREQUENT_KINDS.isdisjoint(summary.kinds))
         with pool_of(PARALLEL_SUMMARIES) as pool:
-            for once in (self.inputs.behind_once, self.inputs.counted_once):
+            for once in (self.inputs.lag_counts_once, self.inputs.event_counts_once):
                 pool.submit(once)
             finished = dict(zip((summary.name for summary in order), pool.map(self._finish, order), strict=True))
         tables = {name: table for name, (table, _) in finished.items()}
@@ -86,15 +87,17 @@ class Computation:
         found = [self._sessions(overview), overview, *(result for summary in wanted if (result := finished[summary.name][1]) is not None)]
         if not charts:
             return Report(found, totals)
-        self.progress("computing what the charts show …")
+        self.progress("computing the charts …")
         return Report(found, totals, *self._drawn(overview, tables))
 
     def _finish(self, summary: Summary) -> tuple[Table, Result | None]:
-        """A summary's table, all of it written, with the rows to show; None if none are. What is looked at more than once is kept."""
-        frame = summary.shaped(self.inputs)
+        """Compute a summary's table and write it; returns it with the rows to show (None: none are shown). A table that is read more
+        than once is cached.
+        """
+        frame = summary.with_schema(self.inputs)
         if summary.name in SOURCES or self.write or len(self.logs) > 1:
             frame = frame.cache()
-        table = Table(summary.name, summary.title, summary.notes, summary.keys, summary.worst, frame, self.inputs.gathered)
+        table = Table(summary.name, summary.title, summary.notes, summary.keys, summary.worst, frame, self.inputs.single_partition)
         if not (self.wanted or self.write):
             return table, None
         result = table.fetched(max(self.wanted, 1))
@@ -104,31 +107,31 @@ class Computation:
         return table, result
 
     def _sessions(self, overview: Result) -> Result:
-        """The sessions by name; of more than are shown those that the overview shows, in its order."""
+        """The sessions by name; if there are too many, those of the overview, in its order."""
         frame = self.inputs.sessions.select(*SESSION_SHOWN)
         if self.write:
-            Table("sessions", "", "", ("session",), (), frame, self.inputs.gathered).written(self.write, len(self.logs))
+            Table("sessions", "", "", ("session",), (), frame, self.inputs.single_partition).written(self.write, len(self.logs))
         by_name = {log.session: log for log in self.logs}
         names = [str(row[0]) for row in overview.rows] if overview.more else sorted(by_name)
         rows = [tuple(getattr(by_name[name], column) for column in SESSION_SHOWN) for name in names]
         return Result("sessions", "Sessions", "", SESSION_SHOWN, rows, overview.more, worst=overview.worst)
 
     def _overview(self, tables: Mapping[str, Table]) -> tuple[Result, dict[str, int | None]]:
-        """The figures of the sessions, the worst first, and those of all of them together."""
+        """The figures of each session, worst first, and those of all sessions together."""
         frames = {"sessions": self.inputs.sessions} | {name: tables[name].frame for name in sorted(SOURCES)}
-        every = overview(frames, gathered=self.inputs.gathered)
+        every = overview(frames, single_partition=self.inputs.single_partition)
         if self.write:
             every = every.cache()
         rows = every.orderBy(F.desc(F.isnull("session")), *sql_order(WORST, ("session",))).limit(max(self.wanted, MOST) + 1).collect()
         totals, *worst = [tuple(row) for row in rows]
         if self.write:
             own = every.where("session IS NOT NULL")
-            Table(NAME, "", "", ("session",), (), own, self.inputs.gathered).written(self.write, len(self.logs))
+            Table(NAME, "", "", ("session",), (), own, self.inputs.single_partition).written(self.write, len(self.logs))
         result = Result(NAME, TITLE, NOTES, tuple(every.columns), worst, len(self.logs) - len(worst), worst=WORST)
         return result, dict(zip(every.columns[1:], totals[1:], strict=True))
 
     def _drawn(self, overview: Result, tables: Mapping[str, Table]) -> tuple[list[Result], int]:
-        """What charts are drawn from, of the worst partitions of the worst sessions, and how many partitions there are."""
+        """The rows for charts of the worst partitions of the worst sessions, and the number of all partitions."""
         sessions = [str(row[0]) for row in overview.rows[:CHARTED_SESSIONS]]
         ranked, where = _rank_partitions(tables).cache(), list(PARTITION)
         most = max(CHARTED_PARTITIONS // len(sessions), CHARTED_PARTITIONS_EACH)
@@ -139,8 +142,10 @@ class Computation:
 
         def draw(summary: Summary) -> Result:
             windows = tables[summary.name].frame.join(chosen, where, "left_semi") if summary is UNAVAILABILITY else None
-            frame = summary.shaped(inputs) if windows is None else windows
-            return Table(summary.name, summary.title, "", summary.keys, summary.worst, frame, self.inputs.gathered).fetched(CHART_ROWS)
+            frame = summary.with_schema(inputs) if windows is None else windows
+            return Table(summary.name, summary.title, "", summary.keys, summary.worst, frame, self.inputs.single_partition).fetched(
+                CHART_ROWS
+            )
 
         with pool_of(PARALLEL_SUMMARIES) as pool:
             results = list(pool.map(draw, (*CHARTS, UNAVAILABILITY)))
@@ -148,7 +153,7 @@ class Computation:
 
 
 def _rank_partitions(tables: Mapping[str, Table]) -> DataFrame:
-    """The partitions with their `rank` in their session, from 1: those that lost records, then those that clients could not use for long."""
+    """Rank the partitions of each session from 1: first those that lost records, then those that were unavailable the longest."""
     made = {
         "availability": "1 AS known, 0 AS lost, 0 AS closed_us, offline_us, under_replicated_us",
         "unavailability": "0 AS known, 0 AS lost, lasts_us AS closed_us, 0 AS offline_us, 0 AS under_replicated_us",
@@ -163,17 +168,17 @@ def _rank_partitions(tables: Mapping[str, Table]) -> DataFrame:
 
 
 def compute_tables(loaded: LoadedLogs, wanted: int, write: Sequence[Write], charts: bool, progress: Progress) -> Report:
-    """Every table of the sessions, and what charts are drawn from if they are asked for.
+    """Compute every table of the sessions and, if `charts` is set, the rows for charts.
 
     Args:
-        wanted: how many rows of each table are shown at most; 0: of the sessions and their overview only.
-        write: what writes each table.
+        wanted: the largest number of rows to show for each table; 0: only sessions and overview.
+        write: writes each table.
     """
-    sessions = session_table(loaded.quick, loaded.logs)
-    if loaded.quick is loaded.frames.events.sparkSession:
+    sessions = session_table(loaded.interpreting, loaded.logs)
+    if loaded.interpreting is loaded.frames.events.sparkSession:
         inputs = summary_inputs(loaded.frames, sessions, loaded.found)
     else:
         few = sum(log.events for log in loaded.logs) <= SMALL_EVENTS
-        inputs = single_partition_inputs(loaded.frames, loaded.quick, sessions, loaded.found, few)
+        inputs = single_partition_inputs(loaded.frames, loaded.interpreting, sessions, loaded.found, few)
     progress(f"computing {len(SUMMARIES)} summaries …")
     return Computation(inputs, loaded.logs, wanted, write, progress).report(charts)

@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 
 Complain = Callable[[str], None]
-"""Tells what is wrong."""
+"""Reports what is wrong."""
 
 
 @attrs.frozen
 class LoadedLogs:
-    """Events that were read, and the sessions that can be reported.
+    """Loaded events, and the sessions that can be reported.
 
     Attributes:
-        frames: what summaries are computed from.
-        quick: the session that works on few rows.
-        found: the kinds that occur among the rare events.
-        logs: the sessions that can be used.
-        refused: how many cannot; each was complained about.
+        frames: the events.
+        interpreting: the session that interprets its plans, for few rows.
+        found: the event kinds that occur among the infrequent events.
+        logs: the usable sessions.
+        refused: the number of unusable ones; each was reported.
     """
 
     frames: EventFrames
-    quick: SparkSession
+    interpreting: SparkSession
     found: frozenset[str]
     logs: list[SessionLog]
     refused: int
 
 
 def needed_kinds_and_columns(charts: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The event kinds and columns that a report is made from."""
+    """The event kinds and columns that a report needs."""
     wanted = (*SUMMARIES, *CHARTS) if charts else SUMMARIES
     return kinds_of(wanted), columns_of(wanted)
 
@@ -64,15 +64,15 @@ def load_logs(
     links: Path | None,
     complain: Complain,
 ) -> LoadedLogs:
-    """Read logs as JSON Lines and datasets in one pass over each, and find out which of their sessions can be used.
+    """Load JSON Lines and datasets in one pass over each, and find out which sessions are usable.
 
     Args:
-        here: logs on this machine that were not staged.
-        staged: what was.
+        here: logs on this machine that are not staged.
+        staged: the staged ones.
         remote: addresses of JSON Lines elsewhere.
         datasets: addresses of datasets.
-        charts: whether what charts are drawn from is needed too.
-        links: as `staging` for `frames.read_lines`.
+        charts: whether the rows for charts are needed, too.
+        links: as `staging` in `lines_to_rows_spark.lines_to_rows`.
     """
     kinds, columns = needed_kinds_and_columns(charts)
     usable: list[Dataset] = []
@@ -86,19 +86,21 @@ def load_logs(
         refused += len(complaints)
         lines = name_sessions([*lines, *elsewhere])
     for dataset in datasets:
-        picked = staged.picked.get(dataset)
-        found, complaints = _dataset_logs(spark, dataset, kinds, columns) if picked is None else logs_of_markers(dataset, picked.marks)
+        staged_dataset = staged.datasets.get(dataset)
+        found, complaints = (
+            _dataset_logs(spark, dataset, kinds, columns) if staged_dataset is None else logs_of_markers(dataset, staged_dataset.markers)
+        )
         for complaint in complaints:
             complain(complaint)
         refused += len(complaints)
-        # Sessions of one name are told apart by where they come from.
+        # If two sessions have the same name, the dataset's address becomes a prefix.
         names = {log.session for log in (*lines, *logs, *staged.logs)}
         prefix = f"{dataset}: " if any(log.session in names for log in found) else ""
         logs += [attrs.evolve(log, session=prefix + log.session) for log in found]
         if found:
-            usable.append(Dataset(dataset, prefix, None if picked is None else picked.rare.as_uri()))
+            usable.append(Dataset(dataset, prefix, None if staged_dataset is None else staged_dataset.infrequent.as_uri()))
     if staged.logs:
-        usable.append(Dataset(staged.events.as_uri(), "", staged.rare.as_uri()))
+        usable.append(Dataset(staged.events.as_uri(), "", staged.infrequent.as_uri()))
         logs += staged.logs
     if not lines and not usable:
         return LoadedLogs(EventFrames(spark.range(0), spark.range(0), None), spark, frozenset(), [], refused)
@@ -111,8 +113,8 @@ def load_logs(
         else:
             complain(explain_bad_line(log) + (f" ({bad[log.session]} such lines)" if bad[log.session] > 1 else ""))
             refused += 1
-    # Keeps them, too, by generated code.
-    occurring = occurring_kinds(frames.rare)
+    # This also caches the events, with generated code.
+    occurring = occurring_kinds(frames.infrequent)
     logs = [*good, *logs]
     return LoadedLogs(_of_sessions(frames, logs) if refused else frames, interpreting_session(spark), occurring, logs, refused)
 
@@ -120,39 +122,39 @@ def load_logs(
 def _dataset_logs(
     spark: SparkSession, dataset: str, kinds: Collection[str], columns: Collection[str]
 ) -> tuple[list[SessionLog], list[str]]:
-    """The sessions of a dataset, and what is to be said about those that cannot be used."""
+    """The sessions of a dataset, and the errors of unusable ones."""
     from pyspark.errors import PySparkException
 
     try:
-        rare = read_frames(spark, [], [Dataset(dataset)], kinds, columns, None).rare
-        rows = rare.where(F.col("kind").isin(DATASET_HEADER, DATASET_TAIL)).select("session", "kind", "seq", "t", LINE).collect()
+        infrequent = read_frames(spark, [], [Dataset(dataset)], kinds, columns, None).infrequent
+        rows = infrequent.where(F.col("kind").isin(DATASET_HEADER, DATASET_TAIL)).select("session", "kind", "seq", "t", LINE).collect()
     except PySparkException as failure:
-        return [], [f"{dataset}: cannot be read as event logs in Parquet: {_first_line(failure)}"]
+        return [], [f"{dataset}: cannot read event logs in Parquet: {_first_line(failure)}"]
     return logs_of_markers(dataset, [MarkerRow(*row) for row in rows])
 
 
-def logs_of_markers(dataset: str, marks: Iterable[MarkerRow]) -> tuple[list[SessionLog], list[str]]:
-    """The sessions of a dataset by what it has beside events, and what is to be said about those that cannot be used."""
+def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[SessionLog], list[str]]:
+    """The sessions of a dataset from its marker rows, and the errors of unusable ones."""
     heads: dict[str, MarkerRow] = {}
     tails: dict[str, MarkerRow] = {}
-    for mark in marks:
+    for mark in markers:
         (heads if mark.kind == DATASET_HEADER else tails)[mark.session] = mark
     found, complaints = [], []
     for session in sorted(heads):
         tail = tails.get(session)
         try:
             if tail is None:
-                raise ReportError(f"{dataset}: session {session} is not whole; convert its log again")
+                raise ReportError(f"{dataset}: session {session} is incomplete; convert its log again")
             found.append(dataset_log(dataset, session, heads[session].line or "", tail.line or "", tail.seq - 1, tail.t))
         except ReportError as wrong:
             complaints.append(str(wrong))
     if not heads:
-        complaints.append(f"{dataset}: no event logs; this would be a directory that 'isrlab log convert' wrote")
+        complaints.append(f"{dataset}: has no event logs; give a dataset of 'isrlab log convert'")
     return found, complaints
 
 
 def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], list[str]]:
-    """The logs as JSON Lines at an address that only Spark can read, and what is to be said about those that cannot be used."""
+    """The JSON Lines at an address that only Spark can read, and the errors of unusable ones."""
     from pyspark.errors import PySparkException
 
     try:
@@ -174,12 +176,12 @@ def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], l
         )
         empty = sorted(set(map(_unescaped, text.inputFiles())) - {_unescaped(row["file"]) for row in rows})
     except PySparkException as failure:
-        return [], [f"{address}: cannot be read: {_first_line(failure)}"]
-    found, complaints = [], [f"{file}: is empty; its first line would be a header" for file in empty]
+        return [], [f"{address}: cannot read this address: {_first_line(failure)}"]
+    found, complaints = [], [f"{file}: this file is empty; an event log begins with a header" for file in empty]
     for row in rows:
         try:
             if row["head"] is None:
-                raise ReportError(f"{row['file']}: this is no event log; its first line would be a header")
+                raise ReportError(f"{row['file']}: this is not an event log; an event log begins with a header")
             session = session_name(PurePosixPath(unquote(row["file"]).removesuffix(".gz")))
             log = dataset_log(row["file"], session, row["head"], row["tail"] or "", row["last"]["seq"] or 0, row["last"]["t"] or 0)
             found.append(attrs.evolve(log, readable=unquote(row["file"])))
@@ -189,7 +191,7 @@ def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], l
 
 
 def _unescaped(address: str) -> str:
-    """An address without escapes, as Spark's different parts all mean it."""
+    """Unescape an address, because Spark's parts write it differently."""
     return re.sub("^file:/+", "file:///", unquote(address))
 
 
@@ -199,4 +201,4 @@ def _first_line(failure: Exception) -> str:
 
 def _of_sessions(frames: EventFrames, logs: Iterable[SessionLog]) -> EventFrames:
     of_these = F.col("session").isin([log.session for log in logs])
-    return attrs.evolve(frames, events=frames.events.where(of_these), rare=frames.rare.where(of_these))
+    return attrs.evolve(frames, events=frames.events.where(of_these), infrequent=frames.infrequent.where(of_these))

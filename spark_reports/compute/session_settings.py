@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 
 SMALL_EVENTS: Final = 20_000
-"""So many events, frequent ones and all, are aggregated sooner by interpreting plans than by generating and compiling code for them."""
+"""The number of events up to which interpreting plans is faster than generating and compiling code for them."""
 
 INTERPRETED: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
 }
-"""Settings of the session that works on few rows."""
+"""Settings of the session that interprets its plans, for few rows."""
 
 
 def spark_settings(master: str) -> dict[str, str]:
-    """Settings of a session for reports, weaker than what a user asks for."""
+    """Settings of a session for reports; settings of the user override them."""
     chosen = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
     if is_local(master):
         chosen |= {
             "spark.sql.adaptive.enabled": "false",
-            # What is shuffled stays on this machine; windows of more rows than 4,096 would be kept in a form that is slower to go through.
+            # Shuffled data stays on this machine. Beyond the default of 4,096 rows, windows use a slower buffer.
             "spark.shuffle.compress": "false",
             "spark.sql.windowExec.buffer.in.memory.threshold": "200000",
         }
@@ -35,10 +35,10 @@ def spark_settings(master: str) -> dict[str, str]:
 
 
 def interpreting_session(spark: SparkSession) -> SparkSession:
-    """A second session of the same Spark for what has few rows; the same one where Spark is not in this process's JVM."""
+    """A second session of the same Spark that interprets its plans; the same session if Spark is not in this process's JVM."""
     if not hasattr(spark, "_jsparkSession") or not is_local(spark.sparkContext.master or ""):
         return spark
-    quick = spark.newSession()
+    interpreting = spark.newSession()
     for name, value in INTERPRETED.items():
-        quick.conf.set(name, value)
-    return quick
+        interpreting.conf.set(name, value)
+    return interpreting

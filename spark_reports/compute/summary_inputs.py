@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
-    """One row a session: what its header says, its length and its end."""
+    """A row for each session: its header, its length, and its end."""
     import msgspec
     from pyspark.sql import functions as F
 
@@ -35,20 +35,20 @@ def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
 
     schema = session_schema()
     rows = msgspec.json.encode([{name: getattr(log, name) for name in schema.names} for log in logs]).decode()
-    # A constant in the plan: rows made from Python objects would be unpickled by every job that looks at them.
+    # The rows are a constant in the plan; every job would have to unpickle rows from Python objects.
     return spark.range(1).select(F.inline(F.from_json(F.lit(rows), f"array<{schema.simpleString()}>")))
 
 
 def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[str]) -> SummaryInputs:
-    """What summaries are computed from; what several of them need is kept in memory.
+    """The inputs of the summaries; those that several summaries need are cached.
 
     Args:
-        found: the kinds that occur among the rare events.
+        found: the event kinds that occur among the infrequent events.
     """
     still = Lazy(lambda: high_watermark_stalls(frames.events))
     return _inputs(
         frames.events,
-        frames.rare,
+        frames.infrequent,
         sessions,
         found,
         still,
@@ -58,71 +58,73 @@ def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[st
 
 
 def single_partition_inputs(
-    frames: EventFrames, quick: SparkSession, sessions: DataFrame, found: frozenset[str], few: bool
+    frames: EventFrames, interpreting: SparkSession, sessions: DataFrame, found: frozenset[str], few: bool
 ) -> SummaryInputs:
-    """The same for another session of the same Spark, `quick`, with all but the frequent events in one partition each.
+    """The same inputs for the session `interpreting`, with all frames except frequent events in one partition.
 
     Args:
-        sessions: as a frame of the other session.
-        found: as for `inputs_of`.
-        few: frequent events are so few that they are aggregated in the other session, too.
+        sessions: as a frame of that session.
+        found: as for `summary_inputs`.
+        few: whether there are so few frequent events that this session aggregates them, too.
     """
 
     def there(frame: DataFrame, name: str) -> DataFrame:
         frame.createOrReplaceGlobalTempView(name)
-        return quick.table(f"global_temp.{name}")
+        return interpreting.table(f"global_temp.{name}")
 
-    def gathered(summed: Callable[[DataFrame], DataFrame], name: str) -> DataFrame:
-        frame = summed(events).coalesce(1).cache()
+    def in_one_partition(aggregate: Callable[[DataFrame], DataFrame], name: str) -> DataFrame:
+        frame = aggregate(events).coalesce(1).cache()
         if few:
             return frame
-        # Computed by the session that is meant to, not by the first one that looks.
+        # This computes the frame in its own session, not in the first one that reads it.
         frame.count()
         return there(frame, name)
 
     events = there(frames.events, "events") if few else frames.events
-    rare = there(frames.rare, "rare").coalesce(1)
-    still = Lazy(lambda: gathered(high_watermark_stalls, "still"))
-    sums = Lazy(lambda: gathered(event_counts, "counted")), Lazy(lambda: gathered(lag_counts, "behind"))
-    return _inputs(events, rare, sessions, found, still, *sums, gathered=True)
+    infrequent = there(frames.infrequent, "rare").coalesce(1)
+    still = Lazy(lambda: in_one_partition(high_watermark_stalls, "still"))
+    sums = Lazy(lambda: in_one_partition(event_counts, "counted")), Lazy(lambda: in_one_partition(lag_counts, "behind"))
+    return _inputs(events, infrequent, sessions, found, still, *sums, single_partition=True)
 
 
 def _inputs(
     events: DataFrame,
-    rare: DataFrame,
+    infrequent: DataFrame,
     sessions: DataFrame,
     found: frozenset[str],
     still: Lazy[DataFrame],
     counts: Lazy[DataFrame],
     lags: Lazy[DataFrame],
-    gathered: bool = False,
+    single_partition: bool = False,
 ) -> SummaryInputs:
-    """Inputs with what follows from the rare events, the sessions and `still` (`standing_still`)."""
+    """Inputs with everything that follows from the infrequent events, the sessions, and `still` (`high_watermark_stalls`)."""
 
     def one(frame: DataFrame) -> DataFrame:
-        return frame.coalesce(1) if gathered else frame
+        return frame.coalesce(1) if single_partition else frame
 
     def of(*kinds: str) -> DataFrame:
-        return only_if_found(rare, found, kinds)
+        return only_if_found(infrequent, found, kinds)
 
-    states = Lazy(lambda: one(partition_states(rare, sessions)).cache())
+    states = Lazy(lambda: one(partition_states(infrequent, sessions)).cache())
     down = Lazy(lambda: broker_down_intervals(of("broker-stopped", "broker-paused"), sessions))
     cuts = Lazy(lambda: link_cut_intervals(of("link-cut"), sessions))
     disks = Lazy(lambda: slow_disk_intervals(of("disk-slowed", "disk-behind"), sessions))
-    # Of what clients experienced only the rows are kept: how they came about is a plan that each table made from them would go through again.
+    # A checkpoint keeps the rows and drops the plan, which every table made from them would otherwise contain.
     closed = Lazy(
-        lambda: one(unserved_intervals(states(), down(), cuts(), topic_clients(rare), leadership_intervals(rare))).localCheckpoint()
+        lambda: one(
+            unserved_intervals(states(), down(), cuts(), topic_clients(infrequent), leadership_intervals(infrequent))
+        ).localCheckpoint()
     )
     held = Lazy(lambda: one(blocked_intervals(states(), down(), cuts(), end_with_session(still(), sessions), disks())).localCheckpoint())
     return SummaryInputs(
         events,
-        rare,
+        infrequent,
         sessions,
         found=found,
         states_once=states,
         unserved_once=closed,
         stalled_once=Lazy(lambda: one(stalled_intervals(states(), closed(), held())).localCheckpoint()),
-        counted_once=counts,
-        behind_once=lags,
-        gathered=gathered,
+        event_counts_once=counts,
+        lag_counts_once=lags,
+        single_partition=single_partition,
     )

@@ -21,14 +21,14 @@ from spark_reports.spark.session import spark_session
 
 
 def convert_logs(paths: Sequence[str], out: str, master: str | None, settings: Mapping[str, str], say: Say) -> None:
-    """Convert logs: to JSON Lines if `out` ends in `.jsonl` or `.jsonl.zst` or what is given is a dataset, else to Parquet.
+    """Convert logs: to JSON Lines if `out` ends in `.jsonl` or `.jsonl.zst`, or if the input is a dataset; otherwise to Parquet.
 
     Args:
-        paths: as `sessions.find_logs` understands them.
-        out: a file, or a directory, in which each log gets a file or a part of the dataset.
+        paths: the logs, as `logs.find_logs` understands them.
+        out: a file, or a directory in which each log becomes a file or a part of the dataset.
 
     Raises:
-        ReportError, InputError: something cannot be read or written; what was there before is untouched.
+        ReportError, InputError: something cannot be read or written; existing output is untouched.
     """
     with stoppable():
         _convert(paths, out, master, settings, say)
@@ -42,7 +42,7 @@ def _convert(paths: Sequence[str], out: str, master: str | None, settings: Mappi
         _to_one_file(found.files, found.datasets, Path(out), master, settings, say)
     elif found.datasets:
         if found.files:
-            raise ReportError("give either logs as JSON Lines, to make Parquet of them, or datasets, to make JSON Lines of them; not both")
+            raise ReportError("give either JSON Lines, to convert them to Parquet, or datasets, to convert them to JSON Lines; not both")
         with spark_session(master or LOCAL_MASTER, settings) as spark:
             to_json_lines(spark, found.datasets, Path(out), say)
     else:
@@ -60,7 +60,7 @@ def _to_one_file(
     files: Sequence[Path], datasets: Sequence[str], out: Path, master: str | None, settings: Mapping[str, str], say: Say
 ) -> None:
     if len(files) + len(datasets) != 1:
-        raise ReportError(f"{out}: one file for {len(files) + len(datasets)} logs; name a directory")
+        raise ReportError(f"{out}: one file cannot hold {len(files) + len(datasets)} logs; name a directory")
     if files:
         check_outputs({"-o": out}, files)
         LogReader(files[0]).close()
@@ -68,13 +68,13 @@ def _to_one_file(
             with open_log_file(files[0]) as log:
                 count = write_lines(out, iter(log))
         except OSError as wrong:
-            raise InputError(f"{files[0]}: cannot be read: {wrong.strerror or wrong}") from None
+            raise InputError(f"{files[0]}: cannot read this file: {wrong.strerror or wrong}") from None
         say(f"{out}: {count:,} lines of {files[0]}")
         return
     with spark_session(master or LOCAL_MASTER, settings) as spark:
         sessions = sessions_of(spark, datasets[0])
         if len(sessions) != 1:
             raise ReportError(
-                f"{datasets[0]}: has {len(sessions)} sessions ({', '.join(sessions[:4])} …); name a directory, or one of them"
+                f"{datasets[0]}: this dataset has {len(sessions)} sessions ({', '.join(sessions[:4])} …); name a directory, or give one session"
             )
         write_session(spark, datasets[0], sessions[0], out, say)

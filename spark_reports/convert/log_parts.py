@@ -14,28 +14,30 @@ from scenarios.eventlog import LogReader, encode_event
 from scenarios.logfile import open_log_file
 
 Say = Callable[[str], None]
+"""Writes a message for the user."""
 
 NO_NEWLINE: Final = "no-newline"
-"""What stands behind the last event of a log whose last line lacks its line break."""
+"""The tail of a log whose last line lacks its line break."""
 
 BASE64: Final = "base64:"
-"""What a torn line begins with that is no text, having been cut in the middle of a character."""
+"""Prefix of an incomplete line that is not valid UTF-8, because it was cut within a character."""
 
 _WRITTEN_OTHERWISE: Final = re.compile(rb"\\u00.[a-f]")
-"""A control character whose number Spark writes in capitals."""
+"""A control character that Spark escapes with uppercase digits."""
 
 
 @attrs.frozen
 class LogParts:
-    """What a log has beside its events.
+    """The parts of a log that are not events.
 
     Attributes:
         header: the header line.
-        tail: what stands behind the last event.
-        events: how many there are.
+        tail: what follows the last event.
+        events: the number of events.
         end_us: the time of the end.
-        ended, torn: whether the last line is an end line, and whether it is torn.
-        kept: events by number whose lines would not come back as they were.
+        ended: whether the last line is an end line.
+        torn: whether the last line is incomplete.
+        kept: lines that rebuilding would change, by event number.
     """
 
     header: str
@@ -48,7 +50,7 @@ class LogParts:
 
 
 def read_log_parts(path: Path) -> LogParts:
-    """What a log has beside its events, if its lines are all in order.
+    """Read the parts of a log that are not events, and check all its lines.
 
     Raises:
         LogError: a line is wrong.

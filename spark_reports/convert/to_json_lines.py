@@ -25,7 +25,7 @@ _FRAME_LINES: Final = 20_000
 
 
 def to_json_lines(spark: SparkSession, datasets: Sequence[str], directory: Path, say: Say) -> None:
-    """Write every session of some datasets as the log it was, to a file of its name."""
+    """Write every session of some datasets as the original log, to a file of its name."""
     for dataset in datasets:
         for session in sessions_of(spark, dataset):
             write_session(spark, dataset, session, directory / f"{_file_name(session)}.jsonl", say)
@@ -34,12 +34,12 @@ def to_json_lines(spark: SparkSession, datasets: Sequence[str], directory: Path,
 def sessions_of(spark: SparkSession, dataset: str) -> list[str]:
     rows = read_dataset(spark, dataset).where(f"kind = '{DATASET_HEADER}'").select(SESSION).distinct().collect()
     if not rows:
-        raise ReportError(f"{dataset}: no event logs; this would be a directory that 'isrlab log convert' wrote")
+        raise ReportError(f"{dataset}: has no event logs; give a dataset of 'isrlab log convert'")
     return sorted(row[SESSION] for row in rows)
 
 
 def write_session(spark: SparkSession, dataset: str, session: str, out: Path, say: Say) -> None:
-    """Write a session of a dataset as the log it was."""
+    """Write a session of a dataset as the original log."""
     from pyspark.sql import functions as F
 
     rows = read_dataset(spark, dataset).where(F.col(SESSION) == session)
@@ -48,7 +48,7 @@ def write_session(spark: SparkSession, dataset: str, session: str, out: Path, sa
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
-        raise InputError(f"{out.parent}: cannot be made: {wrong.strerror or wrong}") from None
+        raise InputError(f"{out.parent}: cannot create this directory: {wrong.strerror or wrong}") from None
     count = write_lines(out, _with_tail(lines))
     say(f"{out}: {count:,} lines of session {session}")
 
@@ -60,7 +60,7 @@ def _bytes_of(text: str, tail: bool) -> tuple[bytes, bool]:
 
 
 def _with_tail(lines: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
-    """Whole lines, and what stands behind them."""
+    """The complete lines, and the tail after them."""
     before: bytes | None = None
     for text, tail in lines:
         if tail and text == NO_NEWLINE.encode():
@@ -77,7 +77,7 @@ def _with_tail(lines: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
 
 
 def write_lines(out: Path, lines: Iterator[bytes]) -> int:
-    """Write lines to a file, packed if its name says so; it appears under its name when it is whole."""
+    """Write lines to a file, compressed if its name says so. The file appears when it is complete."""
     pack = packer() if is_packed_name(out) else bytes
     count = 0
     with whole_file(out) as file:
@@ -88,5 +88,5 @@ def write_lines(out: Path, lines: Iterator[bytes]) -> int:
 
 
 def _file_name(session: str) -> str:
-    """A session's name as a file's."""
+    """A session's name as a file name."""
     return session.replace("/", "-").lstrip(".") or "session"

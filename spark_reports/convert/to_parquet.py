@@ -33,34 +33,34 @@ if TYPE_CHECKING:
 
 
 _ROW_GROUP_BYTES: Final = 8 << 20
-"""Of a Parquet file's row groups: small enough that every core has some of a file of 10^6 events."""
+"""The size of a Parquet file's row groups: small enough that all cores share a file of 10^6 events."""
 
 
 def parquet_target(files: Sequence[Path], out: str) -> str:
-    """The address of a dataset in which sessions of those files can be put; of one elsewhere only Spark can tell what it has already."""
+    """The address of a dataset that can take the sessions of those files. Only Spark can tell what a remote dataset contains."""
     if "://" in out or out.startswith("file:"):
         _check_names(files, set(), out)
         return out
     if Path(out).is_file():
-        raise ReportError(f"{out}: is a file; Parquet needs a directory")
+        raise ReportError(f"{out}: this is a file; Parquet needs a directory")
     _check_names(files, {unquote(part.name.partition("=")[2]) for part in Path(out).glob(f"{SESSION}=*")}, out)
     return f"file://{Path(out).resolve()}"
 
 
 def _check_names(files: Sequence[Path], there: Collection[str], out: str) -> None:
-    """See that each file makes a session of a name of its own.
+    """Check that each session has a name of its own.
 
     Raises:
-        ReportError: two would have one, or one is there already.
+        ReportError: two sessions have the same name, or the dataset already has one of that name.
     """
     names = [session_name(path) for path in files]
     for name in names:
         if names.count(name) > 1 or name in there:
-            raise ReportError(f"{out}: would have two sessions called {name}; name another directory")
+            raise ReportError(f"{out}: this dataset would have two sessions called {name}; name another directory")
 
 
 def _sessions_there(spark: SparkSession, target: str) -> set[str]:
-    """The sessions of which a dataset has anything, if there is one."""
+    """The sessions that a dataset already has."""
     from pyspark.errors import AnalysisException
 
     try:
@@ -72,10 +72,10 @@ def _sessions_there(spark: SparkSession, target: str) -> set[str]:
 
 
 def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], target: str, say: Say) -> None:
-    """Add logs, each a session, to the dataset at an address.
+    """Add logs to the dataset at an address, each as a session.
 
     Raises:
-        ReportError: it has such a session already, in which case nothing is written, or Spark takes something else for events.
+        ReportError: the dataset already has such a session (nothing is written then), or Spark finds a different number of events.
     """
     from pyspark.sql import functions as F
 
@@ -97,17 +97,15 @@ def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], targe
                 .count()
             )
             if there != ends.events:
-                raise ReportError(
-                    f"{path}: Spark takes {there:,} of its {ends.events:,} events for events; what is in {target} of it is not whole"
-                )
+                raise ReportError(f"{path}: Spark finds {there:,} of its {ends.events:,} events; its session in {target} is incomplete")
             say(f"{target}: session {name}, {ends.events:,} events of {path}")
 
 
 def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, say: Say) -> list[tuple[Path, LogParts]]:
-    """Add logs, each a session, to a dataset on this machine, without Spark; each is there when it is whole.
+    """Add logs to a dataset on this machine, each as a session, without Spark. A session appears when it is complete.
 
     Returns:
-        those left to Spark: pyarrow does not take lines for JSON that have a key twice, for example.
+        The logs that are left to Spark: for example, pyarrow rejects lines in which a key occurs twice.
     """
     import pyarrow as pa
 
@@ -126,7 +124,7 @@ def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, say
                 left.append((path, ends))
                 continue
             except OSError as wrong:
-                raise ReportError(f"{dataset}: cannot be written: {wrong.strerror or wrong}") from None
+                raise ReportError(f"{dataset}: cannot write this dataset: {wrong.strerror or wrong}") from None
             finally:
                 shutil.rmtree(half, ignore_errors=True)
             say(f"{dataset}: session {name}, {ends.events:,} events of {path}")
@@ -134,7 +132,7 @@ def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, say
 
 
 def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
-    """A log as a file of a dataset, in the order of its lines."""
+    """Write a log as a file of a dataset, in the order of its lines."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -156,12 +154,12 @@ def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
             writer.write_table(table.append_column(LINE, pa.array(lines, pa.string())))
             count = numbers.stop - 1
         if count != ends.events:
-            raise ReportError(f"{path}: {count:,} of its {ends.events:,} events were read again; it was written to meanwhile")
+            raise ReportError(f"{path}: {count:,} of its {ends.events:,} events were read the second time; the file changed meanwhile")
         writer.write_table(alone(count + 1, ends.end_us, DATASET_TAIL, ends.tail))
 
 
 def _readable(target: str) -> str:
-    """The address of a dataset as it is read, of one as it is written."""
+    """The address for reading a dataset, from the address for writing it."""
     local = target.removeprefix("file://")
     return f"file://{escape_glob(Path(local))}" if local.startswith("/") else target
 

@@ -15,7 +15,7 @@ import attrs
 from spark_reports.errors import ReportError
 
 PACKED: Final = ".jsonl.zst"
-"""How the names of packed logs end."""
+"""The suffix of compressed logs."""
 
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
@@ -24,7 +24,7 @@ _NAMES: Final = ("*.jsonl", f"*{PACKED}")
 
 @attrs.frozen
 class FoundLogs:
-    """What paths mean: logs as JSON Lines on this machine, datasets in Parquet, and JSON Lines elsewhere, for Spark to find."""
+    """Where logs were found: JSON Lines on this machine, Parquet datasets, and remote JSON Lines, which Spark reads."""
 
     files: list[Path]
     datasets: list[str]
@@ -32,14 +32,14 @@ class FoundLogs:
 
 
 def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
-    """The logs meant by `paths`; what is named twice counts once.
+    """Find the logs that `paths` stand for; a path that occurs twice counts once.
 
-    A directory stands for every `*.jsonl` and `*.jsonl.zst` in it, by name, and for the sessions of a dataset; a pattern (`*`, `?`,
-    `[…]`) for what it matches, unless there is a file of that very name. Of an address (`hdfs:`, `s3a:` …) the end tells: `.jsonl` is
-    JSON Lines, anything else a dataset; `file:` is this machine.
+    A directory stands for all its `*.jsonl` and `*.jsonl.zst` files, by name, and for the sessions of a dataset. A pattern (`*`, `?`,
+    `[…]`) stands for all matches, unless a file has that very name. An address (`hdfs:`, `s3a:` …) is JSON Lines if it ends in
+    `.jsonl`, and otherwise a dataset; `file:` is this machine.
 
     Raises:
-        ReportError: a directory or a pattern has no log in it.
+        ReportError: a directory or a pattern contains no log.
     """
     files: dict[Path, None] = {}
     datasets: dict[str, None] = {}
@@ -61,7 +61,7 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
             if is_dataset(one):
                 datasets.setdefault(f"file://{escape_glob(one.resolve())}")
             elif not inside:
-                raise ReportError(f"{one}: no event log (*.jsonl, *{PACKED} or what 'isrlab log convert' wrote) in this directory")
+                raise ReportError(f"{one}: this directory has no event log (*.jsonl, *{PACKED}, or a dataset of 'isrlab log convert')")
             files.update(dict.fromkeys(inside))
     return FoundLogs(list(files), list(datasets), list(remote))
 
@@ -72,15 +72,15 @@ def is_remote(text: str) -> bool:
 
 
 def local_path(text: str) -> str:
-    """A path of this machine as such, also when it is given as `file:…`."""
+    """A local path, also if it is given as `file:…`."""
     return unquote(urlsplit(text).path) if _ADDRESS.match(text) else text
 
 
 def escape_glob(path: Path) -> str:
-    """A path as Spark reads it as itself: it takes addresses as they are, without escapes but for the characters of patterns."""
+    """Escape a path for Spark, which takes only the characters of patterns specially."""
     return re.sub(r"([\\*?{}\[\]])", r"\\\1", str(path))
 
 
 def is_dataset(path: Path) -> bool:
-    """Whether there is Parquet at a path: a dataset, a session's part of one, or a file of it."""
+    """Whether the path is a Parquet dataset, a session's part of one, or one of its files."""
     return path.suffix == ".parquet" or any(path.glob("session=*")) or any(path.glob("*.parquet"))

@@ -25,21 +25,21 @@ _TAIL_LIMIT: Final = 16 << 20
 
 @attrs.frozen
 class SessionLog:
-    """One session's log, as its first and last lines tell.
+    """One session's log, described from its first and last lines.
 
     Attributes:
-        path: the file, or the dataset it stands in, for messages.
-        session: short unique name: the file's name without `.jsonl`.
-        release, seed, scenario, settings: from the header; `scenario` is None for a session played by hand.
-        events: number of events (the last one's `seq`).
-        end_us: virtual time at which the session ended, or of its last event when it did not end in good order.
-        ended: there is an end line; without it the process was killed.
-        torn: the last line was cut off in the middle of being written; it is skipped.
-        capped_min_isr: the release counts min.insync.replicas as at most the number of replicas.
-        min_isr: min.insync.replicas at the start, by topic; that of the whole cluster under the empty name.
-        threads: num.network.threads and num.io.threads at the start, where they are set: by the setting's name, for one broker with
-            a blank and its number behind.
-        readable: what Spark reads: the file itself or what it was unpacked to; an address if it is not on this machine.
+        path: the file or dataset, for messages.
+        session: the short unique name: the file's name without `.jsonl`.
+        release, seed, scenario, settings: from the header; `scenario` is None for a session that a person played.
+        events: the number of events (the `seq` of the last one).
+        end_us: the virtual time of the end, or of the last event if the session did not end normally.
+        ended: whether there is an end line; without one the process was killed.
+        torn: whether the last line is incomplete; such a line is skipped.
+        capped_min_isr: whether the release caps min.insync.replicas at the number of replicas.
+        min_isr: min.insync.replicas at the start, by topic; the cluster's value has the empty name.
+        threads: num.network.threads and num.io.threads at the start, if set, by setting; for one broker, a space and its id follow the
+            name.
+        readable: what Spark reads: the file, its unpacked copy, or an address of another machine.
     """
 
     path: str
@@ -59,15 +59,15 @@ class SessionLog:
 
 
 def open_log(path: Path, readable: Path | None = None) -> SessionLog:
-    """What the log at `path` says of itself; `readable` is what it was unpacked to, if it is packed.
+    """Describe the log at `path`; `readable` is its unpacked copy, if it is packed.
 
     Raises:
-        ReportError: no file, no event log, or one of a newer version.
+        ReportError: the file is missing, is not an event log, or has a newer version.
     """
     readable = readable or path
     try:
         reader = LogReader(readable, source=str(path))
-        # The first event shows whether the lines are events at all; to end the iteration closes the file.
+        # The first event shows whether the lines are events. Closing the iterator closes the file.
         events = cast("Generator[object]", iter(reader))
         next(events, None)
         events.close()
@@ -77,18 +77,19 @@ def open_log(path: Path, readable: Path | None = None) -> SessionLog:
     except InputError as wrong:
         raise ReportError(str(wrong)) from wrong
     except RecursionError:
-        raise ReportError(f"{path}: no event log: lines nested without end") from None
+        raise ReportError(f"{path}: this is not an event log: a line is nested too deeply") from None
     except OSError as failure:
-        raise ReportError(f"{path}: cannot be read: {failure.strerror or failure}") from failure
+        raise ReportError(f"{path}: cannot read this file: {failure.strerror or failure}") from failure
     end_us, count, ended = _end(last)
     return _log(str(path), session_name(path), reader.header, reader.release, reader.spec, count, end_us, ended, torn, readable)
 
 
 def dataset_log(dataset: str, session: str, header: str, tail: str, events: int, end_us: int) -> SessionLog:
-    """What a session of a dataset says of itself: its header line, what stands behind its last event, their number and the last one's time.
+    """Describe a session of a dataset from its header line, what follows its last event, the number of events, and the last event's
+    time.
 
     Raises:
-        ReportError: the header is none, or one of a newer version.
+        ReportError: the header is invalid, or has a newer version.
     """
     try:
         head, spec, release = parse_header(header.encode(), f"{dataset} (session {session})")
@@ -132,14 +133,14 @@ def _log(
 
 
 def _min_isr(header: Header, spec: ClusterSpec) -> dict[str, int]:
-    """min.insync.replicas as the header has it, by topic; that of the whole cluster under the empty name."""
+    """min.insync.replicas in the header, by topic; the cluster's value has the empty name."""
     name = "min.insync.replicas"
     given = {"": header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in spec.topics}
     return {subject: int(value) for subject, value in given.items() if value is not None and value.isascii() and value.isdecimal()}
 
 
 def _threads(header: Header, spec: ClusterSpec) -> dict[str, int]:
-    """Numbers of threads as the header has them."""
+    """The numbers of threads in the header."""
     names = ("num.network.threads", "num.io.threads")
     given: dict[str, object] = {name: header.settings.get(name) for name in names}
     for broker in spec.brokers:
@@ -148,30 +149,30 @@ def _threads(header: Header, spec: ClusterSpec) -> dict[str, int]:
 
 
 def session_name(path: PurePath) -> str:
-    """A session's name from its file's."""
+    """The session's name, from the name of its file."""
     return path.name.removesuffix(".zst").removesuffix(".jsonl") or path.name
 
 
 def name_sessions(logs: Sequence[SessionLog]) -> list[SessionLog]:
-    """The logs with names that tell them apart: where two files have the same name, the path is the session's name."""
+    """Give the logs unique names: if two files have the same name, their paths become the names."""
     names = [log.session for log in logs]
     return [attrs.evolve(log, session=log.path) if names.count(log.session) > 1 else log for log in logs]
 
 
 def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool]:
-    """The last complete line behind offset `start` as an object (None: there is none), and whether a torn one follows it."""
+    """The last complete line after offset `start` as an object (None: there is none), and whether an incomplete line follows it."""
     size = file.seek(0, os.SEEK_END)
     length = min(_CHUNK, size - start)
     while True:
         file.seek(size - length)
         tail = file.read(length)
         everything = length == size - start
-        # Unless all was read, the first piece may be the end of a longer line.
+        # The first piece may be the end of a longer line, unless everything was read.
         lines = [line for line in tail.split(b"\n")[0 if everything else 1 :] if line.strip()]
         if everything or len(lines) > 1:
             break
         if length > _TAIL_LIMIT:
-            raise ReportError(f"{path}: its last line is longer than {_TAIL_LIMIT >> 20} MB; no event is")
+            raise ReportError(f"{path}: its last line is longer than {_TAIL_LIMIT >> 20} MB; no event is that long")
         length = min(length * 4, size - start)
     torn = bool(lines) and not tail.endswith(b"\n") and _object(lines[-1]) is None
     if torn:
@@ -180,7 +181,7 @@ def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] 
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
-    """The JSON object on a line; None when it is none."""
+    """The JSON object of a line; None if it is not one."""
     try:
         parsed = msgspec.json.decode(line)
     except _NOT_JSON:
@@ -189,7 +190,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 
 
 def _end(last: dict[str, Any] | None) -> tuple[int, int, bool]:
-    """Virtual end of the session, number of events, and whether it ended in good order, from the last complete line."""
+    """The virtual end of the session, the number of events, and whether it ended normally, from the last complete line."""
     if last is None:
         return 0, 0, False
     ended = last.get("end") is True
@@ -198,12 +199,12 @@ def _end(last: dict[str, Any] | None) -> tuple[int, int, bool]:
 
 
 def explain_bad_line(log: SessionLog) -> str:
-    """Where the first unusable line of a log is and what is wrong with it: `FILE:LINE: …`."""
+    """Say where the first unusable line is, and what is wrong with it: `FILE:LINE: …`."""
     try:
         for _ in LogReader(log.readable, source=log.path) if isinstance(log.readable, Path) else ():
             pass
     except InputError as wrong:
         return str(wrong)
     except RecursionError:
-        return f"{log.path}: has a line nested without end"
-    return f"{log.path}: has lines that Spark cannot read as events"
+        return f"{log.path}: a line is nested too deeply"
+    return f"{log.path}: Spark cannot read some lines as events"

@@ -10,10 +10,10 @@ from spark_reports.errors import ReportError
 
 
 def unpack(path: Path, scratch: Path) -> Path | None:
-    """A packed log's lines in a file of their own in `scratch`, since Spark cannot unpack them; None for a log that is not packed.
+    """Unpack a packed log to a file in `scratch`, because Spark cannot; None if the log is not packed.
 
     Raises:
-        ReportError: it cannot be read, or what is packed in it is damaged.
+        ReportError: the file cannot be read, or is damaged.
     """
     try:
         if not is_packed(path):
@@ -22,5 +22,5 @@ def unpack(path: Path, scratch: Path) -> Path | None:
         with open_log_file(path) as packed, lines.open("wb") as file:
             shutil.copyfileobj(packed, file, 1 << 20)
     except OSError as failure:
-        raise ReportError(f"{path}: cannot be read: {failure.strerror or failure}") from failure
+        raise ReportError(f"{path}: cannot read this file: {failure.strerror or failure}") from failure
     return lines

@@ -33,16 +33,16 @@ ALARM_COLUMNS: Final = frozenset(
         "torn",
     }
 )
-"""Columns in which anything but zero is set in bold: they are what a reader must not overlook."""
+"""Columns whose nonzero values are bold, because a reader must not overlook them."""
 
 
 def heading(column: object) -> str:
-    """A column's name as people read it."""
+    """A column's name in words."""
     return str(column).removesuffix("_us").replace("_", " ")
 
 
 def cell_text(column: str, value: object) -> str:
-    """A value as people write it: times with units, counts with separators, names without anything that could move the cursor."""
+    """A value in words: times with units, counts with separators, and names without control characters."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -57,5 +57,5 @@ def _acks(value: int) -> str:
 
 
 def _number(column: str, value: int) -> str:
-    """Counts with separators; numbers that are names without."""
+    """Counts have separators; numbers that are names do not."""
     return str(value) if column in ("partition", "broker", "seed", "change") else f"{value:,}"

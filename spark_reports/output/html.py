@@ -1,8 +1,8 @@
-"""A report as one HTML file that needs nothing else: no network, no other file, no server; charts are in it as SVG.
+"""A report as one self-contained HTML file: no network, no other files, no server; charts are inline SVG.
 
-The page's own content security policy allows its one script, by its hash, and its style sheet; nothing may be loaded. Names
-from a log are text everywhere: escaped, with characters that do not print spelled out. Without JavaScript everything is
-there but sorting, filtering and the switch between dark and light, which otherwise follows the reader's system.
+The page's content security policy allows its one script (by hash) and its style sheet, and forbids loading anything. Names from a log
+are always escaped text, with unprintable characters spelled out. Without JavaScript everything works except sorting, filtering, and the
+switch between dark and light; the page then follows the reader's system.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from spark_reports.tables.comparison import MOST, for_people
 from spark_reports.tables.result import Report, Result
 
 ROWS: Final = 300
-"""Rows of a table in the page, the worst if there are more; Parquet has all of them."""
+"""The number of rows of a table on the page; Parquet has all rows."""
 
 ALWAYS: Final = 4
-"""Figures that stand on the page also when they are zero: records lost, and what clients could not do."""
+"""The number of figures that the page shows even if they are zero: lost records, and what clients cannot do."""
 
 CURVES: Final = 24
-"""High watermark charts of a session at most."""
+"""The largest number of high watermark charts for a session."""
 
 _NUMBER: Final = ' class="n" data-n'
 _HERE: Final = Path(__file__).parent
@@ -82,7 +82,7 @@ def _session_words(sessions: Result) -> str:
 
 
 def _cards(report: Report) -> str:
-    """The few figures that decide, over all rows there are, what is bad first."""
+    """The most important figures, over all rows; bad ones first."""
     figures = report.totals
     if not figures:
         return ""
@@ -100,14 +100,14 @@ def _cards(report: Report) -> str:
     alarms = [
         count("records_lost", _lost_words(figures), "records"),
         time("longest_stalled_us", "stalled_us", "longest stall of acks=all writes", "unavailability"),
-        time("longest_no_writes_us", "no_writes_us", "longest without acks=all writes", "unavailability"),
-        time("longest_no_reads_us", "no_reads_us", "longest without reads", "unavailability"),
-        time("offline_us", "offline_us", "without a leader, over all partitions", "availability"),
+        time("longest_no_writes_us", "no_writes_us", "longest time without acks=all writes", "unavailability"),
+        time("longest_no_reads_us", "no_reads_us", "longest time without reads", "unavailability"),
+        time("offline_us", "offline_us", "time without a leader, over all partitions", "availability"),
         count("unclean", "unclean elections", "elections"),
         count("records_diverged", "offsets at which replicas differ", "records"),
-        time("under_min_us", "under_min_us", "under min.insync.replicas, over all partitions", "min_isr"),
+        time("under_min_us", "under_min_us", "time under min.insync.replicas, over all partitions", "min_isr"),
         count("batches_given_up", "batches given up by producers", "errors"),
-        count("batches_unanswered", "batches without an answer at the end", "produce_latency"),
+        count("batches_unanswered", "batches still unanswered at the end", "produce_latency"),
         count("records_duplicated", "records duplicated", "records"),
     ]
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
@@ -141,13 +141,13 @@ def _lost_words(figures: Mapping[str, int | None]) -> str:
 
 
 def _worst_session(report: Report) -> str:
-    """Where to look first, when there are several sessions."""
+    """Names the worst session, if there are several."""
     overview = next((result for result in report.tables if result.name == "overview"), None)
     if overview is None or overview.count < 2:
         return ""
     return (
-        f'<p class="notes">Over all {overview.count:,} sessions; the worst is <b>{escape(visible(str(overview.rows[0][0])))}</b>, '
-        f'<a href="#{"overview" if overview.count > MOST else "comparison"}">all of them by their figures</a>.</p>'
+        f'<p class="notes">These figures cover all {overview.count:,} sessions. The worst is <b>{escape(visible(str(overview.rows[0][0])))}</b>; '
+        f'<a href="#{"overview" if overview.count > MOST else "comparison"}">compare all sessions</a>.</p>'
     )
 
 
@@ -155,7 +155,7 @@ def _worst_session(report: Report) -> str:
 
 
 def _charts(report: Report, sessions: Result) -> str:
-    """The charts of the worst sessions, the worst first, as far as there is something to draw."""
+    """The charts of the worst sessions, worst first, if there is anything to draw."""
     drawn = {result.name: sorted(_rows(result), key=_place) for result in report.drawn}
     if not drawn.get("timeline"):
         return ""
@@ -163,20 +163,20 @@ def _charts(report: Report, sessions: Result) -> str:
     charted = {row["session"] for row in drawn["timeline"]}
     overview = next((result for result in report.tables if result.name == "overview"), sessions)
     ends = {row["session"]: row["end_us"] for row in _rows(overview)}
-    parts = ['<section id="charts"><h2>Leaders, ISR and availability</h2>']
+    parts = ['<section id="charts"><h2>Leaders, ISR, and availability</h2>']
     parts.append(
-        '<p class="notes">Each partition has three stripes: who leads; its ISR, as the controller has it; and what clients could not do, from '
-        "the moment the leader was gone and not only since the controller noticed. Point at a bar to read what it says.</p>"
+        '<p class="notes">Each partition has three stripes: its leader; its ISR, as the controller knows it; and what its clients cannot do, '
+        "from the moment the leader is gone, even before the controller notices. For details, point at a bar.</p>"
     )
     if shown < report.partitions:
         parts.append(
-            f'<p class="notes">{shown:,} of {report.partitions:,} partitions are drawn: those of the worst sessions that lost '
-            "records, or could not be used for the longest time.</p>"
+            f'<p class="notes">The charts show {shown:,} of {report.partitions:,} partitions: in the worst sessions, those that lost '
+            "records or were unavailable for the longest time.</p>"
         )
     for result in report.drawn:
         if result.more:
             parts.append(
-                f'<p class="notes">Of {result.count:,} {_DRAWN[result.name]} the {len(result.rows):,} worst are drawn; what is blank is not.</p>'
+                f'<p class="notes">The charts show the {len(result.rows):,} worst of {result.count:,} {_DRAWN[result.name]}. The others stay blank.</p>'
             )
     parts.append(svg_charts.patterns() + svg_charts.legend(drawn["timeline"], drawn.get("unavailability", [])))
     for session, end in ends.items():
@@ -187,7 +187,7 @@ def _charts(report: Report, sessions: Result) -> str:
             parts.append(f"<h3>{escape(visible(session))}</h3>")
         if short := svg_charts.joined(of["timeline"]):
             parts.append(
-                f'<p class="notes">{short:,} short bars, the harmless ones first, are left out: those before them take their place.</p>'
+                f'<p class="notes">{short:,} short bars, harmless ones first, are left out. The bars before them extend over their place.</p>'
             )
         parts.append(f"<figure>{svg_charts.timeline(of['timeline'], of.get('unavailability', []), end)}</figure>")
         parts.append(_curves(of.get("curves", []), end))
@@ -203,7 +203,7 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
-    """High watermarks of the partitions with the most records."""
+    """The high watermarks of the partitions with the most records."""
     of: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for row in rows:
         of.setdefault((row["topic"], row["partition"]), []).append(row)
@@ -224,12 +224,12 @@ def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
 
 
 def _section(result: Result) -> str:
-    """A table with its title, what its columns mean, and a field to filter it."""
+    """A table with its title, its notes, and a filter."""
     head = f'<section id="{escape(result.name)}"><h2>{escape(result.title)}</h2>'
     notes = f'<p class="notes">{_marked(result.notes)}</p>' if result.notes else ""
     if not result.rows:
         return f"{head}{notes}<p>none</p></section>\n"
-    # With a single session its name says nothing; it stands in the first table already.
+    # The name of a single session is in the first table already.
     first = 1 if result.name != "sessions" and result.columns[0] == "session" and len({row[0] for row in result.rows}) == 1 else 0
     columns, rows = result.columns[first:], [row[first:] for row in result.rows]
     name = f"t-{result.name}"
@@ -257,7 +257,7 @@ def _section(result: Result) -> str:
 
 
 def _marked(notes: str) -> str:
-    """Notes with the names between backticks set apart."""
+    """Notes, with names between backticks as code."""
     return "".join(f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(notes.split("`")))
 
 

@@ -1,4 +1,4 @@
-"""What a report is doing, on stderr: a line for each thing done, and on a terminal a line of Spark's running stages that comes and goes."""
+"""Shows on stderr what a report is doing: a line for each step and, on a terminal, a transient line with Spark's running stages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """Tells what is done; says nothing if it is to be quiet."""
+    """Shows progress, unless it is quiet."""
 
     def __init__(self, out: IO[str], *, quiet: bool) -> None:
         self._out = out
@@ -27,7 +27,7 @@ class Progress:
         self._shown = False
 
     def __call__(self, message: str) -> None:
-        """A line."""
+        """Write a line."""
         if not self._quiet:
             with self._lock:
                 self._wipe()
@@ -36,7 +36,7 @@ class Progress:
 
     @contextlib.contextmanager
     def watching(self, spark: SparkSession) -> Iterator[None]:
-        """Show the stages that Spark works on, on a terminal, as long as the block runs."""
+        """While the block runs, show the stages that Spark works on; only on a terminal."""
         if not self._live or not hasattr(spark, "_jsparkSession"):
             yield
             return

@@ -1,8 +1,7 @@
-"""Charts of a session as inline SVG: a partition's leader, ISR state and unavailability over time, and its high watermark.
+"""Charts of a session as inline SVG: leader, ISR, and availability of each partition over time, and its high watermark.
 
-Colours are classes that the page's style sheet fills in, so that a chart follows dark, light and print. What a colour says is also said
-without it: by a pattern, in words inside a bar when it is wide enough, and in the title that a pointer shows. Charts over time take the
-width there is.
+Colors are classes that the page's style sheet defines, so charts follow dark mode, light mode, and print. Color is never the only sign:
+a pattern, a word inside a wide bar, and the title under the pointer say the same. Charts over time take the available width.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from core.sim.units import SECOND, format_duration
 from scenarios.visible import visible
 
 PLOT: Final = 960
-"""Width of the time axis where there is room for it; it takes the width there is, so everything on it is placed in percent."""
+"""The width of the time axis where space allows. The axis takes the available width, so positions are percentages."""
 
 LANE: Final = 44
-"""Height of a partition's lane: who leads, its ISR, what clients could not do."""
+"""The height of a partition's lane: leader, ISR, and availability."""
 
 SEGMENTS: Final = 4_000
-"""Bars of a chart at most; where there are more, the shortest harmless ones are joined to their neighbours."""
+"""The largest number of bars in a chart. If there are more, the shortest harmless ones are merged into their neighbors."""
 
 CURVE: Final = (300, 88)
-"""Width and height of a high watermark's chart."""
+"""Width and height of a high watermark chart."""
 
 _STATES: Final = {
     "in sync": "s-sync",
@@ -35,14 +34,14 @@ _STATES: Final = {
     "under min": "s-min",
     "offline": "s-offline",
 }
-"""What a partition's ISR is like, the worst last, with its look."""
+"""The class of each ISR state; the worst is last."""
 
 _CLOSED: Final = {
     "stalled": ("u-stalled", "acks=all waits"),
     "writes": ("u-writes", "no writes"),
     "reads": ("u-reads", "no reads or writes"),
 }
-"""What clients could not do, the worst last, with its look and its words."""
+"""The class and the words of what clients cannot do; the worst is last."""
 
 _PATTERNS: Final = {
     "s-under": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
@@ -51,7 +50,7 @@ _PATTERNS: Final = {
     "u-stalled": '<circle cx="4" cy="4" r="1.7"/>',
     "u-writes": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
 }
-"""What is drawn on a look's colour, so that it is known without the colour: strokes, a grid, dots. Those without are one colour."""
+"""The pattern of each class, which distinguishes it without color: strokes, a grid, or dots. Other classes are plain."""
 
 _STEPS: Final = tuple(
     n * unit
@@ -62,14 +61,14 @@ _STEPS: Final = tuple(
     )
     for n in many
 ) + tuple(n * 60 * SECOND for n in (1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1_440, 2_880, 7_200, 14_400, 43_200, 86_400, 525_600))
-"""Distances between the axis's marks that people can read, in µs."""
+"""Readable distances between the marks of the axis, in µs."""
 
 Row = Mapping[str, Any]
 
 
 @attrs.frozen
 class _Bar:
-    """A piece of a stripe: from and to in µs, its colour's class, what it says inside, what it says when pointed at, how bad it is."""
+    """A piece of a stripe: start and end in µs, class, text inside, text under the pointer, and severity."""
 
     start: int
     end: int
@@ -80,7 +79,7 @@ class _Bar:
 
 
 def patterns() -> str:
-    """The patterns that the looks are filled with, once for a page."""
+    """The pattern definitions, once for a page."""
     made = "".join(
         f'<pattern id="p-{look}" class="{look}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8"/>{drawn}</pattern>'
         for look, drawn in _PATTERNS.items()
@@ -89,7 +88,7 @@ def patterns() -> str:
 
 
 def joined(states: Sequence[Row]) -> int:
-    """How many short bars `timeline` leaves out for want of room, and has their neighbours take their place."""
+    """The number of short bars that `timeline` leaves out; their neighbors extend over their place."""
     of: dict[tuple[str, int], list[Row]] = {}
     for row in states:
         of.setdefault((row["topic"], row["partition"]), []).append(row)
@@ -98,12 +97,12 @@ def joined(states: Sequence[Row]) -> int:
 
 
 def _room(lanes: int) -> int:
-    """How many bars a stripe has room for."""
+    """The number of bars that fit into a stripe."""
     return max(12, SEGMENTS // (3 * max(1, lanes)))
 
 
 def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
-    """The chart of a session's partitions: rows of the tables `timeline` and `unavailability`, and when the session ended."""
+    """The chart of a session's partitions, from rows of the tables `timeline` and `unavailability`."""
     of: dict[tuple[str, int], list[Row]] = {}
     for row in states:
         of.setdefault((row["topic"], row["partition"]), []).append(row)
@@ -114,7 +113,7 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     room = _room(len(of))
     marks = _marks(end)
     grid = "".join(_line(at, end) for at in marks)
-    parts = ['<div class="timeline" role="img" aria-label="Leader, ISR and availability of each partition over time">']
+    parts = ['<div class="timeline" role="img" aria-label="Leader, ISR, and availability of each partition over time">']
     for where, rows in of.items():
         name = escape(visible(f"{where[0]}-{where[1]}"))
         parts.append(
@@ -130,7 +129,7 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
 
 
 def curve(points: Sequence[Row], end_us: int) -> str:
-    """The high watermark and the log end of one partition's leader: rows of the table `curves`."""
+    """The high watermark and the log end of a partition's leader, from rows of the table `curves`."""
     width, height = CURVE
     left, bottom = 4, height - 16
     end = max(end_us, 1)
@@ -155,11 +154,11 @@ def curve(points: Sequence[Row], end_us: int) -> str:
 
 
 def legend(states: Sequence[Row], windows: Sequence[Row]) -> str:
-    """What the looks in `timeline` mean, of those that occur."""
+    """The legend of `timeline`, for the classes that occur."""
     occur = {row["state"] for row in states}
     marks = [(look, name) for name, look in reversed(_STATES.items()) if name in occur]
     closed = {row["what"] for row in windows}
-    words = {"reads": "no reads or writes", "writes": "not written with acks=all", "stalled": "writes with acks=all wait"}
+    words = {"reads": "no reads or writes", "writes": "no acks=all writes", "stalled": "acks=all writes wait"}
     shut = [(look, words[what]) for what, (look, _) in reversed(_CLOSED.items()) if what in closed]
     rows = [("ISR", marks), *([("clients", shut)] if shut else [])]
     return "".join(f'<div class="legend"><b>{name}</b>{"".join(_swatch(*mark) for mark in found)}</div>' for name, found in rows)
@@ -209,7 +208,7 @@ def _closed(windows: Sequence[Row]) -> list[_Bar]:
 
 
 def _thinned(bars: list[_Bar], most: int) -> list[_Bar]:
-    """At most `most` bars: harmless short ones go first, and the one before takes their place."""
+    """At most `most` bars: short harmless ones go first, and the bar before extends over their place."""
     if len(bars) <= most:
         return bars
     kept = set(sorted(range(len(bars)), key=lambda i: (-bars[i].weight, bars[i].start - bars[i].end))[:most])
@@ -230,7 +229,7 @@ def _stripe(bars: Sequence[_Bar], end: int, top: int, height: int) -> str:
         rect = f'<rect class="{bar.look}" x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><title>{escape(visible(bar.title))}, {times}</title></rect>'
         parts.append(rect)
         if bar.inside and width > 1.5:
-            # What does not fit in the bar is cut off at its end.
+            # The bar clips text that does not fit.
             parts.append(
                 f'<svg x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><text class="bar" x="4" y="{height - 3}">'
                 f"{escape(visible(bar.inside))}</text></svg>"
@@ -239,7 +238,7 @@ def _stripe(bars: Sequence[_Bar], end: int, top: int, height: int) -> str:
 
 
 def _marks(end: int) -> list[int]:
-    """Times that the axis names."""
+    """The times that the axis shows."""
     step = next((step for step in _STEPS if end / step <= 10), _STEPS[-1])
     return list(range(0, end + 1, step)) if end // step <= 200 else [0, end]
 
@@ -249,19 +248,19 @@ def _line(at: int, end: int) -> str:
 
 
 def _label(number: int, at: int, end: int) -> str:
-    """A time below the lanes; where there is little room every third is enough."""
+    """A time below the lanes. Where space is scarce, only every third is shown."""
     anchor = "start" if not at else "end" if at > 0.97 * end else "middle"
     look = "quiet" if number % 3 == 0 else "quiet minor"
     return f'<text class="{look}" x="{_p(100 * at / end)}" y="13" text-anchor="{anchor}">{format_duration(at)}</text>'
 
 
 def _shortened(name: str) -> str:
-    """A name that fits beside the chart; its end, with the partition's number, stays."""
+    """A name that fits beside the chart; its end, with the partition's number, is kept."""
     return name if len(name) <= 28 else f"{name[:17]}…{name[-10:]}"
 
 
 def _p(percent: float) -> str:
-    """A place on the time axis in few characters."""
+    """A position on the time axis, in few characters."""
     return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
 
 

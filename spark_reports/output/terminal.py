@@ -17,11 +17,11 @@ from spark_reports.output.cell_text import ALARM_COLUMNS, cell_text, heading
 from spark_reports.tables.result import Result
 
 PIPE_WIDTH: Final = 10_000
-"""Columns to use when the output is no terminal: a row is a line, whatever its length."""
+"""The width if the output is not a terminal: each row is one line, whatever its length."""
 
 
 def render(results: Sequence[Result], out: IO[str]) -> None:
-    """Write every table with its title to `out`; a table without rows is one line that says so."""
+    """Write every table with its title to `out`; a table without rows becomes one line."""
     console = Console(file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else PIPE_WIDTH)
     ascii_only = not (getattr(out, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
     for result in results:
@@ -36,7 +36,7 @@ def render(results: Sequence[Result], out: IO[str]) -> None:
 
 
 def _table(result: Result, ascii_only: bool) -> Table:
-    # With a single session its name says nothing; it stands in the first table already.
+    # The name of a single session is in the first table already.
     single = (
         len({row[0] for row in result.rows}) == 1
         and result.columns[0] == "session"

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Dataset:
-    """Logs in Parquet that summaries are to be computed from.
+    """A Parquet dataset of logs.
 
     Attributes:
         address: of the dataset.
-        prefix: what its sessions' names begin with, to tell them from those of other datasets.
-        rare: the address of its events of no `BULK` kind alone, if they have been staged.
+        prefix: a prefix that distinguishes its sessions from those of other datasets.
+        infrequent: the address of its infrequent events alone, if they are staged.
     """
 
     address: str
     prefix: str = ""
-    rare: str | None = None
+    infrequent: str | None = None
 
 
 def read_dataset(spark: SparkSession, path: str, columns: Collection[str] | None = None, prefix: str = "") -> DataFrame:
-    """A dataset that `isrlab log convert` wrote, or one session's part of it, in `schema.dataset_schema` and with its `session`.
+    """Read a dataset of `isrlab log convert`, or one session's part of it, with `schema.dataset_schema`.
 
     Args:
-        columns: those of the events that are wanted; None for all.
-        prefix: what to put before sessions' names.
+        columns: the event columns to read; None: all.
+        prefix: a prefix for the names of sessions.
     """
     from pyspark.sql import functions as F
 

@@ -25,17 +25,16 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class EventFrames:
-    """Events of several logs.
+    """The events of several logs.
 
     Attributes:
-        events: `session`, the envelope and the columns asked for.
-        rare: those of no `BULK` kind, kept in memory as soon as they have been computed; with those of datasets that say what a log's
-            header says, of kinds of their own.
-        bad: lines that cannot be used, counted by session: `session`, `count`; None when there are no JSON Lines.
+        events: `session`, the envelope, and the requested columns.
+        infrequent: the infrequent events, cached once computed, and the marker rows of datasets.
+        bad: the number of unusable lines by session (`session`, `count`); None if there are no JSON Lines.
     """
 
     events: DataFrame
-    rare: DataFrame
+    infrequent: DataFrame
     bad: DataFrame | None
 
 
@@ -47,13 +46,13 @@ def read_frames(
     columns: Collection[str],
     staging: Path | None,
 ) -> EventFrames:
-    """The events of those kinds, with those columns, from logs as JSON Lines and from datasets.
+    """The events of those kinds, with those columns, from JSON Lines and from datasets.
 
     Args:
-        staging: as for `read_lines`.
+        staging: as for `lines_to_rows_spark.lines_to_rows`.
     """
     parts: list[DataFrame] = []
-    rare: list[DataFrame] = []
+    infrequent: list[DataFrame] = []
     bad = None
     wanted = [SESSION, *ENVELOPE_NAMES, *columns]
     here = [log for log in lines if isinstance(log.readable, Path)]
@@ -64,22 +63,22 @@ def read_frames(
         unpacked = [f"{REST}.`{name}` AS `{name}`" for name in columns if name not in often]
         bad = kept.where("bad").groupBy(SESSION).count()
         good = kept.where("NOT bad")
-        # A column of the frequent ones is null nowhere it is needed; the others are null in frequent events as they are in a dataset.
+        # For frequent events the unpacked columns are null, as in a dataset.
         parts.append(good.selectExpr(*(f"`{name}`" for name in [SESSION, *ENVELOPE_NAMES, *often]), *unpacked).select(*wanted))
-        rare.append(
+        infrequent.append(
             parts[-1].where(is_infrequent()).selectExpr(*(f"`{name}`" for name in wanted), f"CAST(NULL AS STRING) AS {LINE}").cache()
         )
     for dataset in datasets:
         every = read_dataset(spark, dataset.address, columns, dataset.prefix)
         parts.append(every.where(f"kind NOT IN ('{DATASET_HEADER}', '{DATASET_TAIL}')").select(*wanted))
-        if dataset.rare is not None:
-            few = read_dataset(spark, dataset.rare, columns, dataset.prefix)
+        if dataset.infrequent is not None:
+            few = read_dataset(spark, dataset.infrequent, columns, dataset.prefix)
         else:
             also = (DATASET_HEADER, DATASET_TAIL)
             these = ", ".join(f"'{kind}'" for kind in (*sorted(set(kinds) - FREQUENT_KINDS), *also))
             few = every.where(f"kind IN ({these})")
-        rare.append(few.select(*wanted, LINE).cache())
-    return EventFrames(_union(parts), _union(rare), bad)
+        infrequent.append(few.select(*wanted, LINE).cache())
+    return EventFrames(_union(parts), _union(infrequent), bad)
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:

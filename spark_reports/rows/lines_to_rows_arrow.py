@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 BLOCK_BYTES: Final = 32 << 20
-"""Of JSON Lines parsed at a time, and made one row group."""
-
-_END: Final = b'{"end"'
+"""The number of bytes of JSON Lines that are parsed at a time, and become one row group."""
 
 
 def has_arrow() -> bool:
@@ -29,11 +27,11 @@ def has_arrow() -> bool:
 
 
 class NotStageable(Exception):
-    """Something that is not as this program writes it, or that is wanted no more; Spark's reader tells what it makes of it."""
+    """The input is not as this program writes it, or staging was stopped. Spark's parser then decides what is wrong."""
 
 
 def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
-    """The envelope and some of the events' columns, all of them if they are all named."""
+    """The schema of the envelope and of the named event columns."""
     import pyarrow as pa
 
     types = {"int": pa.int64(), "str": pa.string(), "bool": pa.bool_(), "tuple[int, ...]": pa.list_(pa.int32())}
@@ -42,10 +40,10 @@ def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
 
 
 def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
-    """The lines of events of a log that is open behind its header, in blocks of whole lines; no end line, no torn one.
+    """The event lines of a log that is open after its header, in blocks of whole lines, without the end line and an incomplete line.
 
     Raises:
-        _NotInOrder: a line is longer than any event's.
+        NotStageable: a line is longer than any event.
     """
     block = file.read(BLOCK_BYTES)
     while block:
@@ -65,7 +63,7 @@ def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
 
 
 def lines_to_rows(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
-    """Lines as a table of that schema; fields that it does not have are left out.
+    """Parse lines into rows of that schema; other fields are dropped.
 
     Raises:
         pyarrow.ArrowInvalid, ValueError: a line is not JSON of these types.
@@ -82,10 +80,11 @@ def lines_to_rows(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
 
 
 def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[str], columns: Collection[str]) -> None:
-    """See that there is an event on every line, numbered onwards from `before`, of a known kind, with the wanted columns of its kind.
+    """Check that every line is an event, that numbers continue from `before`, and that each event has a known kind and its required
+    columns.
 
     Raises:
-        _NotInOrder: there is not.
+        NotStageable: a check fails.
     """
     import pyarrow as pa
     from pyarrow import compute as pc

@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 
 
 REST: Final = "rest"
+"""The struct with the columns that frequent events lack."""
 
 
 def lines_to_rows(
     spark: SparkSession, logs: Sequence[SessionLog], kinds: Collection[str], columns: Collection[str], staging: Path | None
 ) -> DataFrame:
-    """Events of those kinds, with those columns, from all logs, and every line that cannot be used.
+    """The events of those kinds, with those columns, from all logs, and every unusable line.
 
-    Columns: `session`, the envelope, those of `columns` that a `BULK` kind has, the others in `rest` (null for `BULK` kinds), and
-    `bad`: true on a line that is not JSON, has a field of a wrong type, is of an unknown kind, or lacks one of `columns` that its
-    kind has.
+    The columns are `session`, the envelope, those of `columns` that a frequent kind has, the others in `rest` (null for frequent
+    kinds), and `bad`. `bad` is true for a line that is not JSON, has a field of a wrong type, has an unknown kind, or lacks one of
+    `columns` that its kind requires.
 
     Args:
-        staging: a directory of this machine in which links with plain names are made for Spark to read, since it gives
-            some characters in paths a meaning of their own; None when Spark runs elsewhere: it is given the paths as they are.
+        staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths. None if
+            Spark runs elsewhere; it then gets the paths as they are.
     """
     from pyspark.sql import functions as F
 
@@ -71,7 +72,9 @@ def lines_to_rows(
 
 
 def _missing_columns(kinds: Collection[str], columns: Collection[str]) -> str:
-    """SQL for: a row has no value in one of `columns` that its kind, one of `kinds`, declares (one text: columns built in Python cost ms each)."""
+    """SQL that is true if a row lacks one of `columns` that its kind requires. It is one text, because each Column object costs
+    milliseconds.
+    """
     cases = []
     for kind in kinds:
         needed = [f"`{name}` IS NULL" for name in required_columns(KINDS[kind]) if name in columns]
@@ -91,7 +94,7 @@ def frequent_columns(columns: Collection[str]) -> list[str]:
 
 
 def _link(staging: Path, number: int, path: Path) -> Path:
-    """A link to a log under a name without characters that mean something to Hadoop's file patterns."""
+    """Link to a log under a name without characters of Hadoop's file patterns."""
     link = staging / f"{number:06d}.jsonl"
     if not link.is_symlink():
         link.symlink_to(path.resolve())

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def row_to_line() -> Column:
-    """An event's line as `scenarios.eventlog.encode_event` writes it, made of its columns: those of its kind, in their order.
+    """The line of an event as `scenarios.eventlog.encode_event` writes it, from its columns in the order of its kind.
 
-    The columns of other kinds are null and are left out by themselves; so kinds whose orders agree share an expression.
+    Columns of other kinds are null, and `to_json` omits them. So kinds whose orders agree share an expression.
     """
     from pyspark.sql import functions as F
 
@@ -26,7 +26,7 @@ def row_to_line() -> Column:
 
 
 def column_orders() -> list[tuple[list[str], list[str]]]:
-    """Orders of columns such that each kind's columns stand in its own order in one of them, with those kinds."""
+    """Column orders, each with its kinds: every kind's columns appear in their own order in one of them."""
     orders: list[tuple[list[str], list[str]]] = []
     for event in EVENTS:
         columns = list(event.columns)
@@ -42,7 +42,7 @@ def column_orders() -> list[tuple[list[str], list[str]]]:
 
 
 def _merged(order: list[str], columns: list[str]) -> list[str] | None:
-    """An order with more columns, whose own order is kept; None if the two do not agree."""
+    """Merge columns into an order without changing either order; None if they conflict."""
     places = [order.index(name) for name in columns if name in order]
     if places != sorted(places):
         return None

@@ -15,16 +15,16 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, Lon
 from core.kafka.events import EVENTS, column_types
 
 SESSION: Final = "session"
-"""Column with the session an event belongs to; not in the log, added on reading."""
+"""The column with the session of an event. The log does not have it; reading adds it."""
 
 HEADER_FIELD: Final = "isrlab"
-"""Set on the first line of a log only."""
+"""The field that only the first line of a log has."""
 
 END_FIELD: Final = "end"
-"""True on the last line of a session that ended in good order."""
+"""The field that is true on the last line of a session that ended normally."""
 
 CORRUPT_FIELD: Final = "_corrupt"
-"""The text of a line that could not be read."""
+"""The text of a line that Spark cannot parse."""
 
 _TYPES: Final[dict[str, DataType]] = {
     "int": LongType(),
@@ -32,7 +32,7 @@ _TYPES: Final[dict[str, DataType]] = {
     "bool": BooleanType(),
     "tuple[int, ...]": ArrayType(IntegerType()),
 }
-"""Spark's types for the types columns are declared with; offsets and µs need 64 bits, broker ids 32."""
+"""Spark's types for the declared types of columns; offsets and µs need 64 bits, broker ids 32."""
 
 ENVELOPE: Final = (
     StructField("seq", LongType()),
@@ -40,13 +40,16 @@ ENVELOPE: Final = (
     StructField("cause", LongType()),
     StructField("kind", StringType()),
 )
-"""What every event has: its number in the session from 1, virtual µs, the seq of the event that led to it, its kind."""
+"""The fields of every event: its number in the session (from 1), virtual time in µs, the number of the event that caused it, and its
+kind.
+"""
 
 ENVELOPE_NAMES: Final = ("seq", "t", "cause", "kind")
+"""The names of those fields."""
 
 
 def event_columns() -> dict[str, str]:
-    """Every column of every kind with its declared type, in the order the kinds declare them.
+    """All columns of all event kinds, with their declared types, in the order of declaration.
 
     Raises:
         TypeError: two kinds declare a column of the same name with different types.
@@ -56,19 +59,19 @@ def event_columns() -> dict[str, str]:
         for name, declared in column_types(event).items():
             if columns.setdefault(name, declared) != declared:
                 raise TypeError(
-                    f"column {name} is {declared} in {event.kind} and {columns[name]} elsewhere: one wide table cannot hold both"
+                    f"column {name} is {declared} in {event.kind} and {columns[name]} elsewhere; one wide table cannot hold both"
                 )
     return columns
 
 
 def event_schema(columns: Collection[str] | None = None) -> StructType:
-    """The wide table of events, as the log's lines have it, or of its columns some."""
+    """The wide table of events as in the lines of the log, or only some of its columns."""
     chosen = {name: declared for name, declared in event_columns().items() if columns is None or name in columns}
     return StructType([*ENVELOPE, *(StructField(name, _TYPES[declared]) for name, declared in chosen.items())])
 
 
 def line_schema(columns: Collection[str] | None = None) -> StructType:
-    """What a line of a log is read with: an event's columns (or some of them), the two marks of other lines, and the unreadable rest."""
+    """The schema for lines of a log: the columns of events (or some of them), the marks of other lines, and the text of unreadable ones."""
     marks = (StructField(HEADER_FIELD, StringType()), StructField(END_FIELD, BooleanType()), StructField(CORRUPT_FIELD, StringType()))
     return StructType([*event_schema(columns).fields, *marks])
 
@@ -76,29 +79,29 @@ def line_schema(columns: Collection[str] | None = None) -> StructType:
 FREQUENT_KINDS: Final = frozenset(
     {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
 )
-"""Event kinds that every round trip makes: nearly all of a session's events are of these."""
+"""The event kinds of every round trip; nearly all events of a session are of these kinds."""
 
 LINE: Final = "line"
-"""Column of a dataset: the text of a line that is no event, or that would not come back as it was; null for every other."""
+"""Column of a dataset: the text of a line that is not an event, or that rebuilding would change; otherwise null."""
 
 DATASET_HEADER: Final = "log-header"
-"""Kind of a dataset's row that holds a log's first line; its `seq` is 0."""
+"""The kind of the dataset row with the log's first line; its `seq` is 0."""
 
 DATASET_TAIL: Final = "log-tail"
-"""Kind of a dataset's row that holds what stands behind a log's last event: its end line, a torn line or nothing."""
+"""The kind of the dataset row with what follows the log's last event: an end line, an incomplete line, or nothing."""
 
 
 def dataset_schema(columns: Collection[str] | None = None) -> StructType:
-    """A dataset of logs as `isrlab log convert` writes it: the wide table of events, `line`, and the session it is partitioned by."""
+    """The schema of a dataset of `isrlab log convert`: the wide table of events, `line`, and the session, which partitions it."""
     return StructType([*event_schema(columns).fields, StructField(LINE, StringType()), StructField(SESSION, StringType())])
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
-"""Columns of a session's row that are shown; the others are for the summaries."""
+"""The columns of a session that are shown; the others are for the summaries."""
 
 
 def session_schema() -> StructType:
-    """One row a session: from the log's header and its last line. `min_isr`, `threads`: as in `sessions.Log`."""
+    """A row for each session, from the log's header and its last line. For `min_isr` and `threads`, see `logs.session_log.SessionLog`."""
     return StructType(
         [
             StructField(SESSION, StringType()),

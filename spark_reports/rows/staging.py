@@ -32,7 +32,7 @@ _HIDDEN: Final = (".", "_")
 
 @attrs.frozen
 class MarkerRow:
-    """A row of a dataset that is no event (`schema.DATASET_HEADER`, `DATASET_TAIL`)."""
+    """A row of a dataset that is not an event (`schema.DATASET_HEADER` or `DATASET_TAIL`)."""
 
     session: str
     kind: str
@@ -46,29 +46,29 @@ class StagedDataset:
     """What was staged of a dataset.
 
     Attributes:
-        rare: the dataset with its events that are not frequent.
-        marks: what it has beside events.
+        infrequent: the dataset with its infrequent events.
+        markers: its rows that are not events.
     """
 
-    rare: Path
-    marks: list[MarkerRow]
+    infrequent: Path
+    markers: list[MarkerRow]
 
 
 @attrs.frozen
 class StagedLogs:
-    """What was prepared for a report.
+    """What was staged for a report.
 
     Attributes:
-        logs: those of which all is in a dataset.
-        events: that dataset.
-        rare: the one with its events that are not frequent.
-        picked: by address, datasets whose rare events were picked out.
+        logs: the logs that were staged completely.
+        events: the dataset with their events.
+        infrequent: the dataset with their infrequent events.
+        datasets: what was staged of each dataset, by address.
     """
 
     logs: list[SessionLog]
     events: Path
-    rare: Path
-    picked: dict[str, StagedDataset]
+    infrequent: Path
+    datasets: dict[str, StagedDataset]
 
 
 def stage_logs(
@@ -79,10 +79,10 @@ def stage_logs(
     columns: Collection[str],
     stop: Event | None = None,
 ) -> StagedLogs:
-    """Puts the events of those kinds, with the envelope and those columns, in datasets below a directory, as far as that can be done.
+    """Stage the events of those kinds, with the envelope and those columns, below a directory, as far as possible.
 
     Args:
-        stop: when it is set the rest is left out.
+        stop: when it is set, staging stops.
     """
     stop = stop or Event()
     staged = StagedLogs([], directory / "events", directory / "rare", {})
@@ -91,13 +91,13 @@ def stage_logs(
     import pyarrow as pa
 
     for number, log in enumerate(logs):
-        part, rare = staged.events / f"{SESSION}={escape_session(log.session)}", staged.rare / f"{number:06d}.parquet"
+        part, infrequent = staged.events / f"{SESSION}={escape_session(log.session)}", staged.infrequent / f"{number:06d}.parquet"
         try:
             part.mkdir(parents=True)
-            staged.rare.mkdir(exist_ok=True)
-            _stage_log(log, part / "events.parquet", rare, kinds, columns, stop)
+            staged.infrequent.mkdir(exist_ok=True)
+            _stage_log(log, part / "events.parquet", infrequent, kinds, columns, stop)
         except (pa.ArrowException, NotStageable, OSError, ValueError):
-            for file in (*part.glob("*"), rare):
+            for file in (*part.glob("*"), infrequent):
                 file.unlink(missing_ok=True)
             continue
         staged.logs.append(log)
@@ -105,26 +105,30 @@ def stage_logs(
         target = directory / f"rare-{number}"
         try:
             target.mkdir(parents=True)
-            marks = _stage_dataset(dataset, target / "events.parquet", kinds, columns, stop)
+            markers = _stage_dataset(dataset, target / "events.parquet", kinds, columns, stop)
         except (pa.ArrowException, NotStageable, OSError, ValueError):
             continue
-        staged.picked[dataset] = StagedDataset(target, marks)
+        staged.datasets[dataset] = StagedDataset(target, markers)
     return staged
 
 
 def escape_session(session: str) -> str:
-    """A session's name as Spark takes it back from the name of a partition's directory."""
+    """Escape a session's name for the name of a partition directory, from which Spark restores it."""
     return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}" if found[0].isascii() else found[0], session)
 
 
-def _stage_log(log: SessionLog, target: Path, rare: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> None:
+def _stage_log(log: SessionLog, target: Path, infrequent: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> None:
     import pyarrow as pa
     from pyarrow import compute as pc
 
     schema = arrow_schema(columns)
     wanted, often = pa.array(sorted(kinds)), pa.array(sorted(FREQUENT_KINDS))
     seq = 0
-    with Path(log.readable).open("rb") as file, _writer(target, schema) as writer, _writer(rare, _with_session(schema)) as rare_writer:
+    with (
+        Path(log.readable).open("rb") as file,
+        _writer(target, schema) as writer,
+        _writer(infrequent, _with_session(schema)) as infrequent_writer,
+    ):
         file.readline()
         for block in line_blocks(file, ended=log.ended, torn=log.torn):
             if stop.is_set():
@@ -135,16 +139,16 @@ def _stage_log(log: SessionLog, target: Path, rare: Path, kinds: Collection[str]
             table = table.filter(pc.is_in(table["kind"], wanted))
             writer.write_table(table)
             few = table.filter(pc.invert(pc.is_in(table["kind"], often)))
-            rare_writer.write_table(_of_session(few, log.session))
+            infrequent_writer.write_table(_of_session(few, log.session))
     if seq != log.events:
         raise NotStageable
 
 
 def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> list[MarkerRow]:
-    """Writes the events of a dataset that are of no `BULK` kind to a file; returns what it has beside events.
+    """Write the infrequent events of a dataset to a file; returns its rows that are not events.
 
     Raises:
-        _NotInOrder: it is no dataset of this machine with a directory for each session.
+        NotStageable: the dataset is not on this machine, or does not have a directory for each session.
     """
     import pyarrow as pa
     from pyarrow import compute as pc
@@ -155,7 +159,7 @@ def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: 
     read = schema.append(pa.field(LINE, pa.string()))
     beside = [DATASET_HEADER, DATASET_TAIL]
     wanted = arrow_dataset.field("kind").isin([*sorted(set(kinds) - FREQUENT_KINDS), *beside])
-    marks: list[MarkerRow] = []
+    markers: list[MarkerRow] = []
     with _writer(target, _with_session(schema)) as writer:
         for session, files in parts.items():
             for batch in arrow_dataset.dataset(files, schema=read, format="parquet").to_batches(filter=wanted):
@@ -166,16 +170,16 @@ def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: 
                 table = pa.Table.from_batches([batch])
                 is_mark = pc.is_in(table["kind"], pa.array(beside))
                 for row in table.filter(is_mark).select(["kind", "seq", "t", LINE]).to_pylist():
-                    marks.append(MarkerRow(session, *row.values()))
+                    markers.append(MarkerRow(session, *row.values()))
                 writer.write_table(_of_session(table.filter(pc.invert(is_mark)).drop_columns(LINE), session))
-    return marks
+    return markers
 
 
 def _session_files(dataset: str) -> dict[str, list[str]]:
     """The files of each session of a dataset on this machine, given its address.
 
     Raises:
-        _NotInOrder: there is none, or it has no directory for each session.
+        NotStageable: there is none, or it does not have a directory for each session.
     """
     directory = Path(re.sub(r"\\(.)", r"\1", dataset.removeprefix("file://")))
     mark = f"{SESSION}="

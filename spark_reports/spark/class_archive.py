@@ -1,9 +1,9 @@
-"""Java's archive of Spark's classes: a file made once (`prepare`) that spares Spark's start, and a report's queries, half their work.
+"""Java's archive of Spark's classes: a file that halves the work of starting Spark and preparing a report's queries.
 
-At every start Java loads, checks and links some twenty thousand classes of Spark's, which takes longer than a small report. It
-can keep them as they are then in a file: the AOT cache from Java 25 on (JEP 483, 514), an archive of class data before (JEP 350).
-Java itself refuses a file of another Java, of other jars or of other options without a word, and then starts as it would without.
-So the file is only ever a matter of speed, and its name says what it was made for.
+At every start Java loads, verifies, and links some twenty thousand classes of Spark, which takes longer than a small report. Java can
+keep the linked classes in a file: the AOT cache since Java 25 (JEP 483, 514), and before that an archive of class data (JEP 350). If
+the file belongs to another Java, other jars, or other options, Java silently ignores it. So the file affects only speed, and its name
+says what it was made for.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from typing import Final
 from spark_reports.spark.java import Java
 
 AOT_SINCE: Final = 25
-"""The first Java with an AOT cache that is made in one go."""
+"""The first Java whose AOT cache takes a single step to create."""
 
 BRIEF: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""How Java runs when it has little to compute, and when the archive is made: threads of a collector would get in the way, and it
-compiles quickly rather than well."""
+"""Java's options if it has little to compute, and to make the archive: no parallel garbage collector, and a compiler that is fast
+rather than thorough.
+"""
 
 _FORMAT: Final = "1"
 _SILENT: Final = "-Xlog:disable"
 
 
 def spark_jars(spark_home: Path) -> list[Path]:
-    """Every jar of a PySpark, in the order in which the archive has them; none where they are not found."""
+    """All jars of a PySpark installation, in the order of the archive; empty if there are none."""
     return sorted((spark_home / "jars").glob("*.jar"))
 
 
-def archive_of(java: Java, jars: Sequence[Path], environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the archive of these jars for that Java is, or would be.
+def archive_path(java: Java, jars: Sequence[Path], environ: Mapping[str, str] = os.environ) -> Path:
+    """The path of the archive of these jars for that Java, whether or not it exists.
 
-    It is in the environment that this program is installed in, whose jars it is of, and goes with it; without one in the user's
-    cache (`XDG_CACHE_HOME`). Of another Java, or of jars that were replaced, it is another file.
+    The archive is in the virtual environment of this program; outside of one, in the user's cache (`XDG_CACHE_HOME`). Another Java, or
+    other jars, get another file.
     """
     in_environment = sys.prefix != sys.base_prefix
     cache = Path(sys.prefix) / "var" if in_environment else Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -46,24 +47,24 @@ def archive_of(java: Java, jars: Sequence[Path], environ: Mapping[str, str] = os
     return cache / "isrlab" / f"{name}.{'aot' if java.version >= AOT_SINCE else 'jsa'}"
 
 
-def to_use(archive: Path) -> list[str]:
-    """Java's options to start with that archive."""
+def options_to_use(archive: Path) -> list[str]:
+    """Java's options to use that archive."""
     return [f"-XX:{'AOTCache' if archive.suffix == '.aot' else 'SharedArchiveFile'}={archive}", _SILENT]
 
 
-def to_make(archive: Path) -> list[str]:
-    """Java's options to write that archive, with what it has loaded, when it ends in good order."""
+def options_to_make(archive: Path) -> list[str]:
+    """Java's options to write that archive, with the classes it has loaded, when it exits normally."""
     return [f"-XX:{'AOTCacheOutput' if archive.suffix == '.aot' else 'ArchiveClassesAtExit'}={archive}", _SILENT]
 
 
 def stale(archive: Path) -> list[Path]:
-    """Archives beside that one that no Java will use any more: those of other jars."""
+    """Archives next to that one that no Java uses any more, because they are of other jars."""
     jars = archive.name.partition("-java-")[0]
     return [other for other in archive.parent.glob("spark-*-java-*") if not other.name.startswith(f"{jars}-java-")]
 
 
 def _digest(words: Sequence[str], files: Sequence[Path]) -> str:
-    """Tells files by where they are, their sizes and times; one that is not there counts as well."""
+    """A digest of words and files (path, size, and time); a missing file counts, too."""
     told = [*words]
     for file in files:
         try:

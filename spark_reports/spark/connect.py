@@ -22,21 +22,21 @@ _CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
 
 @contextlib.contextmanager
 def connect_session(master: str, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """A session on a Spark Connect server; the server goes on when it ends."""
+    """A session on a Spark Connect server; the server continues after the session."""
     try:
         with whole():
             from pyspark.errors import PySparkException
             from pyspark.sql.connect.session import SparkSession as ConnectSession
     except ImportError as missing:
         raise ReportError(
-            f"--master {master} needs Spark Connect's client, of which {missing.name or missing} is missing; "
+            f"--master {master} needs the client of Spark Connect, but {missing.name or missing} is missing; "
             "install isrlab with its connect extra"
         ) from missing
     for name in ("pyspark.sql.connect", "DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     session: Any = None
     mode = os.environ.get(_CONNECT_MODE)
-    # PySpark's functions look at this to know which of its two halves is meant.
+    # This tells PySpark's functions to use Spark Connect.
     os.environ[_CONNECT_MODE] = "1"
     try:
         session = ConnectSession.builder.remote(master).create()

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
-    """Brings this program's modules to a session's Python workers, with attrs, which is all that a sweep's runs need.
+    """Bring this program's modules, and attrs, to a session's Python workers; the runs of a sweep need nothing else.
 
-    In local mode the workers find them where this process does. Elsewhere executors fetch a zip file, whenever one of them
-    starts: so it is there until the block ends.
+    In local mode, workers find the modules where this process does. Elsewhere, each executor downloads a zip file when it starts, so
+    the file exists until the block ends.
     """
     if is_local(master or LOCAL_MASTER):
         yield

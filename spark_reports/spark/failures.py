@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import IO, Final
 
-MISSING: Final = (
-    "reports need PySpark, which is not installed; `make report LOG=session.jsonl` installs it, or install isrlab with its spark extra"
-)
-"""Said when PySpark is not there."""
+MISSING: Final = "reports need PySpark, which is not installed; run `make report LOG=session.jsonl` to install it, or install isrlab with its spark extra"
+"""The message if PySpark is missing."""
 
 _DIED: Final = re.compile(r"^(?:Exception in thread \"main\"|Caused by:) [\w.$]+(?:: (?:requirement failed: )?(.+))$", re.MULTILINE)
 
@@ -16,14 +14,14 @@ _TAIL_LINES: Final = 15
 
 
 def reason_of(failure: Exception) -> str:
-    """What went wrong, in a line: of Java's exceptions the innermost one's message, which names the cause."""
+    """What went wrong, in one line: for a Java exception, the message of the innermost one, which names the cause."""
     lines = [line.strip() for line in str(failure).strip().splitlines()]
     causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in lines if line.startswith(("Caused by: ", ": "))]
     return (causes or lines or [type(failure).__name__])[-1 if causes else 0]
 
 
 def exit_reason(log: IO[bytes]) -> str:
-    """What Java said that it ended of, as for a package that is nowhere to be found; empty if it did not."""
+    """The reason that Java gave for exiting, for example a package that it cannot find; empty if it gave none."""
     log.flush()
     log.seek(0)
     said = _DIED.findall(log.read().decode("utf-8", "replace"))
@@ -31,7 +29,7 @@ def exit_reason(log: IO[bytes]) -> str:
 
 
 def log_tail(log: IO[bytes]) -> str:
-    """The last lines of Spark's own log, indented, with a line break before them; empty when it wrote nothing."""
+    """The last lines of Spark's own log, indented, after a line break; empty if there are none."""
     log.flush()
     log.seek(0)
     lines = log.read().decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]

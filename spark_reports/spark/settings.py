@@ -20,12 +20,12 @@ SETTINGS: Final[dict[str, str]] = {
     "spark.app.name": "isrlab",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Every expression built in Python would be looked up in the source it comes from.
+    # Otherwise PySpark looks up the source line of every expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
 }
-"""In force on every master; a Spark Connect server takes those of `spark.sql.` only."""
+"""Settings for every master. A Spark Connect server takes only those of `spark.sql.`."""
 
 _LOG4J: Final = """\
 rootLogger.level = error
@@ -40,15 +40,15 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 LOCAL_DIRS: Final = "SPARK_LOCAL_DIRS"
 
 OUTSIDE_SCRATCH: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOptions", "spark.sql.warehouse.dir"})
-"""Settings by which Spark keeps files outside its scratch directory."""
+"""Settings that make Spark keep files outside its scratch directory."""
 
 
 def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str]) -> dict[str, str]:
-    """Settings that depend on where Spark runs; `archived` are Java's options for its archive."""
+    """Settings that depend on the master. `archived`: Java's options for its class archive."""
     if not is_on_this_machine(master):
         return {}
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    # Threads of a parallel collector only get in the way of a short run.
+    # A parallel garbage collector slows a short run down.
     options = [
         f"-Dderby.system.home={scratch}",
         f"-Djava.io.tmpdir={scratch}",
@@ -73,7 +73,9 @@ def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str
 
 
 def python_of_executors(master: str, environ: Mapping[str, str], settings: Mapping[str, str]) -> str:
-    """The Python that executors run: what `spark.pyspark.python` says, else this one on this machine, PYSPARK_PYTHON or `python3` elsewhere."""
+    """The Python for executors: `spark.pyspark.python`; otherwise, on this machine this Python, and elsewhere PYSPARK_PYTHON or
+    `python3`.
+    """
     here = sys.executable if is_on_this_machine(master) else environ.get("PYSPARK_PYTHON", "python3")
     return settings.get("spark.pyspark.python", here)
 
@@ -81,14 +83,14 @@ def python_of_executors(master: str, environ: Mapping[str, str], settings: Mappi
 def environment_variables(
     master: str, home: Path, spark_home: Path, scratch: Path, python: str, pythonpath: str, archived: Sequence[str]
 ) -> dict[str, str]:
-    """Environment variables that Spark's start scripts and workers read; the script's own Java has the archive, too."""
+    """Environment variables for Spark's start scripts and workers. The start script's own Java uses the class archive, too."""
     variables = {
         "JAVA_HOME": str(home),
         "SPARK_HOME": str(spark_home),
         "PYSPARK_PYTHON": python,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
-    # The script takes words apart at blanks, whatever quotes there are.
+    # The script splits words at spaces, even within quotes.
     if archived and not any(re.search(r"[\s*?\[]", option) for option in archived):
         variables["SPARK_LAUNCHER_OPTS"] = " ".join((*BRIEF, *archived))
     if is_local(master):
@@ -102,5 +104,5 @@ def environment_variables(
 
 
 def _log4j(scratch: Path) -> Path:
-    """The settings of Spark's log, in a directory of Spark's settings that has nothing else."""
+    """The configuration of Spark's log, in a configuration directory that contains nothing else."""
     return scratch / "conf" / "log4j2.properties"

@@ -1,4 +1,6 @@
-"""What the HTML report draws: each partition's states over time, and its high watermark and log end in a bounded number of points."""
+"""What the charts of the HTML report show: the states of each partition over time, and a bounded number of points of its high watermark
+and log end.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS,
 from spark_reports.summaries.summary import Summary, table_schema
 
 POINTS: Final = 120
-"""Points of a curve at most: a session's time is cut into so many pieces, and each shows its last value."""
+"""The largest number of points of a curve. The session is divided into that many pieces, and each piece shows its last value."""
 
 
 def _timeline(inputs: SummaryInputs) -> DataFrame:
@@ -27,7 +29,7 @@ def _timeline(inputs: SummaryInputs) -> DataFrame:
 TIMELINE: Final = Summary(
     name="timeline",
     title="Leader and ISR of each partition over time",
-    notes="`state`: in sync, under-replicated, at min, under min or offline, as the other tables count them.",
+    notes="`state` is in sync, under-replicated, at min, under min, or offline, as in the other tables.",
     kinds=STATE_KINDS,
     columns=STATE_COLUMNS,
     schema=table_schema(
@@ -47,7 +49,7 @@ def _curves(inputs: SummaryInputs) -> DataFrame:
     log_end = F.when(kind == "append", F.col("to_offset")).when(kind == "became-leader", F.col("offset"))
     committed = F.when(kind == "high-watermark", F.col("new_offset")).when(kind == "became-leader", F.col("high_watermark"))
     return (
-        inputs.of(CURVES.kinds)
+        inputs.events_of(CURVES.kinds)
         .join(F.broadcast(inputs.sessions.select("session", "end_us")), "session")
         .withColumn("piece", F.floor(F.col("t") * POINTS / (F.greatest("end_us", "t") + 1)))
         .groupBy("session", "topic", "partition", "piece")
@@ -62,7 +64,7 @@ def _curves(inputs: SummaryInputs) -> DataFrame:
 CURVES: Final = Summary(
     name="curves",
     title="High watermark and log end of each partition's leader",
-    notes=f"The last value in each {POINTS}th of the session; empty where it did not change.",
+    notes=f"The last value in each {POINTS}th of the session. If a value did not change, it is empty.",
     kinds=("append", "became-leader", "high-watermark"),
     columns=("topic", "partition", "to_offset", "offset", "new_offset", "high_watermark"),
     schema=table_schema(names=("session", "topic"), numbers=("partition", "at_us", "log_end", "high_watermark")),

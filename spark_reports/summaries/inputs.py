@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """What some summaries share, made when the first of them asks, while those that need nothing of it are under way."""
+    """A value that several summaries share. It is computed when the first summary asks, while others are already running."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -24,7 +24,7 @@ class Lazy(Generic[T]):
         self._made: T | None = None
 
     def __call__(self) -> T:
-        """It, made by now."""
+        """The value; computed on the first call."""
         with self._lock:
             if self._made is None:
                 self._made = self._make()
@@ -37,33 +37,35 @@ def occurring_kinds(events: DataFrame) -> frozenset[str]:
 
 
 def only_if_found(events: DataFrame, found: Container[str], kinds: Iterable[str]) -> DataFrame:
-    """The events if one of these kinds was found among theirs; else none of them, so that Spark drops whatever is made from them from its plans."""
+    """The events if one of these kinds occurs among them; otherwise no events, so that Spark removes everything that depends on them
+    from its plans.
+    """
     return events if any(kind in found for kind in kinds) else events.where("false")
 
 
 @attrs.frozen
 class SummaryInputs:
-    """What summaries are computed from; what several of them need is prepared once.
+    """The inputs of summaries; what several summaries need is prepared once.
 
     Attributes:
-        events: every event, in the columns of `schema.event_schema` that are needed, with its `session`.
-        rare: those of them that are of no `BULK` kind, kept ready: most summaries look at nothing else.
-        sessions: a row a session (`schema.session_schema`).
-        found: the kinds that occur among `rare` (`kinds_in`), perhaps with more.
-        states_once, unserved_once, stalled_once, counted_once, behind_once: what the properties of these names come from.
-        gathered: all frames but `events` are of one partition, so that nothing has to be shuffled.
+        events: all events, with their `session` and the needed columns of `schema.event_schema`.
+        infrequent: the infrequent events, cached; most summaries need no others.
+        sessions: a row for each session (`schema.session_schema`).
+        found: the event kinds that occur among `infrequent` (`occurring_kinds`), possibly with more.
+        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once: the sources of the properties of these names.
+        single_partition: whether all frames except `events` have one partition, so that nothing needs to be shuffled.
     """
 
     events: DataFrame
-    rare: DataFrame
+    infrequent: DataFrame
     sessions: DataFrame
     found: frozenset[str]
     states_once: Lazy[DataFrame]
     unserved_once: Lazy[DataFrame]
     stalled_once: Lazy[DataFrame]
-    counted_once: Lazy[DataFrame]
-    behind_once: Lazy[DataFrame]
-    gathered: bool = False
+    event_counts_once: Lazy[DataFrame]
+    lag_counts_once: Lazy[DataFrame]
+    single_partition: bool = False
 
     @property
     def states(self) -> DataFrame:
@@ -72,26 +74,26 @@ class SummaryInputs:
 
     @property
     def unserved(self) -> DataFrame:
-        """`stalls.unserved` of the events."""
+        """`stall_intervals.unserved_intervals` of the events."""
         return self.unserved_once()
 
     @property
     def stalled(self) -> DataFrame:
-        """`stalls.stalled` of all that."""
+        """`stall_intervals.stalled_intervals` of the events."""
         return self.stalled_once()
 
     @property
-    def counted(self) -> DataFrame:
-        """`counted.counted` of the events."""
-        return self.counted_once()
+    def event_counts(self) -> DataFrame:
+        """`event_counts.event_counts` of the events."""
+        return self.event_counts_once()
 
     @property
-    def behind(self) -> DataFrame:
-        """`lag.behind` of the events."""
-        return self.behind_once()
+    def lag_counts(self) -> DataFrame:
+        """`lag_counts.lag_counts` of the events."""
+        return self.lag_counts_once()
 
-    def of(self, kinds: Iterable[str]) -> DataFrame:
+    def events_of(self, kinds: Iterable[str]) -> DataFrame:
         """The events of those kinds."""
         wanted = sorted(kinds)
-        frame = only_if_found(self.rare, self.found, wanted) if FREQUENT_KINDS.isdisjoint(wanted) else self.events
+        frame = only_if_found(self.infrequent, self.found, wanted) if FREQUENT_KINDS.isdisjoint(wanted) else self.events
         return frame.where(F.col("kind").isin(wanted))

@@ -18,10 +18,10 @@ class Figure:
     """A figure of a session.
 
     Attributes:
-        table: the summary (or `sessions`) whose rows it is made of.
-        value: what each row counts for, in SQL; null where it does not.
-        worst: it is the greatest of these, instead of their sum.
-        known: it is null if one of them is.
+        table: the summary (or `sessions`) that it is computed from.
+        value: the value of each row, in SQL; null if the row does not count.
+        worst: whether the figure is the maximum of these values, not their sum.
+        known: whether the figure is null if one of them is.
     """
 
     table: str
@@ -64,10 +64,10 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "produce_p99_us": Figure("produce_latency", "p99_us", worst=True),
     "batches_given_up": Figure("errors", "given_up"),
 }
-"""The figures, in the order in which they are shown: what clients lost and waited for is on a terminal's first screen."""
+"""The figures, in the order of display: what clients lost and waited for is on the first screen of a terminal."""
 
 SOURCES: Final = frozenset(measure.table for measure in FIGURES.values()) - {"sessions"}
-"""Summaries that they are made from."""
+"""The summaries that the figures are computed from."""
 
 NAME: Final = "overview"
 
@@ -75,24 +75,24 @@ WORST: Final = (
     "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "longest_stalled_us", "unclean",
     "under_min_us", "batches_given_up", "batches_unanswered", "times_exposed", "under_replicated_us", "isr_left",
 )  # fmt: skip
-"""What makes a session worse than another, the first one first (`severity`)."""
+"""What makes a session worse than another, the most important first (`severity`)."""
 
-TITLE: Final = "Sessions, the worst first"
+TITLE: Final = "Sessions, worst first"
 
 NOTES: Final = (
-    "Sums over all partitions, brokers and topics of a session; `longest_…` is the longest window of one partition. `stalled_us`: writes with acks=all waited, which is not "
-    "part of `no_writes_us`. Percentiles of produce "
-    "latency are those of the slowest topic and acks, and count what was never answered with its wait. `records_lost` counts records once that were acknowledged or read; "
-    "`records_lost_acknowledged` and `records_lost_read` are empty for a log of an earlier isrlab, which did not tell them apart."
+    "The figures are sums over all partitions, brokers, and topics of a session. `longest_…` is the longest window of one partition. `stalled_us` is "
+    "the time in which acks=all writes waited; it is not part of `no_writes_us`. The percentiles of produce latency are those of the slowest topic and "
+    "acks; a batch without an answer counts with its wait. `records_lost` counts each record that was acknowledged or read once. For a log of an "
+    "earlier isrlab version, which did not distinguish them, `records_lost_acknowledged` and `records_lost_read` are empty."
 )
 
 
-def overview(tables: Mapping[str, DataFrame], *, gathered: bool) -> DataFrame:
-    """`session` and every one of `MEASURES`: a row a session, and one for all together, whose session is null.
+def overview(tables: Mapping[str, DataFrame], *, single_partition: bool) -> DataFrame:
+    """`session` and all `FIGURES`: a row for each session, and one for all together, whose session is null.
 
     Args:
-        tables: by name: `sessions` and the summaries of `MEASURED`.
-        gathered: they are of one partition each, so that nothing has to be shuffled.
+        tables: by name, `sessions` and the summaries of `SOURCES`.
+        single_partition: whether each of them has one partition, so that nothing needs to be shuffled.
     """
     parts = []
     for table, frame in tables.items():
@@ -103,7 +103,7 @@ def overview(tables: Mapping[str, DataFrame], *, gathered: bool) -> DataFrame:
     every = parts[0]
     for part in parts[1:]:
         every = every.unionAll(part)
-    if gathered:
+    if single_partition:
         every = every.coalesce(1)
     return every.rollup("session").agg(*(_total(name, measure).alias(name) for name, measure in FIGURES.items()))
 

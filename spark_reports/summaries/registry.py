@@ -1,4 +1,4 @@
-"""The questions a report answers, in the order it prints the answers, and what its charts are drawn from."""
+"""Lists every summary, in the order in which a report prints them, and what the charts show."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
 """Every summary."""
 
 CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES)
-"""What the charts of an HTML report are drawn from."""
+"""What the charts of an HTML report show."""
 
 
 def kinds_of(summaries: Iterable[Summary]) -> tuple[str, ...]:
-    """Every event kind that some of these looks at."""
+    """Every event kind that one of these summaries needs."""
     return tuple(sorted({kind for summary in summaries for kind in summary.kinds}))
 
 
 def columns_of(summaries: Iterable[Summary]) -> tuple[str, ...]:
-    """Every event column that some of these looks at."""
+    """Every event column that one of these summaries needs."""
     return tuple(sorted({column for summary in summaries for column in summary.columns}))

@@ -15,7 +15,7 @@ from spark_reports.summaries.inputs import SummaryInputs
 def table_schema(
     names: tuple[str, ...], numbers: tuple[str, ...], more_names: tuple[str, ...] = (), more_numbers: tuple[str, ...] = ()
 ) -> StructType:
-    """The schema of a summary's table: columns of text, then columns of whole numbers, and the same once more."""
+    """The schema of a summary's table: text columns, number columns, and then possibly more of both."""
     return StructType(
         [
             *(StructField(name, StringType()) for name in names),
@@ -31,15 +31,15 @@ class Summary:
     """One question about sessions.
 
     Attributes:
-        name: of the dataset, and of the table in JSON.
+        name: the name of the dataset, and of the table in JSON.
         title: the question in a few words, for people.
         notes: what the columns mean, for people.
-        kinds: event kinds that the table is made from.
-        columns: event columns that it is made from, beside `session`, `seq`, `t`, `cause` and `kind`.
-        schema: of the result; columns that end in `_us` are µs.
-        keys: columns by which rows are told apart and sorted.
-        worst: columns that decide which rows are the worst (`severity`), the first one first.
-        compute: from what it needs of the inputs to the table. Pure: same rows in, same rows out.
+        kinds: the event kinds that the table needs.
+        columns: the event columns that it needs, apart from `session`, `seq`, `t`, `cause`, and `kind`.
+        schema: of the table; columns that end in `_us` are in µs.
+        keys: the columns that identify a row, and that rows are sorted by.
+        compute: computes the table from the inputs. Pure: the same rows give the same table.
+        worst: the columns that decide which rows are the worst (`severity`), the most important first.
     """
 
     name: str
@@ -52,23 +52,23 @@ class Summary:
     compute: Callable[[SummaryInputs], DataFrame]
     worst: tuple[str, ...] = ()
 
-    def shaped(self, inputs: SummaryInputs) -> DataFrame:
-        """The table, in its declared columns and types, in no order."""
+    def with_schema(self, inputs: SummaryInputs) -> DataFrame:
+        """The table with its declared columns and types, unsorted."""
         result = self.compute(inputs)
-        shaped = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
-        return shaped.coalesce(1) if inputs.gathered else shaped
+        table = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
+        return table.coalesce(1) if inputs.single_partition else table
 
     def __call__(self, inputs: SummaryInputs) -> DataFrame:
-        """The table, in its declared columns and types, sorted by its keys in one partition."""
-        shaped = self.shaped(inputs)
-        return (shaped if inputs.gathered else shaped.repartition(1)).sortWithinPartitions(*self.keys)
+        """The table with its declared columns and types, in one partition, sorted by its keys."""
+        table = self.with_schema(inputs)
+        return (table if inputs.single_partition else table.repartition(1)).sortWithinPartitions(*self.keys)
 
 
 def count_if(condition: Column) -> Column:
-    """How many rows of a group meet a condition, 0 for none."""
+    """The number of rows of a group that meet a condition."""
     return F.count(F.when(condition, F.lit(1)))
 
 
 def sum_if(condition: Column, value: Column) -> Column:
-    """Sum of `value` over the rows of a group that meet a condition, 0 for none."""
+    """The sum of `value` over the rows of a group that meet a condition; 0 for none."""
     return F.coalesce(F.sum(F.when(condition, value)), F.lit(0))

@@ -18,7 +18,7 @@ from scenarios.output_files import check_outputs, is_stdout, write_whole
 from scenarios.printing import complain, remark, say_json, say_text, styled
 from scenarios.stopping import stoppable, whole
 from spark_reports.errors import ReportError
-from spark_reports.sweep.execution.checkpoint import Store
+from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.process_workers import ProcessWorkers
 from spark_reports.sweep.execution.rounds import sweep_runs
 from spark_reports.sweep.execution.workers import ThisProcess, Workers
@@ -29,22 +29,23 @@ from spark_reports.sweep.output.result_files import json_of, write_html, write_r
 from spark_reports.sweep.output.result_texts import counted
 
 DEFAULT_RUNS: Final = 100
-"""Runs of each cell when nothing is said."""
+"""The default number of runs of each cell."""
 
 MAX_RUNS: Final = 10_000_000
+"""The largest number of runs of each cell."""
 
 GRIDS: Final = Path(__file__).with_name("library")
-"""Grids that come with isrlab."""
+"""The folder of the grids that come with isrlab."""
 
 TELL_SECONDS: Final = 1.0
-"""Between two lines of progress on a terminal; elsewhere a tenth of the runs."""
+"""The interval between progress updates on a terminal, in seconds; elsewhere there is one for each tenth of the runs."""
 
 
 def grid_named(name: str) -> Grid:
     """The grid in a file, or one that comes with isrlab.
 
     Raises:
-        InputError: there is none, or it is wrong.
+        InputError: there is no such grid, or it is wrong.
     """
     known = sorted(path.stem for path in GRIDS.glob("*.yaml"))
     exists = os.path.exists(name)
@@ -67,21 +68,21 @@ def main_sweep(
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Sweep a grid; the table goes to stdout, everything else to stderr.
+    """Sweep a grid. The table goes to stdout; everything else goes to stderr.
 
     Args:
-        source: a grid's file, or the name of one that comes with isrlab.
-        runs: of each cell: seeds 1 to `runs`.
-        out_dir: where finished runs are kept and results written.
-        master, conf: where Spark runs, with which settings.
-        processes: so many processes of this machine instead of Spark; 0 is this process alone.
-        width: a cell whose interval of the probability of a loss is that narrow gets no more runs.
-        html: write the report there, too.
+        source: a grid file, or the name of a grid that comes with isrlab.
+        runs: the number of runs of each cell: seeds 1 to `runs`.
+        out_dir: where finished runs are kept and results are written.
+        master, conf: where Spark runs, and with which settings.
+        processes: the number of processes on this machine that replace Spark; 0: this process alone.
+        width: a cell gets no more runs once the interval of its loss probability is this narrow.
+        html: the path of an additional HTML page.
         as_json: print one JSON document instead of a table.
         quiet: no progress.
 
     Returns:
-        0, or 2 when something is wrong.
+        0, or 2 if something is wrong.
 
     Raises:
         InputError: the grid is wrong.
@@ -91,16 +92,16 @@ def main_sweep(
     progress = _Progress(quiet)
     try:
         out = None if out_dir is None else Path(out_dir)
-        store = None if out is None else Store(out, grid)
+        checkpoint = None if out is None else Checkpoint(out, grid)
         begun = time.monotonic()
         try:
             with stoppable(), _workers(master, conf, processes, progress.say) as workers:
                 progress.say(
                     f"{grid.name}: {counted(len(grid.cells), 'cell')}, {counted(runs, 'run')} each, of {format_horizon(grid.horizon)}"
                 )
-                outcome, every = sweep_runs(grid, runs, workers, store, width, progress.tell)
+                outcome, every = sweep_runs(grid, runs, workers, checkpoint, width, progress.tell)
         except KeyboardInterrupt:
-            kept = f"; finished runs are kept in {out}, and the same command goes on from there" if out else ""
+            kept = f"; {out} has the finished runs; to continue, run the same command again" if out else ""
             progress.end_line()
             complain(f"stopped{kept}")
             raise
@@ -123,16 +124,18 @@ def main_sweep(
 
 
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
-    """Write one (cell, seed) as a scenario, to a file or to stdout: its first episode that lost acknowledged records, else its first."""
+    """Write a cell and a seed as a scenario, to a file or to stdout: the first episode that lost acknowledged records, otherwise the
+    first one.
+    """
     grid = grid_named(source)
     check_outputs({"--scenario": path}, [source])
     try:
         cell = grid.cell(number)
     except KeyError:
-        raise InputError(f"--cell: there is no cell {number} in {grid.name}; it has {counted(len(grid.cells), 'cell')}") from None
+        raise InputError(f"--cell: {grid.name} has no cell {number}; it has {counted(len(grid.cells), 'cell')}") from None
     played = losing_episode(grid, cell, seed)
     if played is None:
-        raise InputError(f"--seed: nothing happens to seed {seed} in {format_horizon(grid.horizon)}")
+        raise InputError(f"--seed: seed {seed} has no faults in {format_horizon(grid.horizon)}")
     text = script_of(grid, cell, seed, played)
     if path is None:
         say_text(text)
@@ -143,26 +146,26 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
 
 @contextlib.contextmanager
 def _workers(master: str | None, conf: Sequence[str], processes: int | None, say: Callable[[str], None]) -> Iterator[Workers]:
-    """Who does the runs."""
+    """Choose the workers."""
     if processes is not None:
         if master is not None or conf:
-            raise ReportError("--processes runs without Spark; leave out --master and --conf")
+            raise ReportError("--processes does not use Spark; leave out --master and --conf")
         yield ProcessWorkers(processes) if processes else ThisProcess()
         return
     with whole():
         from spark_reports.spark.executor_modules import ship_modules
         from spark_reports.spark.master import read_conf
         from spark_reports.spark.session import spark_session
-        from spark_reports.sweep.execution.spark_workers import SETTINGS, OnSpark
+        from spark_reports.sweep.execution.spark_workers import SETTINGS, SparkWorkers
 
     settings = SETTINGS | read_conf(conf)
     say("starting Spark …")
     with spark_session(master, settings, brief=True) as spark, ship_modules(spark, master):
-        yield OnSpark(spark)
+        yield SparkWorkers(spark)
 
 
 class _Progress:
-    """Tells on stderr how far a sweep is."""
+    """Shows the progress of a sweep on stderr."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
@@ -174,13 +177,13 @@ class _Progress:
         self.open = False
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Write a line."""
         if not self.quiet:
             self.end_line()
             remark(text)
 
     def end_line(self) -> None:
-        """Leave the line that is written over and over as it stands."""
+        """Finish the line that is overwritten with each update."""
         if self.open:
             self.out.write("\n")
             self.open = False
@@ -191,7 +194,7 @@ class _Progress:
         if self.begun is None:
             self.begun = (now, done)
             if done:
-                self.say(f"{counted(done, 'run')} kept from before")
+                self.say(f"{counted(done, 'run')} from an earlier sweep")
             return
         share = done * 10 // max(runs, 1)
         if self.quiet or (now - self.told < TELL_SECONDS if self.live and done < runs else share == self.told_share):

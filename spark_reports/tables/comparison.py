@@ -1,4 +1,4 @@
-"""Sessions side by side: what an engineer compares two releases, or two settings, by; made of the rows of their overview."""
+"""Compares sessions side by side, figure by figure: for example, two releases or two settings."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import attrs
 from spark_reports.tables.result import Result
 
 MOST: Final = 8
-"""Sessions that are compared side by side at most."""
+"""The largest number of sessions that are compared."""
 
 
 OVERVIEW: Final = "overview"
-"""The table that the figures are taken from."""
+"""The table with the figures."""
 
 
 def for_people(tables: Sequence[Result]) -> list[Result]:
-    """The tables as people read them: the figures of one session below each other, and those of a few once, where they are compared."""
+    """Rearranges the overview for people: the figures of one session one below another; nothing if the sessions are compared."""
     compared = any(table.name == "comparison" for table in tables)
     return [_upright(table) for table in tables if table.name != OVERVIEW or not compared]
 
@@ -29,7 +29,7 @@ def _upright(table: Result) -> Result:
     (row,) = table.rows
     return attrs.evolve(
         table,
-        title="The session in figures",
+        title="Figures of the session",
         columns=("figure", "value"),
         rows=list(zip(table.columns[1:], row[1:], strict=True)),
         by_row=True,
@@ -37,7 +37,7 @@ def _upright(table: Result) -> Result:
 
 
 def compare(sessions: Result, overview: Result) -> Result | None:
-    """A row for each measure with a column for each session; None when there is one session, or too many to stand side by side."""
+    """A row for each figure, with a column for each session; None if there is only one session, or more than `MOST`."""
     if not 2 <= sessions.count <= MOST:
         return None
     release = sessions.columns.index("release")
@@ -53,5 +53,10 @@ def compare(sessions: Result, overview: Result) -> Result | None:
         "differs",
     )
     return Result(
-        "comparison", "Sessions compared", f"{overview.notes} `differs` marks what is not the same in all.", columns, rows, by_row=True
+        "comparison",
+        "Comparison of sessions",
+        f"{overview.notes} `differs` marks figures that are not the same in all sessions.",
+        columns,
+        rows,
+        by_row=True,
     )

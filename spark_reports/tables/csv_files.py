@@ -1,7 +1,8 @@
-"""Tables as CSV, a file each or several for a long one: values under the columns' own names, times in µs, nothing where there is no value.
+"""Writes tables as CSV, in one file or, if a table is long, in several.
 
-Spreadsheets take a text that begins with `=`, `+`, `-` or `@` for a formula and run it, so such a text gets an apostrophe before it,
-as people type it there; a number stays a number. Control characters are spelled out.
+Columns keep their names, times are in µs, and a missing value is empty. A spreadsheet runs a text that begins with `=`, `+`, `-`, or
+`@` as a formula. So such a text gets a leading apostrophe, as people type it there; a number stays a number. Control characters are
+spelled out.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from scenarios.output_files import whole_file
 from scenarios.visible import visible
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""How a text begins that a spreadsheet runs."""
+"""The first characters of a text that a spreadsheet runs as a formula."""
 
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], directory: Path, part_rows: int) -> None:
-    """Write a table to `NAME.csv` in a directory; one with more rows than `part_rows` goes on in `NAME-2.csv` and so forth.
+    """Write a table to `NAME.csv` in a directory; after every `part_rows` rows, continue in `NAME-2.csv`, and so on.
 
-    Each file begins with the columns' names. Files that a longer table of that name left there go.
+    Each file begins with the column names. Leftover files of a longer table of that name are deleted.
 
     Raises:
         InputError: a file cannot be written.
@@ -44,7 +45,7 @@ def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], d
 
 
 def csv_value(value: object) -> object:
-    """A value as it stands in a CSV file."""
+    """A value as it appears in a CSV file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):

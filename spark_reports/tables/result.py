@@ -1,4 +1,4 @@
-"""Finished tables, out of Spark: what the renderers show."""
+"""A finished table, outside of Spark: what the output shows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from spark_reports.severity import in_words, sorted_rows
 
 @attrs.frozen
 class Result:
-    """A summary's rows.
+    """The rows of a summary.
 
     Attributes:
-        name, title, notes: as the summary has them.
-        columns: names in order; a name that ends in `_us` is a time in µs.
-        rows: sorted by the summary's keys if these are all, else the worst ones, the worst first; values are str, int, bool or None.
-        more: how many further rows there are.
-        by_row: what a row's values are, the name in its first column tells, not those of the columns.
-        worst: columns that decide which rows are the worst (`severity`).
+        name, title, notes: as in the summary.
+        columns: the names, in order; a name that ends in `_us` is a time in µs.
+        rows: all rows, sorted by the keys; or, if there are `more`, the worst rows, worst first. Values are str, int, bool, or None.
+        more: how many more rows the table has.
+        by_row: the first column names the figure of each row, so it determines the unit, not the columns.
+        worst: the columns that decide which rows are the worst (`severity`).
     """
 
     name: str
@@ -32,27 +32,27 @@ class Result:
     worst: tuple[str, ...] = ()
 
     def meaning(self, index: int, row: tuple[object, ...]) -> str:
-        """The name that tells what a row's value is."""
+        """The name that says what the value is: of the column or, if `by_row`, of the row."""
         return str(row[0]) if self.by_row and index and not isinstance(row[index], bool) else self.columns[index]
 
     @property
     def count(self) -> int:
-        """How many rows there are in all."""
+        """The number of rows of the whole table."""
         return len(self.rows) + self.more
 
     def cut(self, most: int) -> Result:
-        """The table with so many rows at most, the worst of them if there are more."""
+        """The table with at most this many rows: the worst, if it has more."""
         if len(self.rows) <= most:
             return self
         rows = self.rows if self.more else sorted_rows(self.rows, self.columns, self.worst)
         return attrs.evolve(self, rows=rows[:most], more=self.count - most)
 
     def shown(self) -> str:
-        """How many rows of how many these are and by which order, in words; empty if they are all."""
+        """Which rows are shown, in words; empty if all are."""
         if not self.more:
             return ""
-        order = f"the worst by {in_words(self.worst)}" if self.worst else "the first"
-        return f"{len(self.rows):,} of {self.count:,} rows: {order}; -o DIR writes all of them"
+        order = f"the worst by {in_words(self.worst)}" if self.worst else "the first ones"
+        return f"{len(self.rows):,} of {self.count:,} rows: {order}; -o DIR writes all rows"
 
 
 @attrs.frozen
@@ -60,10 +60,10 @@ class Report:
     """A whole report.
 
     Attributes:
-        tables: in the order they are shown; the first is the sessions, the second their overview, the worst session first.
-        totals: the figures of all sessions together (`summaries.overview.MEASURES`), over all rows there are; None: not known.
-        drawn: what the charts are drawn from (`summaries.CHARTS`), empty without charts.
-        partitions: how many partitions there are in all sessions, drawn or not.
+        tables: in the order of the output; the first is `sessions`, the second is `overview`, with the worst session first.
+        totals: the figures of all sessions together (`summaries.overview.FIGURES`), over all rows; None: unknown.
+        drawn: the rows behind the charts (`summaries.registry.CHARTS`); empty without charts.
+        partitions: the number of partitions in all sessions, whether or not they are drawn.
     """
 
     tables: Sequence[Result]

@@ -1,7 +1,7 @@
-"""Hands over tables that Spark has computed: a bounded number of rows to be shown, all of them to files.
+"""A table that Spark has computed: fetches a bounded number of rows to show, and writes all rows to files.
 
-No table comes to the driver whole, however many sessions there are. Of one with more rows than are wanted the worst come
-(`severity`). A table is written as one file, sorted, up to `PART_ROWS` rows, and in parts of about so many beyond that.
+The driver never holds a whole table, however many sessions there are. If a table has too many rows, the worst are fetched (`severity`).
+Up to `PART_ROWS` sorted rows go into one file; longer tables become several files of about that size.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PART_ROWS: Final = 200_000
-"""Rows of a table that are written to one file."""
+"""The number of rows in one file."""
 
 Write = Callable[[str, "DataFrame"], None]
-"""Writes a table of that name, given its rows in their order, in one partition for each file."""
+"""Writes the table of that name. The rows are sorted, with one partition for each file."""
 
 
 @attrs.frozen
 class Table:
-    """A table's rows, in Spark.
+    """The rows of a table, in Spark.
 
     Attributes:
-        name, title, notes, worst: as `Result` has them.
-        keys: columns by which its rows are sorted.
-        frame: the rows in no order.
-        gathered: they are in one partition.
+        name, title, notes, worst: as in `Result`.
+        keys: the columns that rows are sorted by.
+        frame: the rows, unsorted.
+        single_partition: whether the rows are in one partition.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Table:
     keys: tuple[str, ...]
     worst: tuple[str, ...]
     frame: DataFrame
-    gathered: bool
+    single_partition: bool
 
     def fetched(self, most: int) -> Result:
-        """At most so many rows: all of them by their keys, or else the worst."""
+        """At most this many rows: all of them by their keys, or else the worst."""
         rows = _rows(self.frame.orderBy(*self.keys), most + 1)
         count = len(rows)
         if count > most:
@@ -56,12 +56,12 @@ class Table:
         return Result(self.name, self.title, self.notes, tuple(self.frame.columns), rows, count - len(rows), worst=self.worst)
 
     def written(self, write: Sequence[Write], count: int) -> None:
-        """Hand all of its rows, so many, to each of these."""
+        """Write all rows (`count` of them) with each writer."""
         parts = math.ceil(count / PART_ROWS)
         if parts > 1:
             placed = self.frame.repartitionByRange(parts, *self.keys)
         else:
-            placed = self.frame if self.gathered else self.frame.coalesce(1)
+            placed = self.frame if self.single_partition else self.frame.coalesce(1)
         for one in write:
             one(self.name, placed.sortWithinPartitions(*self.keys))
 
@@ -71,13 +71,13 @@ def _rows(frame: DataFrame, most: int) -> list[tuple[object, ...]]:
 
 
 def parquet(out: Path | str) -> Write:
-    """Writes tables as Parquet, each to the dataset of its name; what is there under that name is replaced."""
+    """Writes each table as a Parquet dataset of its name, and replaces an existing one."""
     where = f"file://{out}" if isinstance(out, Path) else out.rstrip("/")
     return lambda name, frame: frame.write.mode("overwrite").parquet(f"{where}/{name}")
 
 
 def csv(out: Path) -> Write:
-    """Writes tables as CSV into a directory of this machine."""
+    """Writes tables as CSV to a directory on this machine."""
 
     def rows(frame: DataFrame) -> Iterator[tuple[object, ...]]:
         return (tuple(row) for row in frame.toLocalIterator())

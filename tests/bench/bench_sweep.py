@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from spark_reports.spark.session import spark_session
 from spark_reports.sweep.execution.process_workers import ProcessWorkers
 from spark_reports.sweep.execution.rounds import sweep_runs
-from spark_reports.sweep.execution.spark_workers import SETTINGS, OnSpark
+from spark_reports.sweep.execution.spark_workers import SETTINGS, SparkWorkers
 from spark_reports.sweep.execution.workers import Workers
 from spark_reports.sweep.grid.grid import Grid
 from spark_reports.sweep.grid_file.read_grid import read_grid
@@ -147,7 +147,7 @@ def main() -> None:
     if only in ("", "Spark local[2]"):
         begun, before = time.perf_counter(), tree_usage().seconds
         with spark_session("local[2]", SETTINGS, brief=True) as spark:
-            workers = OnSpark(spark)
+            workers = SparkWorkers(spark)
             print(f"{'Spark session':<22} {time.perf_counter() - begun:>8.1f} s wall {tree_usage().seconds - before:>8.1f} s processor")
             do("Spark local[2]", lambda: measure(grid, runs, workers))
             # What Java compiles and workers import once is in the first pass only.

@@ -39,7 +39,7 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
             frames = read_frames(spark, logs, [], kinds_of(every), columns_of(every), Path(links))
             assert frames.bad is not None
             assert frames.bad.collect() == []
-            inputs = summary_inputs(frames, session_table(spark, logs), occurring_kinds(frames.rare))
+            inputs = summary_inputs(frames, session_table(spark, logs), occurring_kinds(frames.infrequent))
             tables, measured = {}, {"sessions": inputs.sessions}
             for summary in every:
                 frame = summary(inputs)
@@ -47,7 +47,7 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
                 tables[summary.name] = [row.asDict() for row in frame.collect()]
                 if summary.name in SOURCES:
                     measured[summary.name] = frame
-            tables["overview"] = [row.asDict() for row in overview(measured, gathered=False).collect()]
+            tables["overview"] = [row.asDict() for row in overview(measured, single_partition=False).collect()]
             spark.catalog.clearCache()
         return tables
 

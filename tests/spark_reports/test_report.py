@@ -134,7 +134,7 @@ def test_a_master_that_is_none_is_one_message(tmp_path: Path) -> None:
     done = report(log, master="nonsense", quiet=True)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("isrlab: --master: 'nonsense' is no Spark master; ")
+    assert done.stderr.startswith("isrlab: --master: 'nonsense' is not a Spark master; ")
 
 
 def test_only_bad_logs_start_no_spark(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_sweep_keeps_its_chunks_and_no_workers(tmp_path: Path) -> None:
     said = stopped(
         tmp_path, signal.SIGHUP, lambda _: any(chunks.glob("*.jsonl")), "sweep", "g.yaml", "--runs", "500", "--processes", "2", "-o", "out"
     )
-    assert "finished runs are kept in out" in said
+    assert "out has the finished runs" in said
     assert list(chunks.glob("*.jsonl"))
 
 

@@ -1,4 +1,4 @@
-"""Which errors occurred, by code and by who got them."""
+"""The errors that occurred, by code and by event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_reports.summaries.summary import Summary, count_if, table_schema
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    events = inputs.of(ERRORS.kinds)
+    events = inputs.events_of(ERRORS.kinds)
     given_up = (F.col("kind") == "produce-failed") & ~F.col("retry")
     return events.groupBy("session", "error", "kind").agg(
         F.count(F.lit(1)).alias("count"),
@@ -26,7 +26,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 ERRORS: Final = Summary(
     name="errors",
     title="Errors by code",
-    notes="`kind` is the event that carries the error. `given_up` counts produced batches that were not tried again.",
+    notes=("`kind` is the event that carries the error. `given_up` counts produced batches that were not retried."),
     kinds=tuple(event.kind for event in EVENTS if "error" in column_types(event)),
     columns=("error", "retry"),
     schema=table_schema(names=("session", "error", "kind"), numbers=("count", "given_up", "first_us", "last_us")),

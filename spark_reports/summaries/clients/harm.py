@@ -1,4 +1,4 @@
-"""Which records were exposed, lost, duplicated or diverged, by their offsets, with the event that doomed them."""
+"""Records that were exposed, lost, duplicated, or diverged, by offset, with the event that caused it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_reports.summaries.intermediate.event_counts import LOST
 from spark_reports.summaries.summary import Summary, table_schema
 
 _ENDS: Final = {"records-exposed": "records-safe", "records-lost": "records-recovered"}
-"""What ends a harm, or some of it."""
+"""The events that end a state, or a part of it."""
 
 _WHAT: Final = {
     "records-exposed": "exposed",
@@ -24,7 +24,7 @@ _WHAT: Final = {
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    harm = inputs.of(_WHAT).selectExpr(
+    harm = inputs.events_of(_WHAT).selectExpr(
         "session",
         "seq AS event",
         "t AS at_us",
@@ -38,7 +38,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         "broker",
         "CASE WHEN kind = 'records-lost' THEN doomed_by ELSE 0 END AS doomed_by",
     )
-    over = inputs.of(_ENDS.values()).selectExpr(
+    over = inputs.events_of(_ENDS.values()).selectExpr(
         "session AS in",
         "seq",
         "t",
@@ -57,7 +57,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         & (F.col("seq") > F.col("event"))
         & F.expr("CASE WHEN of = 'exposed' THEN broker = of_broker ELSE from_offset < back_to AND back_from < to_offset END")
     )
-    doom = inputs.of(HARM.kinds).selectExpr("session AS at", "seq AS number", "kind AS doom")
+    doom = inputs.events_of(HARM.kinds).selectExpr("session AS at", "seq AS number", "kind AS doom")
     return (
         harm.join(over, ended, "left")
         .groupBy(*harm.columns)
@@ -69,12 +69,13 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 HARM: Final = Summary(
     name="harm",
-    title="Records exposed, lost, duplicated and diverged, with offsets",
+    title="Exposed, lost, duplicated, and diverged records, with offsets",
     notes=(
-        "`event` is the number of the event that says so. `to_offset` is exclusive. Exposed: `broker` lacks committed records and may be elected, "
-        "`until_us` it endangers them no more. Lost: not in the log of leader `broker`, `until_us` some of them were there again; `doomed_by` is "
-        "the number, `doom` the kind, of the event that took them. `lost_acknowledged` of them were acknowledged, `lost_read` a consumer had "
-        "read; a record can be both. Lost, seen: lost already, and acknowledged or read only then. No `until_us`: to the end."
+        "`event` is the number of the event. `to_offset` is exclusive. Exposed: `broker` lacks committed records and can become leader; "
+        "at `until_us` it no longer endangers them. Lost: the records are not in the log of leader `broker`; at `until_us` some of them "
+        "are back. `doomed_by` is the number of the event that removed the records, and `doom` is its kind. `lost_acknowledged` counts "
+        "lost records that were acknowledged, and `lost_read` those that a consumer read; a record can be both. Lost, seen: the records "
+        "were acknowledged or read after they were lost. An empty `until_us` means until the end."
     ),
     kinds=(*_WHAT, *_ENDS.values(), "truncated", "unflushed-lost", "broker-stopped", "leader-elected", "became-leader", "log-restarted"),
     columns=("topic", "partition", "broker", "from_offset", "to_offset", "records", "doomed_by", *LOST),

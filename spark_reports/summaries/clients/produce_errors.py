@@ -1,4 +1,4 @@
-"""How often produce attempts failed, by topic and acks, and how many attempts batches took: beside their latency, what it hides."""
+"""Failed produce attempts by topic and acks, and the attempts that batches took; latency alone hides them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
     given_up = failed & ~F.col("retry")
     batches = F.col("events")
     counted = (
-        inputs.counted.where(F.col("kind").isin(*PRODUCED))
+        inputs.event_counts.where(F.col("kind").isin(*PRODUCED))
         .groupBy(*_GROUP, "attempt")
         .agg(
             sum_if(~failed, batches).alias("acked"),
@@ -30,7 +30,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
             sum_if(given_up, F.col("records")).alias("given_up_records"),
         )
     )
-    # At an attempt that no batch ended with there is no value.
+    # The value is null for an attempt that was no batch's last.
     finished = counted.selectExpr("*", "acked + given_up AS batches", "CASE WHEN acked + given_up > 0 THEN attempt END AS attempts")
     return (
         with_ranks(finished, _GROUP, "attempt", "batches")
@@ -44,9 +44,10 @@ PRODUCE_ERRORS: Final = Summary(
     name="produce_errors",
     title="Produce errors by topic and acks",
     notes=(
-        "`acked` batches, `failed` attempts (each answer with an error, and each request that timed out), `failed_per_million` attempts that "
-        "were answered, rounded down. `given_up` batches were not tried again. Percentiles are nearest ranks of the attempts that batches "
-        "took until they were acknowledged or given up; empty if none was. acks -1 is all. The errors' codes are in the table of errors."
+        "`acked` counts batches. `failed` counts attempts: answers with an error, and requests that timed out. `failed_per_million` is "
+        "their share of all acknowledged and failed attempts, rounded down. `given_up` counts batches that were not retried. Percentiles "
+        "are nearest ranks of the attempts that a batch took until it was acknowledged or given up; without such a batch they are empty. "
+        "acks -1 means all. The table of errors lists the error codes."
     ),
     kinds=PRODUCED,
     columns=("topic", "acks", "attempt", "retry", "records"),

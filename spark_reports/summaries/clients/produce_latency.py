@@ -13,11 +13,13 @@ from spark_reports.summaries.summary import Summary, table_schema
 
 
 def _unanswered(inputs: SummaryInputs) -> DataFrame:
-    """Rows `session, topic, acks, wait_us, batches, sent_us`: batches that had waited long (`produce-waiting`) and have no answer to the end."""
+    """Rows `session, topic, acks, wait_us, batches, sent_us`: batches that waited long (`produce-waiting`) and have no answer at the
+    end.
+    """
     batch = ("session", "topic", "partition", "producer", "acks", "sent_us")
-    rare = inputs.of(("produce-waiting", "produce-given-up"))
-    told = rare.selectExpr(*batch[:5], "t - waited_us AS sent_us", "if(kind = 'produce-waiting', 1, -1) AS waiting")
-    late = inputs.counted.where("late IS NOT NULL").selectExpr(*batch[:3], "late AS producer", *batch[4:], "-events AS waiting")
+    infrequent = inputs.events_of(("produce-waiting", "produce-given-up"))
+    told = infrequent.selectExpr(*batch[:5], "t - waited_us AS sent_us", "if(kind = 'produce-waiting', 1, -1) AS waiting")
+    late = inputs.event_counts.where("late IS NOT NULL").selectExpr(*batch[:3], "late AS producer", *batch[4:], "-events AS waiting")
     left = told.unionByName(late).groupBy(*batch).agg(F.sum("waiting").alias("batches"))
     return (
         left.where("batches > 0")
@@ -28,10 +30,10 @@ def _unanswered(inputs: SummaryInputs) -> DataFrame:
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
     group = ("session", "topic", "acks")
-    acked = inputs.counted.where(F.col("kind") == "produce-acked").selectExpr(
+    acked = inputs.event_counts.where(F.col("kind") == "produce-acked").selectExpr(
         *group, "latency_us AS wait_us", "events AS acknowledged", "events AS batches", "records"
     )
-    given_up = inputs.of(("produce-given-up",)).selectExpr(
+    given_up = inputs.events_of(("produce-given-up",)).selectExpr(
         *group, "waited_us AS wait_us", "1 AS given_up", "1 AS batches", "waited_us AS unknown_us"
     )
     open_end = _unanswered(inputs).selectExpr(*group, "wait_us", "batches AS unanswered", "batches", "wait_us AS unknown_us", "sent_us")
@@ -61,11 +63,13 @@ PRODUCE_LATENCY: Final = Summary(
     name="produce_latency",
     title="Produce latency by topic and acks",
     notes=(
-        "From the first send of a batch to its acknowledgement, retries included. `acknowledged` batches and their `records`; `given_up` batches count "
-        "with the time until then; `unanswered` ones had waited for more than 1 s (the log tells so within another) and had no answer when the session ended, the first of them sent at "
-        "`unanswered_since_us`: they count with their wait so far. Percentiles are exact over all of these: the nearest rank, the ceil(p n / 100)-th "
-        "smallest of n batches. `at_least` names those that may be larger (≥), because a wait without an answer is not above them. "
-        "acks -1 is all; with acks=0 nothing is waited for. Logs of an earlier isrlab do not tell of given-up and unanswered batches here."
+        "Latency is the time from the first send of a batch to its acknowledgement, including retries. `acknowledged` counts batches, and"
+        " `records` counts their records. `given_up` batches count with the time until the producer gave up. `unanswered` batches had "
+        "waited for more than 1 s (the log records this within another second) and had no answer when the session ended; they count with "
+        "their wait so far. `unanswered_since_us` is when the first of them was sent. Percentiles over all of these batches are exact: "
+        "the nearest rank, which is the ceil(p n / 100)-th smallest of n. `at_least` names the figures that may be larger (≥), because a "
+        "batch without an answer had waited no longer than that. acks -1 means all. With acks=0 the producer does not wait. Logs of an "
+        "earlier isrlab version lack given-up and unanswered batches."
     ),
     kinds=("produce-acked", "produce-given-up", "produce-waiting"),
     columns=("topic", "partition", "producer", "acks", "latency_us", "records", "waited_us"),

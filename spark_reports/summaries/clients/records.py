@@ -1,6 +1,6 @@
-"""What became of the records, by partition: the durability account added up.
+"""What happened to records, by partition: the durability account in sums.
 
-`lost` counts records once that were acknowledged or read; `lost_acknowledged` and `lost_read` say for whom, and overlap.
+`lost` counts each record once that was acknowledged or read. `lost_acknowledged` and `lost_read` distinguish the two, and overlap.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LOST: Final = ("records-lost", "records-recovered", "lost-records-seen")
 
 
 def _of_lost(name: str) -> Column:
-    """Lost records as one of the columns that logs of an earlier isrlab lack counts them; null for such a log."""
+    """Lost records in one of the columns that logs of an earlier isrlab version lack; null for such a log."""
     kind, value = F.col("kind"), F.col(name)
     unknown = count_if(kind.isin(*_LOST) & value.isNull())
     count = sum_if(kind.isin(*_LOST), F.when(kind == "records-recovered", -value).otherwise(value))
@@ -28,7 +28,7 @@ def _of_lost(name: str) -> Column:
 def _compute(inputs: SummaryInputs) -> DataFrame:
     kind, span = F.col("kind"), F.col("span")
     return (
-        inputs.counted.where(kind.isin(*RECORDS.kinds))
+        inputs.event_counts.where(kind.isin(*RECORDS.kinds))
         .groupBy("session", "topic", "partition")
         .agg(
             sum_if(kind == "append", span).alias("accepted"),
@@ -47,11 +47,12 @@ RECORDS: Final = Summary(
     name="records",
     title="Records by partition",
     notes=(
-        "`accepted`: appended by a leader. `acknowledged`: a producer was told so (acks 1 or all); `unconfirmed`: sent with acks=0, which "
-        "promises nothing. `lost`: acknowledged or read by a consumer, and not in the log that counts at the end; each record counts once. "
-        "`lost_acknowledged` of them were acknowledged, `lost_read` a consumer had read, acknowledged or not: a record can be in both. "
-        "Both are empty for a log of an earlier isrlab, which did not tell them apart. `recovered` were lost for a while. "
-        "`duplicated`: a retry appended again. `diverged`: offsets at which replicas hold different records unnoticed."
+        "`accepted`: a leader appended the records. `acknowledged`: the producer got an acknowledgement (acks 1 or all). `unconfirmed`: "
+        "the producer sent the records with acks=0, which promises nothing. `lost`: the records were acknowledged, or a consumer read "
+        "them, and the authoritative log lacks them at the end; each record counts once. `lost_acknowledged` counts lost records that "
+        "were acknowledged, and `lost_read` those that a consumer read; a record can be both. For a log of an earlier isrlab version, "
+        "which did not distinguish them, both columns are empty. `recovered`: the records were lost for a while. `duplicated`: a retry "
+        "appended the records again. `diverged`: offsets at which replicas hold different records without noticing."
     ),
     kinds=("append", "produce-acked", *_LOST, "records-duplicated", "records-diverged"),
     columns=("topic", "partition", "from_offset", "to_offset", "records", "acks", *LOST),

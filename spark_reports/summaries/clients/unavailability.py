@@ -1,6 +1,7 @@
-"""When each partition could not be read, could not be written with acks=all, or acknowledged no such writes: windows, with the reasons.
+"""Windows in which each partition could not be read, could not be written with acks=all, or did not acknowledge such writes, with the
+reasons.
 
-Overlapping and adjoining reasons make one window (sessionised: a window ends where nothing is wrong any more).
+Overlapping and adjoining intervals form one window.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from spark_reports.summaries.summary import Summary, table_schema
 _PARTITION: Final = ("session", "topic", "partition")
 
 
-def _spell(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Column:
-    """A mark for each of `what` where a condition holds, with the reason."""
+def _marks(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Column:
+    """A mark with the reason for each of `what`, if a condition holds."""
     why = F.lit(reason) if isinstance(reason, str) else reason
     return F.when(condition, F.array(*(F.struct(F.lit(one).alias("what"), why.alias("why")) for one in what)))
 
@@ -32,18 +33,18 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         F.col("t").alias("from_us"),
         F.col("until").alias("to_us"),
         F.coalesce(
-            _spell(offline(), "no leader", ("reads", "writes")), _spell(under_min(), "ISR under min.insync.replicas", ("writes",))
+            _marks(offline(), "no leader", ("reads", "writes")), _marks(under_min(), "ISR under min.insync.replicas", ("writes",))
         ).alias("marks"),
     )
-    silent = inputs.unserved.select(*_PARTITION, "from_us", "to_us", _spell(F.lit(True), F.col("why"), ("reads", "writes")).alias("marks"))
-    spells = (
+    silent = inputs.unserved.select(*_PARTITION, "from_us", "to_us", _marks(F.lit(True), F.col("why"), ("reads", "writes")).alias("marks"))
+    intervals = (
         committed.unionByName(silent)
         .where(F.col("to_us") > F.col("from_us"))
         .select(*_PARTITION, "from_us", "to_us", F.explode("marks").alias("mark"))
         .select(*_PARTITION, "from_us", "to_us", "mark.*")
     )
     windows = (
-        number_windows(spells, (*_PARTITION, "what"))
+        number_windows(intervals, (*_PARTITION, "what"))
         .groupBy(*_PARTITION, "what", "window")
         .agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"), F.collect_set("why").alias("reasons"))
         .withColumn("why", F.array_join(F.array_sort("reasons"), ", "))
@@ -55,14 +56,16 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 UNAVAILABILITY: Final = Summary(
     name="unavailability",
-    title="Windows in which a partition could not be read or written, or acknowledged nothing",
+    title="Windows without reads, writes, or acknowledgements by partition",
     notes=(
-        "Reads: nobody leads, or the leader's process is down, stands still, does not lead yet (it started again, or has just been elected), or is "
-        "cut off from a client of the topic, from that moment on and not only since the controller noticed. Writes are those with acks=all: the same, and an ISR under min.insync.replicas. Stalled: none of that, "
-        "and yet writes with acks=all wait, because an ISR member is down, paused or cut off from the leader, so that nothing can be committed (even "
-        "if nobody writes), because the high watermark stands still below the log end for more than 1 s, then from its beginning, or because a write "
-        "waits for the leader's slow disk for more than 1 s, which logs of an earlier isrlab do not tell. A failed log directory of several and full "
-        "request queues are not looked at."
+        "Reads: clients cannot read, because the partition has no leader, or because its leader is down, paused, cut off from a client of"
+        " the topic, or not leading yet (after a restart or an election). The window begins at that moment, even if the controller "
+        "notices later. Writes: clients cannot write with acks=all, for the same reasons, or because the ISR is under "
+        "min.insync.replicas. Stalled: clients can write, but acks=all writes wait for one of three reasons. An ISR member is down, "
+        "paused, or cut off from the leader, so that nothing can be committed; this counts even if nobody writes. Or the high watermark "
+        "stays below the log end for more than 1 s; the window begins when it stops advancing. Or a write waits for the leader's slow "
+        "disk for more than 1 s; logs of an earlier isrlab version lack this. This table does not cover full request queues, or a failed "
+        "log directory of several."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

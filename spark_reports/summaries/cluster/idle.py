@@ -1,8 +1,9 @@
-"""How idle each broker's network and request handler threads were, by the model that the idle metrics are made from.
+"""How idle each broker's network and request handler threads were, by the same model as the idle metrics.
 
-The costs of a request are those of `core.lab.metrics.request_queue`; the threads are those at the session's start. In steps of five
-seconds, as Kafka's meters tick, the threads do what work there is; the rest waits for the next step. What waits after a step is
-the sum of all work less what threads could have done since the queue was empty last: `W(i) - C(i) - min(0, W(j) - C(j), …)`.
+The costs of a request are those of `core.lab.metrics.request_queue`; the numbers of threads are those at the start of the session. Time
+advances in steps of five seconds, the interval at which Kafka's meters tick. In each step the threads do as much work as they can, and
+the rest waits for the next step. The work that waits after a step is all work so far minus what the threads could have done since the
+queue was last empty: `W(i) - C(i) - min(0, W(j) - C(j), …)`.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, table_schema
 
 THREADS: Final = {"network": ("num.network.threads", 3), "handler": ("num.io.threads", 8)}
-"""The two kinds of threads, with the setting that says how many a broker has and its default."""
+"""The two kinds of threads, each with the setting for their number and its default."""
 
 _COSTS: Final = {"network": (COSTS.network_request, COSTS.network_byte), "handler": (COSTS.handler_request, COSTS.handler_byte)}
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    asked = inputs.counted.where(F.col("kind").isin(*REQUESTS)).selectExpr(
+    asked = inputs.event_counts.where(F.col("kind").isin(*REQUESTS)).selectExpr(
         *PARTITION,
         "broker",
         "step",
@@ -61,7 +62,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         work, capacity = f"{name}_work", f"{name}_capacity"
         given |= {work: F.expr(f"requests * {request} + size * {byte}"), capacity: F.expr(f"{threads} * {TICK * 1_000}")}
         done[f"{name}_done"] = F.sum(work).over(history)
-        # Least that the sum of work is ahead of capacity, at the ends of steps until then: also of those without any work, before this one.
+        # The minimum, over all steps so far, of work minus capacity; this includes steps without work.
         least = F.least(
             F.lit(0),
             F.min(F.expr(f"least({name}_done - {work} - {capacity} * step, {name}_done - {capacity} * (step + 1))")).over(history),
@@ -83,11 +84,12 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 IDLE: Final = Summary(
     name="idle",
-    title="Network and request handler threads by broker",
+    title="Idle network and request handler threads by broker",
     notes=(
-        "By the laboratory's model of requests and their costs, which are not measurements of Kafka; fetches that carry nothing are not in it. "
-        "`…_idle_percent` is over the whole session, `…_idle_least_percent` in the busiest five seconds, both rounded up. Threads are those at the "
-        "start (num.network.threads, num.io.threads); what is replicated and read counts with the partition's mean record size."
+        "These figures come from the laboratory's model of requests and their costs; they are not measurements of Kafka. Fetches without "
+        "records do not count. `…_idle_percent` covers the whole session, and `…_idle_least_percent` the busiest five seconds; both are "
+        "rounded up. The numbers of threads are those at the start of the session (num.network.threads and num.io.threads). Replicated "
+        "and consumed records count with the mean record size of the partition."
     ),
     kinds=REQUESTS,
     columns=("topic", "partition", "broker", "leader", "bytes", "from_offset", "to_offset"),

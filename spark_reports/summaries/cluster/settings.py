@@ -1,4 +1,4 @@
-"""Which settings were changed while the session ran, and what followed within a minute."""
+"""Settings that were changed during the session, and what followed within a minute."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from spark_reports.summaries.intermediate.event_counts import LOST
 from spark_reports.summaries.summary import Summary, count_if, sum_if, table_schema
 
 AFTER_US: Final = 60 * SECOND
-"""How long after a change events count as having followed it."""
+"""The time after a change in which events count as following it."""
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    changed = inputs.of(("setting-changed",)).select(
+    changed = inputs.events_of(("setting-changed",)).select(
         "session", F.col("seq").alias("change"), F.col("t").alias("at_us"), F.col("name").alias("setting"), "subject", "old", "new"
     )
-    later = inputs.of(set(SETTINGS.kinds) - {"setting-changed"}).select(
+    later = inputs.events_of(set(SETTINGS.kinds) - {"setting-changed"}).select(
         F.col("session").alias("in"), "seq", "t", "kind", "from_offset", "to_offset", *LOST
     )
     followed = changed.hint("broadcast").join(
@@ -48,11 +48,12 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 SETTINGS: Final = Summary(
     name="settings",
-    title="Settings changed, and what followed within a minute",
+    title="Changed settings, and what followed within a minute",
     notes=(
-        "`change` is the number of the event. What followed is counted over the whole cluster until 60 s of virtual time later; it need not be "
-        "a consequence: `cause` in the log tells. `lost`, `lost_acknowledged` and `lost_read` count records as in the table of records, "
-        "without those that were recovered; the other columns count events. An empty subject is the whole cluster."
+        "`change` is the number of the event. The other columns count what followed in the whole cluster within 60 s of virtual time. It "
+        "is not necessarily a consequence; `cause` in the log says what is. `lost`, `lost_acknowledged`, and `lost_read` count records as"
+        " in the table of records, but do not subtract recovered ones. The remaining columns count events. An empty `subject` means the "
+        "whole cluster."
     ),
     kinds=(
         "setting-changed",

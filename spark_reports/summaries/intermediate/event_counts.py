@@ -15,24 +15,24 @@ from core.kafka.health import STALL_BOUND
 from core.lab.metrics.meter import TICK
 
 REQUESTS: Final = ("append", "append-refused", "consumed", "fetch-failed", "follower-append", "follower-fetched")
-"""Kinds that tell of a request to a broker."""
+"""The event kinds that record a request to a broker."""
 
 PRODUCED: Final = ("produce-acked", "produce-failed")
-"""Kinds that tell what became of a batch that was sent."""
+"""The event kinds that record what happened to a batch that was sent."""
 
 HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "records-duplicated", "records-diverged")
-"""Kinds that tell which records were harmed, or are again what they were."""
+"""The event kinds that record which records were harmed or recovered."""
 
 LOST: Final = ("lost_acknowledged", "lost_read")
-"""Columns of lost records that logs of an earlier isrlab lack."""
+"""The columns of lost records that logs of an earlier isrlab version lack."""
 
 SUMS: Final = ("records", "span", "bytes", *LOST)
-"""What is added up."""
+"""The columns that are summed."""
 
 _KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "late", "sent_us", "acks", "latency_us", "attempt", "retry")
 
 _LATE: Final = f"kind = 'produce-acked' AND latency_us > {STALL_BOUND}"
-"""It took so long that the log may say that the batch waited (`produce-waiting`)."""
+"""The answer took so long that the log may contain a `produce-waiting` event for the batch."""
 
 
 def _in(kinds: tuple[str, ...]) -> str:
@@ -40,11 +40,13 @@ def _in(kinds: tuple[str, ...]) -> str:
 
 
 def event_counts(events: DataFrame) -> DataFrame:
-    """How many events of `REQUESTS`, `PRODUCED` and `HARMED` there are, and what they add up to.
+    """Counts and sums of the events of `REQUESTS`, `PRODUCED`, and `HARMED`.
 
-    Rows `session, topic, partition, kind`; of requests the `broker` asked and the `step` (of `meter.TICK`) they came in; of batches that
-    were acknowledged after more than `STALL_BOUND` the producer (`late`) and when each was first sent (`sent_us`); `acks`, `latency_us`, `attempt` and `retry` of those that have them; then `events`, and the sums of `records`, `span` (offsets),
-    `bytes`, `lost_acknowledged` and `lost_read`; of the last two null where an earlier isrlab did not write them to the log.
+    The rows are `session, topic, partition, kind`. Requests have the `broker` that was asked and their `step` (in units of
+    `meter.TICK`). Batches that were acknowledged after more than `STALL_BOUND` have their producer (`late`) and the time of the first
+    send (`sent_us`). `acks`, `latency_us`, `attempt`, and `retry` appear where the event has them. Then follow the count `events` and
+    the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`; the last two are null if an earlier isrlab
+    version wrote the log.
     """
     request = _in(REQUESTS)
     return (

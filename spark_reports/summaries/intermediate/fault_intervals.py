@@ -16,29 +16,31 @@ from core.lab.acts import Act, Consume, Load, Produce
 from spark_reports.summaries.intermediate.partition_states import PARTITION
 
 DOWN_KINDS: Final = ("broker-stopped", "broker-started", "broker-paused", "broker-resumed")
-"""Event kinds that `down_times` looks at."""
+"""The event kinds that `broker_down_intervals` needs."""
 
 LINK_KINDS: Final = ("link-cut", "link-healed", "act")
-"""Event kinds that `cut_times` and `clients` look at."""
+"""The event kinds that `link_cut_intervals` and `topic_clients` need."""
 
 LINK_COLUMNS: Final = ("src", "dst", "act", "args")
-"""Event columns that they look at."""
+"""The event columns that they need."""
 
 ROLE_KINDS: Final = ("became-leader", "became-follower", "broker-stopped")
-"""Event kinds that `leading` looks at."""
+"""The event kinds that `leadership_intervals` needs."""
 
 DISK_KINDS: Final = ("disk-slowed", "disk-behind", "broker-stopped")
-"""Event kinds that `behind_disks` looks at."""
+"""The event kinds that `slow_disk_intervals` needs."""
 
 DISK_COLUMNS: Final = ("delay_us", "write_wait_us")
-"""Event columns that it looks at."""
+"""The event columns that it needs."""
 
 _CLIENT_ACTS: Final[dict[type[Act], str]] = {Load: "producer", Produce: "producer", Consume: "consumer"}
-"""Acts that make clients, and the field that names them."""
+"""The acts that create clients, and the field with the client's name."""
 
 
 def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Rows `session, broker, down_from, down_until, how`: a broker's process had ended (`how`: leader down) or stood still (leader paused)."""
+    """Rows `session, broker, down_from, down_until, how`: the broker's process was stopped (`how`: leader down) or paused (leader
+    paused).
+    """
     life = Window.partitionBy("session", "broker").orderBy("seq")
     return (
         events.where(F.col("kind").isin(*DOWN_KINDS))
@@ -56,7 +58,9 @@ def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Rows `in, one, other, cut_from, cut_until`: a link was cut in one direction, given in both orders of its ends; `in` is the session."""
+    """Rows `in, one, other, cut_from, cut_until`: a link was cut in one direction. Each cut has a row for both orders of its ends; `in`
+    is the session.
+    """
     life = Window.partitionBy("session", "src", "dst").orderBy("seq")
     cut = (
         events.where(F.col("kind").isin("link-cut", "link-healed"))
@@ -70,7 +74,7 @@ def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def topic_clients(events: DataFrame) -> DataFrame:
-    """Rows `session, topic, client`: who writes to or reads from a topic, as far as somebody asked for it."""
+    """Rows `session, topic, client`: the clients that an act made write to, or read from, a topic."""
     asked = F.from_json("args", "topic STRING, producer STRING, consumer STRING")
     name = F.lit(None).cast("string")
     for act, field in _CLIENT_ACTS.items():
@@ -86,8 +90,10 @@ def topic_clients(events: DataFrame) -> DataFrame:
 
 
 def leadership_intervals(events: DataFrame) -> DataFrame:
-    """Rows `in, led_topic, led_partition, broker, leads_from, leads_until`: a broker's process led; null where it led on; `in` is the session."""
-    # Backwards, since Spark goes through all rows that follow each row anew.
+    """Rows `in, led_topic, led_partition, broker, leads_from, leads_until`: a broker's process led the partition. `leads_until` is null
+    if it led to the end; `in` is the session.
+    """
+    # The order is descending, because Spark rescans all following rows for each row.
     process = Window.partitionBy("session", "broker").orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     role = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
     return (
@@ -101,9 +107,9 @@ def leadership_intervals(events: DataFrame) -> DataFrame:
 
 
 def slow_disk_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Rows `in, broker, slow_from, slow_until`: a write at a broker waited for its disk for longer than `STALL_BOUND`; `in` is the session.
+    """Rows `in, broker, slow_from, slow_until`: a write waited for a broker's disk for longer than `STALL_BOUND`; `in` is the session.
 
-    A wait passes with time until the next write is given to the disk; one that a single write takes does not.
+    The wait for a busy disk shrinks until the next write. The time that a single write takes does not shrink.
     """
     life = Window.partitionBy("session", "broker").orderBy("seq")
     slowed = F.last(F.expr("CASE WHEN kind = 'disk-slowed' THEN delay_us END"), ignorenulls=True).over(

@@ -11,19 +11,21 @@ from core.kafka.health import STALL_BOUND
 from spark_reports.summaries.intermediate.partition_states import PARTITION
 
 PROGRESS_KINDS: Final = ("append", "became-leader", "high-watermark")
-"""Event kinds that `standing_still` looks at."""
+"""The event kinds that `high_watermark_stalls` needs."""
 
 PROGRESS_COLUMNS: Final = ("topic", "partition", "leader_epoch", "to_offset", "offset", "new_offset", "high_watermark")
-"""Event columns that it looks at."""
+"""The event columns that it needs."""
 
 
 def high_watermark_stalls(events: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us`: for longer than `STALL_BOUND` the high watermark did not move although it was below the log end.
+    """Rows `session, topic, partition, from_us, to_us`: the high watermark stayed below the log end, without advancing, for longer than
+    `STALL_BOUND`.
 
-    `to_us` is null where it has not moved since, however long that is. A spell begins when the high watermark moves and stays below, or with the first append beyond it, and ends when it moves next, or a
-    leader begins. What a leader does in an epoch that is over does not count.
+    `to_us` is null if it has not advanced since, however long that is. An interval begins when the high watermark advances and stays
+    below the log end, or at the first append after it. It ends when the high watermark advances again, or when a leader takes over.
+    Events of a leader in a past epoch do not count.
     """
-    # Many events are sorted for that: by a number instead of by names (`lag.behind`).
+    # This sorts many events, so it uses a hash instead of names (`lag_counts`).
     history = Window.partitionBy("of_partition").orderBy("seq")
     so_far = history.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     before = history.rowsBetween(Window.unboundedPreceding, -1)
@@ -59,7 +61,7 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
 
 def end_with_session(still: DataFrame, sessions: DataFrame) -> DataFrame:
-    """The rows of `standing_still` with those that have no end ended by the session's."""
+    """The rows of `high_watermark_stalls`; an interval without an end ends with the session."""
     return (
         still.join(F.broadcast(sessions.select("session", "end_us")), "session")
         .selectExpr(*PARTITION, "from_us", "coalesce(to_us, end_us) AS to_us")

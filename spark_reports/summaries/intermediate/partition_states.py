@@ -16,34 +16,36 @@ from core.kafka.health import PartitionStatus
 from spark_reports.severity import STATE_WORDS
 
 STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
-"""Event kinds that `partition_states` looks at."""
+"""The event kinds that `partition_states` needs."""
 
 STATE_COLUMNS: Final = ("topic", "partition", "leader", "replicas", "isr", "adding", "name", "subject", "new", "act", "args")
-"""Event columns that it looks at."""
+"""The event columns that it needs."""
 
 PARTITION: Final = ("session", "topic", "partition")
-"""What tells partitions apart."""
+"""The columns that identify a partition."""
 
 MIN_ISR: Final = "min.insync.replicas"
 
 
 def offline() -> Column:
-    """Nobody leads (`core.kafka.health.is_offline`)."""
+    """No broker leads the partition (`core.kafka.health.is_offline`)."""
     return F.col("leader") < 0
 
 
 def under_replicated() -> Column:
-    """Led, and fewer in-sync replicas than replicas, those being added not counted (`core.kafka.health.is_under_replicated`)."""
+    """Led, with fewer in-sync replicas than replicas; replicas that are being added do not count
+    (`core.kafka.health.is_under_replicated`).
+    """
     return ~offline() & (F.size("isr") < F.size("replicas") - F.size("adding"))
 
 
 def under_min() -> Column:
-    """Led, and fewer in-sync replicas than the effective min.insync.replicas (`core.kafka.health.is_under_min_isr`)."""
+    """Led, with fewer in-sync replicas than the effective min.insync.replicas (`core.kafka.health.is_under_min_isr`)."""
     return ~offline() & (F.size("isr") < F.col("min_isr"))
 
 
 def at_min() -> Column:
-    """Under-replicated, with just as many in-sync replicas as the effective min.insync.replicas (`PartitionStatus.AT_MIN_ISR`)."""
+    """Under-replicated, with exactly as many in-sync replicas as the effective min.insync.replicas (`PartitionStatus.AT_MIN_ISR`)."""
     return under_replicated() & (F.size("isr") == F.col("min_isr"))
 
 
@@ -53,22 +55,22 @@ CONDITIONS: Final = {
     PartitionStatus.AT_MIN_ISR: at_min,
     PartitionStatus.UNDER_REPLICATED: under_replicated,
 }
-"""The states that follow from the metadata alone."""
+"""The states that follow from metadata alone, each with its condition."""
 
 
 def worst_state() -> Column:
-    """The worst of those states, in words, as `core.kafka.health.status_of` has it."""
+    """The worst of those states, in words, as in `core.kafka.health.status_of`."""
     found = (F.when(CONDITIONS[status](), STATE_WORDS[status]) for status in sorted(CONDITIONS))
     return F.coalesce(*found, F.lit(STATE_WORDS[PartitionStatus.HEALTHY]))
 
 
 def effective_min_isr(asked: Column) -> Column:
-    """What min.insync.replicas comes to under the session's release (`core.kafka.health.effective_min_isr`)."""
+    """The effective min.insync.replicas under the session's release (`core.kafka.health.effective_min_isr`)."""
     return F.when(F.col("capped_min_isr"), F.least(asked, F.size("replicas"))).otherwise(asked)
 
 
 def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, seq, t, until, leader, replicas, isr, adding, min_isr`; `until` is where the next one begins."""
+    """Rows `session, topic, partition, seq, t, until, leader, replicas, isr, adding, min_isr`. At `until` the next state begins."""
     changed = events.where(F.col("kind") == "partition-changed").select(
         "session", "topic", "partition", "seq", "t", "leader", "replicas", "isr", "adding"
     )
@@ -105,7 +107,9 @@ def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def _min_isr_values(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Every value min.insync.replicas was given: `session, seq, t, subject (a topic, or empty for the cluster), value`."""
+    """Every value that min.insync.replicas was set to: `session, seq, t, subject, value`; the subject is a topic, or empty for the
+    cluster.
+    """
     at_start = sessions.select(
         "session", F.lit(0).cast("long").alias("seq"), F.lit(0).cast("long").alias("t"), F.explode("min_isr").alias("subject", "value")
     )

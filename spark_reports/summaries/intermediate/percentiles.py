@@ -13,16 +13,18 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 PERCENTILES: Final = (50, 95, 99)
-"""Which percentiles are given."""
+"""The percentiles."""
 
 
 def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str) -> DataFrame:
-    """Distinct values with how often each occurred, and with `rank`, how many are not greater, and `total` of its group."""
+    """Add to distinct values, each with its count: `rank`, the number of values that are not greater, and `total`, the number of values
+    in the group.
+    """
     whole = Window.partitionBy(*group)
     upwards = whole.orderBy(value).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return counted.withColumns({"rank": F.sum(count).over(upwards), "total": F.sum(count).over(whole)})
 
 
 def percentiles(value: str, suffix: str = "") -> list[Column]:
-    """The percentiles of a group of `ranked` values: `p50`, `p95`, `p99`, each with a suffix."""
+    """The percentiles of a group of `with_ranks`: `p50`, `p95`, and `p99`, each with a suffix."""
     return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]

@@ -30,22 +30,24 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION, STA
 from spark_reports.summaries.intermediate.windows import number_windows
 
 STALL_KINDS: Final = tuple(dict.fromkeys(STATE_KINDS + DOWN_KINDS + LINK_KINDS + PROGRESS_KINDS + ROLE_KINDS + DISK_KINDS))
-"""Event kinds that `stalled` is made from."""
+"""The event kinds that `stalled_intervals` needs."""
 
 STALL_COLUMNS: Final = tuple(dict.fromkeys((*STATE_COLUMNS, "broker", *LINK_COLUMNS, *PROGRESS_COLUMNS, *DISK_COLUMNS)))
-"""Event columns that it is made from."""
+"""The event columns that it needs."""
 
-HIGH_WATERMARK_STUCK: Final = "the high watermark stands still"
+HIGH_WATERMARK_STUCK: Final = "the high watermark does not advance"
 
 SLOW_DISK: Final = "the leader's disk is slow"
 
 CUT_OFF: Final = "leader cut off from a client"
 
-NOT_YET_LEADING: Final = "leader does not lead yet"
+NOT_YET_LEADING: Final = "leader has not taken over yet"
 
 
 def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clients: DataFrame, leads: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us, why`: the controller names a leader, and clients are not served by it; `why` says what ails it."""
+    """Rows `session, topic, partition, from_us, to_us, why`: according to the controller the partition has a leader, but this leader
+    does not serve clients; `why` is the reason.
+    """
     led = states.where("leader >= 0 AND until > t")
     silent = led.join(
         F.broadcast(down.withColumnRenamed("session", "in")),
@@ -78,7 +80,7 @@ def _slow_disk_of_leader(states: DataFrame, disks: DataFrame) -> DataFrame:
 
 
 def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFrame:
-    """Spells in which an ISR member beside the leader cannot fetch, with the reason."""
+    """Intervals in which a follower in the ISR cannot fetch, with the reason."""
     members = states.where("leader >= 0 AND until > t").select(*PARTITION, "t", "until", "leader", F.explode("isr").alias("member"))
     members = members.where("member <> leader")
     gone = members.join(
@@ -102,13 +104,15 @@ def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFr
     return gone.unionByName(apart)
 
 
-def _count(spells: DataFrame, name: str) -> DataFrame:
-    """Two rows for each spell: where it begins there is one more of `name`, where it ends one less."""
-    return spells.selectExpr(*PARTITION, f"inline(array(struct(from_us AS at, 1 AS {name}), struct(to_us AS at, -1 AS {name})))")
+def _count(intervals: DataFrame, name: str) -> DataFrame:
+    """Two rows for each interval: at its start the count of `name` increases by one, and at its end it decreases by one."""
+    return intervals.selectExpr(*PARTITION, f"inline(array(struct(from_us AS at, 1 AS {name}), struct(to_us AS at, -1 AS {name})))")
 
 
 def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us`: from one change to the next, where so many spells of each fact make a condition true."""
+    """Rows `session, topic, partition, from_us, to_us`: the time between two changes in which a condition on the counts of open
+    intervals is true.
+    """
     ends = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (_count(*fact[::-1]) for fact in facts.items()))
     order = Window.partitionBy(*PARTITION).orderBy("at")
     now = ends.groupBy(*PARTITION, "at").agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in facts))
@@ -117,11 +121,11 @@ def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
 
 
 def blocked_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, still: DataFrame, disks: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us, why`: something holds a partition up, whether or not its leader serves.
+    """Rows `session, topic, partition, from_us, to_us, why`: something blocks a partition, whether or not its leader serves clients.
 
     Args:
-        still: from `ended`.
-        disks: from `behind_disks`.
+        still: from `end_with_session`.
+        disks: from `slow_disk_intervals`.
     """
     return (
         _cannot_fetch(states, down, cuts)
@@ -130,29 +134,29 @@ def blocked_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, still
     )
 
 
-def stalled_intervals(states: DataFrame, closed: DataFrame, held: DataFrame) -> DataFrame:
-    """The stalls: rows `session, topic, partition, from_us, to_us, why`; stalls of a partition neither overlap nor adjoin.
+def stalled_intervals(states: DataFrame, unserved: DataFrame, blocked: DataFrame) -> DataFrame:
+    """The stalls: rows `session, topic, partition, from_us, to_us, why`. Stalls of a partition neither overlap nor adjoin.
 
     Args:
-        closed: from `unserved`.
-        held: from `held_up`, kept, as it is gone through twice.
+        unserved: from `unserved_intervals`.
+        blocked: from `blocked_intervals`, cached, because it is read twice.
     """
     served: Column = ~offline() & ~under_min()
     facts = {
         "open": states.where(served & (F.col("until") > F.col("t"))).withColumnsRenamed({"t": "from_us", "until": "to_us"}),
-        "closed": closed,
-        "held": held,
+        "unserved": unserved,
+        "blocked": blocked,
     }
-    pieces = _intervals_where(facts, "open > 0 AND closed = 0 AND held > 0")
+    pieces = _intervals_where(facts, "open > 0 AND unserved = 0 AND blocked > 0")
     whole = (
         number_windows(pieces, PARTITION)
         .groupBy(*PARTITION, "window")
         .agg(F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"))
     )
-    reasons = held.withColumnsRenamed({"from_us": "held_from", "to_us": "held_until"})
+    reasons = blocked.withColumnsRenamed({"from_us": "blocked_from", "to_us": "blocked_until"})
     return (
         whole.join(reasons, list(PARTITION))
-        .where("held_from < to_us AND held_until > from_us")
+        .where("blocked_from < to_us AND blocked_until > from_us")
         .groupBy(*PARTITION, "from_us", "to_us")
         .agg(F.array_join(F.array_sort(F.collect_set("why")), ", ").alias("why"))
     )

@@ -8,11 +8,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 
-def number_windows(spells: DataFrame, of: Sequence[str]) -> DataFrame:
-    """Spells (`from_us`, `to_us`, what they are `of`) with `window`, the number of the window that each is part of."""
+def number_windows(intervals: DataFrame, of: Sequence[str]) -> DataFrame:
+    """Add `window` to intervals (`from_us`, `to_us`, and the columns `of`): the number of the window that each interval belongs to."""
     in_order = Window.partitionBy(*of).orderBy("from_us", "to_us")
     reached = F.max("to_us").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
     begins = F.coalesce(F.col("from_us") > reached, F.lit(True)).cast("long")
-    return spells.withColumn("begins", begins).withColumn(
+    return intervals.withColumn("begins", begins).withColumn(
         "window", F.sum("begins").over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     )

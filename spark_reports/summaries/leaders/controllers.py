@@ -1,4 +1,4 @@
-"""Who was the active controller, and for how long there was none: the controllers' fail-overs."""
+"""Elections of controllers, and how long there was no active controller before each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GONE: Final = ("controller-resigned", "controller-stopped", "controller-paused"
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    events = inputs.of(CONTROLLERS.kinds)
+    events = inputs.events_of(CONTROLLERS.kinds)
     history = Window.partitionBy("session").orderBy("seq")
     elected = events.where("kind = 'controller-elected'").select(
         "session",
@@ -25,7 +25,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         F.lag("seq").over(history).alias("since"),
         F.lag("controller").over(history).alias("before"),
     )
-    # A broker that is controller in ZooKeeper's way goes with its process.
+    # In ZooKeeper mode the controller is a broker, and stops with its process.
     gone = events.where("kind != 'controller-elected'").selectExpr(
         "session AS in", "seq", "t", "coalesce(controller, concat('b', broker)) AS who"
     )
@@ -41,11 +41,12 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 CONTROLLERS: Final = Summary(
     name="controllers",
-    title="Controllers elected",
+    title="Controller elections",
     notes=(
-        "`event` is the number of the election, `before` the active controller until then, empty for the first. `without_us`: since that one "
-        "first resigned, stopped or stood still in its time as controller; 0 if none of that is in the log. A controller that does not fail "
-        "(3.3 and later, unless a quorum is asked for) is never elected, and this table is empty."
+        "`event` is the number of the election event. `before` is the previous active controller; for the first election it is empty. "
+        "`without_us` is the time since the previous controller first resigned, stopped, or paused while it was active; if the log has no"
+        " such event, it is 0. A controller that cannot fail (3.3 and later, unless the cluster has a quorum) is never elected, so this "
+        "table is empty."
     ),
     kinds=("controller-elected", *_GONE),
     columns=("controller", "controller_epoch", "broker"),

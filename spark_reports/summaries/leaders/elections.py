@@ -1,4 +1,4 @@
-"""How leaders were elected, by topic: in good order, at the price of records, or not at all."""
+"""Leader elections by topic: clean, at the cost of records, or failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OUTCOMES: Final = ("clean", "preferred", "eligible", "unclean", "last-known")
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    events = inputs.of(ELECTIONS.kinds)
+    events = inputs.events_of(ELECTIONS.kinds)
     elected = F.col("kind") == "leader-elected"
     return events.groupBy("session", "topic").agg(
         count_if(elected).alias("elections"),
@@ -28,9 +28,10 @@ ELECTIONS: Final = Summary(
     name="elections",
     title="Leader elections by topic",
     notes=(
-        "`elections` counts leaders elected: `clean` the first live ISR member, `preferred` back to the first replica, `eligible` from the "
-        "ELR, `unclean` outside the ISR (what it lacks is lost), `last_known` the last known leader. `offline` counts elections that "
-        "found nobody, `refused` those somebody asked for in vain."
+        "`elections` counts elected leaders. `clean`: the first live member of the ISR became leader. `preferred`: leadership returned to"
+        " the first replica. `eligible`: the leader came from the ELR. `unclean`: the leader came from outside the ISR, so the records "
+        "that it lacks are lost. `last_known`: the last known leader became leader again. `offline` counts elections that found no "
+        "leader. `refused` counts requested elections that were refused."
     ),
     kinds=("leader-elected", "partition-offline", "election-refused"),
     columns=("topic", "election"),

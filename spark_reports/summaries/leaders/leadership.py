@@ -1,4 +1,4 @@
-"""Who led, by broker: how many partitions, for how long, and how much of that as their preferred leader."""
+"""Leadership by broker: how many partitions, how long, and how much of that as the preferred leader."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ LEADERSHIP: Final = Summary(
     name="leadership",
     title="Leadership by broker",
     notes=(
-        "`partitions` the broker led at some time; `led_us` for how long, added up over partitions, and `share_percent` of all such time, "
-        "rounded down; `preferred_us` the part of it as the first of the partition's replicas. `taken_over` counts partitions it got "
-        "from another leader or from nobody."
+        "`partitions` counts the partitions that the broker led at some time. `led_us` adds up over partitions how long it led. "
+        "`share_percent` is its share of all leadership time, rounded down. `preferred_us` is the part of `led_us` in which the broker "
+        "was the preferred leader. `taken_over` counts partitions that the broker took over from another leader, or that had no leader "
+        "before."
     ),
     kinds=STATE_KINDS,
     columns=STATE_COLUMNS,

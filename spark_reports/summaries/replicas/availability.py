@@ -1,4 +1,4 @@
-"""For how long each partition lacked replicas, or a leader: its committed states laid end to end until the session's end."""
+"""How long each partition was under-replicated, stalled, or offline."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
     stalls = inputs.stalled.groupBy(*PARTITION).agg(
         F.sum(F.expr("to_us - from_us")).alias("stalled_us"), F.count(F.lit(1)).alias("stalled_times")
     )
-    controllers = states.groupBy(*PARTITION).agg(
+    committed = states.groupBy(*PARTITION).agg(
         F.sum(lasts).alias("observed_us"),
         sum_if(F.col("under_replicated"), lasts).alias("under_replicated_us"),
         count_if(F.col("under_replicated") & ~F.col("was_under_replicated")).alias("under_replicated_times"),
         sum_if(F.col("offline"), lasts).alias("offline_us"),
         count_if(F.col("offline") & ~F.col("was_offline")).alias("offline_times"),
     )
-    return controllers.join(stalls, list(PARTITION), "left").na.fill(0, ["stalled_us", "stalled_times"])
+    return committed.join(stalls, list(PARTITION), "left").na.fill(0, ["stalled_us", "stalled_times"])
 
 
 AVAILABILITY: Final = Summary(
     name="availability",
-    title="Under-replicated, stalled and offline time by partition",
+    title="Time under-replicated, stalled, and offline by partition",
     notes=(
-        "From the partition's first state in the log to the end of the session (`observed_us`). Under-replicated: it has a leader and "
-        "fewer in-sync replicas than replicas, those being added by a reassignment not counted. Offline: nobody leads it. Those states "
-        "are the controller's: while it has not noticed that a broker is gone, the partition counts as it was. Stalled is what clients with "
-        "acks=all experience meanwhile (see the windows without reads, writes or acknowledgements). `…_times` counts spells."
+        "The observed time (`observed_us`) runs from the first state of the partition in the log to the end of the session. "
+        "Under-replicated: the partition has a leader and fewer in-sync replicas than replicas; replicas that a reassignment is adding do"
+        " not count. Offline: the partition has no leader. These states are as the controller knows them: until the controller notices "
+        "that a broker is gone, the state does not change. Stalled: acks=all writes wait although the leader serves clients (see the "
+        "table of windows without reads, writes, or acknowledgements). `…_times` counts intervals."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

@@ -1,6 +1,7 @@
-"""For how long a topic, or a broker's replicas, had some partition that was under-replicated, at or under min ISR, stalled, or offline.
+"""How long a topic, or a broker's replicas, had at least one partition that was under-replicated, at or under min ISR, stalled, or
+offline.
 
-Partitions that are so at the same time, or one right after the other, make one window: what an operator's alarm would show.
+Partitions in the same state at the same time, or one right after the other, form one window, as in an operator's alarm.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         .where("from_us < until AND to_us > t")
         .selectExpr(*PARTITION, "greatest(t, from_us) AS from_us", "least(until, to_us) AS to_us", "replicas", "'stalled' AS state")
     )
-    spells = (
+    intervals = (
         marked.unionByName(stalls)
         .withColumn("whose", F.explode(F.concat(F.array(topic), F.array_distinct(brokers))))
         .selectExpr("session", "whose.by AS by", "whose.name AS name", "state", "topic", "partition", "from_us", "to_us")
     )
     group = ("session", "by", "name", "state")
     windows = (
-        number_windows(spells, group)
+        number_windows(intervals, group)
         .groupBy(*group, "window")
         .agg(
             (F.max("to_us") - F.min("from_us")).alias("lasts"),
@@ -55,12 +56,13 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 DEGRADED: Final = Summary(
     name="degraded",
-    title="Under-replicated, at min, under min, stalled and offline by topic and by broker",
+    title="Time under-replicated, at min, under min, stalled, and offline by topic and by broker",
     notes=(
-        "`by` says whether `name` is a topic or a broker, whose partitions are those that it is a replica of. `some_us`: for how long at least one "
-        "of its partitions was in that state, in so many `windows` (overlapping and adjoining spells make one), the longest of which took "
-        "`longest_us`. `partitions_us` adds the time up over partitions, of which so many different ones were. What the states mean: see the "
-        "tables by partition. At min is under-replicated too."
+        "`by` says whether `name` is a topic or a broker. The partitions of a broker are those that it has a replica of. `some_us` is the"
+        " time in which at least one partition was in that state. `windows` counts the windows of that time; overlapping and adjoining "
+        "intervals form one window. `longest_us` is the longest window. `partitions_us` adds up the time over partitions, and "
+        "`partitions` counts different partitions. The tables by partition define the states. A partition that is at min is also "
+        "under-replicated."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

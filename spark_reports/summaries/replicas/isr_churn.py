@@ -1,4 +1,4 @@
-"""How the ISR changed, by broker: as the leader that proposed it, and as the member it was about."""
+"""ISR changes by broker, both as the leader that proposes a change and as the member that is removed or added."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _COUNTS: Final = ("shrinks", "expands", "dropped", "readmitted", "left", "entere
 
 
 def _counted(what: str) -> Callable[[Column], Column]:
-    """Makes of a broker a mark that counts once under `what`."""
+    """A function that turns a broker into a mark, which counts once under `what`."""
     return lambda broker: F.struct(broker.cast("long").alias("broker"), F.lit(what).alias("what"))
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    events = inputs.of(ISR_CHURN.kinds)
+    events = inputs.events_of(ISR_CHURN.kinds)
     proposer = F.col("broker")
     proposed = events.where(F.col("kind") != "partition-changed").select(
         "session",
@@ -48,9 +48,10 @@ ISR_CHURN: Final = Summary(
     name="isr_churn",
     title="ISR changes by broker",
     notes=(
-        "`shrinks` and `expands` are the broker's as a leader (its meters IsrShrinksPerSec and IsrExpandsPerSec); `dropped` and "
-        "`readmitted` count how often such a change was about the broker. `left` and `entered` count every committed change of a "
-        "partition's ISR that removed or added it, whoever caused it: also the controller, by fencing, shutdown and elections."
+        "`shrinks` and `expands` count the changes that the broker proposed as a leader (its meters IsrShrinksPerSec and "
+        "IsrExpandsPerSec). `dropped` and `readmitted` count how often such a change removed or added the broker. `left` and `entered` "
+        "count all committed changes that removed or added the broker, including changes that the controller made (fencing, shutdown, "
+        "elections)."
     ),
     kinds=("isr-shrunk", "isr-expanded", "partition-changed"),
     columns=("topic", "partition", "broker", "isr", "out", "joined"),

@@ -1,4 +1,4 @@
-"""How the ISR changed, by partition, and how much of that was flapping: a replica that leaves and is back within a minute."""
+"""ISR changes by partition, and flapping: a replica that leaves the ISR and is back within a minute."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, count_if, table_schema
 
 FLAP_US: Final = 60 * SECOND
-"""A replica that is back in the ISR after so long or less has flapped."""
+"""A replica that is back in the ISR within this time has flapped."""
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    events = inputs.of(ISR_FLAPPING.kinds)
+    events = inputs.events_of(ISR_FLAPPING.kinds)
     before = F.lag("isr").over(Window.partitionBy(*PARTITION).orderBy("seq"))
     changes = (
         events.select(*PARTITION, "seq", "t", "isr", before.alias("before"))
@@ -46,9 +46,9 @@ ISR_FLAPPING: Final = Summary(
     name="isr_flapping",
     title="ISR changes and flapping by partition",
     notes=(
-        "Committed changes, whoever caused them; partitions without any are left out. `left` and `entered` count replicas, `replicas` how many "
-        "different ones. `flaps` counts those that entered again 60 s or less after they had left; `longest_away_us` is the longest time "
-        "between leaving and entering again."
+        "This table counts committed changes, whoever caused them. It omits partitions without changes. `left` and `entered` count "
+        "replicas, and `replicas` counts different ones. `flaps` counts replicas that entered again within 60 s after they left. "
+        "`longest_away_us` is the longest time between leaving and entering again."
     ),
     kinds=("partition-changed",),
     columns=("topic", "partition", "isr"),

@@ -16,9 +16,9 @@ from spark_reports.summaries.summary import Summary, table_schema
 def _compute(inputs: SummaryInputs) -> DataFrame:
     group = ("of_topic", "follower")
     # Every sample is of an event that was counted, too.
-    topics = inputs.counted.select("session", "topic").distinct().withColumn("of_topic", F.expr(OF_TOPIC))
+    topics = inputs.event_counts.select("session", "topic").distinct().withColumn("of_topic", F.expr(OF_TOPIC))
     return (
-        with_ranks(inputs.behind, group, "behind", "samples")
+        with_ranks(inputs.lag_counts, group, "behind", "samples")
         .groupBy(*group)
         .agg(F.sum("samples").alias("samples"), *percentiles("behind"), F.max("behind").alias("max"))
         .join(F.broadcast(topics), "of_topic")
@@ -28,11 +28,12 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 LAG: Final = Summary(
     name="lag",
-    title="High watermark and follower lag by topic, in records",
+    title="Lag of high watermark and followers by topic, in records",
     notes=(
-        "At each append, those just appended among them: `high watermark`, records that are not committed; a follower, every replica assigned then but "
-        "the leader, records by which its log is shorter than the leader's, whether it fetches, is dead or was never heard of. Percentiles are nearest "
-        "ranks over these samples. A log that is longer than its leader's is 0 behind; without appends there are no samples."
+        "Each append is a sample, which includes the appended records. `high watermark`: the number of records that are not committed. A "
+        "follower: the number of records by which its log is shorter than the leader's. Every assigned replica except the leader counts, "
+        "even if it is down or has never fetched. Percentiles are nearest ranks over these samples. A log that is longer than its "
+        "leader's has lag 0. Without appends there are no samples."
     ),
     kinds=LAG_KINDS,
     columns=("topic", "partition", "broker", "from_offset", "to_offset", "offset", "new_offset", "high_watermark", "replicas"),

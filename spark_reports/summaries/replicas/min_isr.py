@@ -1,4 +1,4 @@
-"""For how long each partition had just enough in-sync replicas for acks=all writes, or too few."""
+"""How long each partition had exactly enough in-sync replicas for acks=all writes, or too few."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ MIN_ISR: Final = Summary(
     name="min_isr",
     title="At and under min.insync.replicas by partition",
     notes=(
-        "`min_isr` is the effective min.insync.replicas at the end. At min: under-replicated with just that many in-sync replicas, so that "
-        "one more failure stops acks=all writes. Under min: fewer, acks=all is refused. While offline a partition is neither."
+        "`min_isr` is the effective min.insync.replicas at the end. At min: the partition is under-replicated and has exactly that many "
+        "in-sync replicas, so one more failure blocks acks=all writes. Under min: the partition has fewer in-sync replicas and refuses "
+        "acks=all writes. A partition that is offline is neither."
     ),
     kinds=STATE_KINDS,
     columns=STATE_COLUMNS,

@@ -1,8 +1,8 @@
-"""Keeps finished chunks in a directory, so that a sweep that was stopped, in whatever way, goes on where it was.
+"""Keeps finished chunks in a directory, so that a stopped sweep can continue.
 
-A chunk is one file that is there as a whole or not at all. The directory knows the grid and the program it belongs to:
-runs of another grid or of other code are never mixed in. Runs are found by cell and seed, so the number and the kind of
-workers, and how runs were put into chunks, leave no trace in the result.
+A chunk is one file, which appears when it is complete. The directory records its grid and its program, so runs of another grid, or of
+other code, are never mixed in. Runs are found by cell and seed. So the result does not depend on the number or kind of workers, or on
+the division into chunks.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from spark_reports.sweep.grid.grid import Grid
 from spark_reports.sweep.simulation.simulate_run import FinishedChunk, Run, as_row, from_row
 
 FORMAT: Final = 1
-"""Of the directory."""
+"""The version of the directory's format."""
 
 MARK: Final = "sweep.json"
 CHUNKS: Final = "chunks"
 PACKAGES: Final = ("core", "spark_reports/sweep/grid", "spark_reports/sweep/simulation")
-"""What a run's numbers depend on beside the grid."""
+"""The packages that the numbers of a run depend on, in addition to the grid."""
 
 
 def code_identity() -> str:
@@ -38,11 +38,11 @@ def code_identity() -> str:
     return digest.hexdigest()[:16]
 
 
-class Store:
-    """A sweep's directory."""
+class Checkpoint:
+    """The directory of a sweep."""
 
     def __init__(self, directory: Path, grid: Grid) -> None:
-        """Open it, or make it.
+        """Open the directory, or create it.
 
         Raises:
             ReportError: it cannot be used, or belongs to another sweep.
@@ -61,23 +61,23 @@ class Store:
             for path in sorted((directory / CHUNKS).glob("*.jsonl")):
                 self._read(path)
         except OSError as failure:
-            raise ReportError(f"{directory}: cannot be used: {failure.strerror or failure}") from failure
+            raise ReportError(f"{directory}: cannot use this directory: {failure.strerror or failure}") from failure
         except ValueError as failure:
-            raise ReportError(f"{directory / MARK}: is damaged ({failure}); name another directory") from failure
+            raise ReportError(f"{directory / MARK}: this file is damaged ({failure}); name another directory") from failure
 
     def _keep_grid(self, path: Path, text: str) -> None:
-        """The grid stands beside its runs, so that they can be done again; it may be there already, as what was read."""
+        """Keep the grid next to its runs, so that they can be repeated. The grid may already be there, as the input."""
         if not path.exists():
             write_whole(path, text)
         elif path.read_text(encoding="utf-8-sig") != text:
-            raise ReportError(f"{path}: is another grid; name another directory")
+            raise ReportError(f"{path}: this is another grid; name another directory")
 
     def _check(self, found: object, mark: dict[str, object]) -> None:
         if not isinstance(found, dict):
-            raise ReportError(f"{self.directory / MARK}: is damaged; name another directory")
+            raise ReportError(f"{self.directory / MARK}: this file is damaged; name another directory")
         for part, what in (("format", "format"), ("grid", "grid"), ("code", "version of isrlab")):
             if found.get(part) != mark[part]:
-                raise ReportError(f"{self.directory}: holds runs of another {what}; name another directory, or empty this one")
+                raise ReportError(f"{self.directory}: this directory has runs of another {what}; name another directory, or empty this one")
 
     def _read(self, path: Path) -> None:
         try:
@@ -85,15 +85,15 @@ class Store:
                 run = from_row(json.loads(line))
                 self._runs[run.cell, run.seed] = run
         except (ValueError, TypeError) as failure:
-            raise ReportError(f"{path}: is damaged ({failure}); delete it, its runs are done again") from failure
+            raise ReportError(f"{path}: this file is damaged ({failure}); delete it, and isrlab repeats its runs") from failure
 
     def add(self, finished: FinishedChunk) -> None:
-        """Keep a chunk."""
+        """Keep a finished chunk."""
         chunk = finished.chunk
         text = "".join(json.dumps(as_row(run), separators=(",", ":")) + "\n" for run in finished.runs)
         name = f"cell-{chunk.cell:04d}-seeds-{chunk.first:09d}-{chunk.last:09d}.jsonl"
         write_whole(self.directory / CHUNKS / name, text)
 
     def kept(self) -> Iterable[Run]:
-        """The runs that were there when it was opened."""
+        """The runs that the directory had when it was opened."""
         return self._runs.values()

@@ -22,13 +22,13 @@ from spark_reports.sweep.grid.grid import Grid
 from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 ATTEMPTS: Final = 4
-"""How often in a row a pool may break before the sweep gives up."""
+"""The number of times in a row that a pool may break before the sweep fails."""
 
 _grid: Grid | None = None
 
 
 def _begin(grid: Grid) -> None:
-    """A process of the pool starts; it ends with the one that started it, also when that is killed."""
+    """Initialize a process of the pool. It exits with its parent, even if the parent is killed."""
     global _grid
     _grid = grid
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
@@ -43,13 +43,13 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _terminal_signals_blocked() -> Iterator[None]:
-    """Processes started in the block never hear Ctrl-C or that the terminal was closed, from their first instruction on.
+    """Processes that start in the block never receive Ctrl-C or a hangup of the terminal.
 
-    Both are for the one who started the sweep and ends them; here, what comes meanwhile is heard at the block's end.
+    Both are for the parent, which stops its processes. In the parent, the signals are delivered when the block ends.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
-        # It ignores Ctrl-C by itself, and its start would unblock it.
+        # The resource tracker ignores Ctrl-C itself; starting it in the block would unblock the signal.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
@@ -81,20 +81,20 @@ class ProcessWorkers:
             except BrokenProcessPool:
                 continue
             except RunFailed as failure:
-                raise ReportError(f"the sweep stops: {failure}") from failure
-        raise ReportError(f"worker processes keep dying ({ATTEMPTS} times); is there enough memory? try fewer with --processes")
+                raise ReportError(f"the sweep stopped: {failure}") from failure
+        raise ReportError(f"worker processes died {ATTEMPTS} times in a row; if memory is short, give a smaller number with --processes")
 
     def _run(self, grid: Grid, chunks: Iterator[Chunk], undone: list[Chunk]) -> Iterator[FinishedChunk]:
-        """Results from one pool; `undone` is what it owes when it breaks."""
+        """The results of one pool; `undone` are the chunks that it owes if it breaks."""
         under_way: dict[Future[FinishedChunk], Chunk] = {}
-        # Its locks start a process, which keeps count of them.
+        # Creating the pool starts a process that tracks its locks.
         with _terminal_signals_blocked():
             pool = ProcessPoolExecutor(self.parallel, multiprocessing.get_context("spawn"), _begin, (grid,))
         try:
             while True:
                 for chunk in itertools.islice(chunks, self.parallel + 1 - len(under_way)):
                     undone.append(chunk)
-                    # Submitting starts a process where there are not enough.
+                    # Submitting starts another process if there are too few.
                     with _terminal_signals_blocked():
                         under_way[pool.submit(_do, chunk)] = chunk
                 self.pids = list(pool._processes or ())

@@ -1,7 +1,7 @@
-"""Does a sweep's runs: which are missing, in chunks of how many, and when a cell has had enough.
+"""Executes the runs of a sweep: decides which runs are missing, how large chunks are, and when a cell needs no more runs.
 
-Without a wanted width there is one round with all seeds. With one, rounds end at fixed numbers of runs, doubling, and a
-cell whose interval is tight enough by then gets no more: a rule that looks at seeds, never at who was quick.
+Without a target width there is one round with all seeds. With one, rounds end at fixed numbers of runs, which double. A cell whose
+interval is narrow enough by then gets no more runs. This rule depends on seeds only, never on the speed of workers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from spark_reports.sweep.execution.checkpoint import Store
+from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.workers import Workers
 from spark_reports.sweep.grid.grid import Grid
 from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, Run
@@ -18,20 +18,20 @@ from spark_reports.sweep.statistics.cell_results import CellResult, SweepResult,
 from spark_reports.sweep.statistics.estimates import wilson
 
 FIRST_ROUND: Final = 100
-"""Runs of a cell before its interval is looked at for the first time."""
+"""The number of runs of a cell before its interval is first checked."""
 
 CHUNK_SECONDS: Final = 4.0
-"""Processor time that a chunk should take: long beside what starting it costs."""
+"""The processor time of a chunk in seconds: long compared with the cost of starting it."""
 
 MAX_CHUNK: Final = 1_000
-"""Most runs of a chunk."""
+"""The largest number of runs of a chunk."""
 
 Progress = Callable[[int, int, int], None]
-"""Told how many runs are done, how many there are to do at most, and how many have lost acknowledged records."""
+"""Called with the number of finished runs, the largest number of runs, and the number of runs that lost acknowledged records."""
 
 
 def rounds(runs: int, width: float | None) -> list[int]:
-    """Numbers of runs after which the intervals are looked at; the last is `runs`."""
+    """The numbers of runs after which intervals are checked; the last is `runs`."""
     if width is None:
         return [runs]
     found = []
@@ -43,36 +43,41 @@ def rounds(runs: int, width: float | None) -> list[int]:
 
 
 def sweep_runs(
-    grid: Grid, runs: int, workers: Workers, store: Store | None = None, width: float | None = None, progress: Progress = lambda *_: None
+    grid: Grid,
+    runs: int,
+    workers: Workers,
+    checkpoint: Checkpoint | None = None,
+    width: float | None = None,
+    progress: Progress = lambda *_: None,
 ) -> tuple[SweepResult, list[Run]]:
-    """Do what is not done yet; returns the outcome and every run that it is made of, by cell and seed.
+    """Execute the missing runs; returns the result and all its runs, by cell and seed.
 
     Args:
-        runs: of each cell, seeds 1 to `runs`.
-        store: where finished chunks are kept and found.
-        width: of the interval of the probability of a loss, from bound to bound, at which a cell has had enough.
+        runs: of each cell: seeds 1 to `runs`.
+        checkpoint: where finished chunks are kept and found.
+        width: the width of the interval of the loss probability at which a cell needs no more runs.
     """
-    known = {} if store is None else {(run.cell, run.seed): run for run in store.kept()}
+    known = {} if checkpoint is None else {(run.cell, run.seed): run for run in checkpoint.kept()}
     settled: dict[int, int] = {}
     for upto in rounds(runs, width):
         open_cells = [cell.number for cell in grid.cells if cell.number not in settled]
-        pace = _Pace(workers.parallel)
+        sizes = _ChunkSizes(workers.parallel)
         missing = {cell: [seed for seed in range(1, upto + 1) if (cell, seed) not in known] for cell in open_cells}
         left = sum(map(len, missing.values()))
         expected = sum(settled.values()) + upto * len(open_cells)
 
-        def told(left: int, expected: int = expected) -> None:
+        def report_progress(left: int, expected: int = expected) -> None:
             progress(expected - left, expected, sum(run.lost_acknowledged > 0 for run in known.values()))
 
-        told(left)
-        for finished in workers.run(grid, pace.chunks(missing)) if left else ():
-            if store is not None:
-                store.add(finished)
+        report_progress(left)
+        for finished in workers.run(grid, sizes.chunks(missing)) if left else ():
+            if checkpoint is not None:
+                checkpoint.add(finished)
             for run in finished.runs:
                 known[run.cell, run.seed] = run
-            pace.learn(finished)
+            sizes.learn(finished)
             left -= len(finished.runs)
-            told(left)
+            report_progress(left)
         for number in open_cells:
             losing = sum(known[number, seed].lost_acknowledged > 0 for seed in range(1, upto + 1))
             if upto == runs or (width is not None and wilson(losing, upto).width <= width):
@@ -86,21 +91,21 @@ def sweep_runs(
     return SweepResult(grid, tuple(rows)), every
 
 
-class _Pace:
-    """How many runs make a chunk, from how long they took so far."""
+class _ChunkSizes:
+    """Decides how many runs make a chunk, from the time of earlier runs."""
 
     def __init__(self, parallel: int) -> None:
         self.parallel = parallel
         self.seconds: dict[int, tuple[float, int]] = {}
 
     def learn(self, finished: FinishedChunk) -> None:
-        """A chunk is done."""
+        """Take the time of a finished chunk into account."""
         cell = finished.chunk.cell
         seconds, runs = self.seconds.get(cell, (0.0, 0))
         self.seconds[cell] = (seconds + finished.seconds, runs + len(finished.runs))
 
     def size(self, cell: int, left: int) -> int:
-        """Runs of the next chunk of a cell; `left` are those of all cells still to be given out."""
+        """The number of runs of a cell's next chunk; `left` counts the runs of all cells that are not assigned yet."""
         known = self.seconds.get(cell) or self.seconds.get(next(iter(self.seconds), 0))
         if known is None:
             return 1
@@ -109,7 +114,9 @@ class _Pace:
         return max(1, min(MAX_CHUNK, round(CHUNK_SECONDS / each), fair))
 
     def chunks(self, missing: dict[int, list[int]]) -> Iterator[Chunk]:
-        """The missing seeds of each cell in stretches, cell after cell in turn; sizes are made up when a chunk is asked for."""
+        """The missing seeds of all cells in chunks, one cell after the other in turn. The size of a chunk is decided when it is
+        requested.
+        """
         left = sum(map(len, missing.values()))
         at = dict.fromkeys(missing, 0)
         while left:

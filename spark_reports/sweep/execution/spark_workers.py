@@ -1,8 +1,8 @@
-"""Runs chunks on Spark: each is a row of a small DataFrame that a Python function turns into its result.
+"""Executes chunks on Spark: each chunk is a row of a small DataFrame, and a Python function turns it into its result.
 
-Several chunks make a job and two jobs are under way at a time, so that the second one's tasks fill the cores as the first
-one runs out. Results are texts of some hundred bytes a run. Only DataFrames and plain Python functions are used, which
-Spark Connect has, too, and which need neither pandas nor Arrow on the executors.
+A job has several chunks, and two jobs run at a time, so that the second job's tasks fill the cores when the first one runs out. Results
+are texts of some hundred bytes for each run. The code uses only DataFrames and plain Python functions. So it also works on Spark
+Connect, and executors need neither pandas nor Arrow.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Settings of a session for sweeps, weaker than what a user asks for: for the few rows that a job has, Java is not to generate code."""
+"""Settings of a session for sweeps, without code generation, because a job has few rows. Settings of the user override them."""
 
 JOBS: Final = 2
-"""Jobs under way at a time."""
+"""The number of jobs at a time."""
 
 _FAILED: Final = re.compile(r"RunFailed: (cell \d+, seed \d+: .*)")
 
 
-class OnSpark:
+class SparkWorkers:
     """Spark's executors."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -58,13 +58,13 @@ class OnSpark:
                         yield from future.result()
             except PySparkException as failure:
                 if match := _FAILED.search(str(failure)):
-                    raise ReportError(f"the sweep stops: {match[1]}") from failure
+                    raise ReportError(f"the sweep stopped: {match[1]}") from failure
                 raise
 
     def _job(self, grid: Grid, batch: Sequence[Chunk]) -> list[FinishedChunk]:
         from pyspark.sql import functions as F
 
-        # Executors get the cells that this job is about, not the whole grid.
+        # Executors get the cells of this job only.
         about = {chunk.cell for chunk in batch}
         small = _only(grid, about)
 
@@ -78,7 +78,7 @@ class OnSpark:
 
 
 def _only(grid: Grid, cells: set[int]) -> Grid:
-    """A grid whose text and other cells are left out; cells keep their numbers."""
+    """A grid without text and without other cells; cells keep their numbers."""
     import attrs
 
     stub = attrs.evolve(grid.cells[0], producers=())
@@ -86,7 +86,7 @@ def _only(grid: Grid, cells: set[int]) -> Grid:
 
 
 def _cores(spark: SparkSession) -> int:
-    """Tasks that run at the same time, as far as Spark knows; on Connect as many as it makes partitions by itself."""
+    """The number of tasks that run at the same time, as far as Spark knows; on Connect, the default number of partitions."""
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
@@ -105,6 +105,6 @@ def to_text(finished: FinishedChunk) -> str:
 
 
 def from_text(text: str) -> FinishedChunk:
-    """The finished chunk of such a text."""
+    """The finished chunk from such a text."""
     data: dict[str, Any] = json.loads(text)
     return FinishedChunk(Chunk(*data["chunk"]), tuple(from_row(row) for row in data["runs"]), data["seconds"])

@@ -11,22 +11,22 @@ from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, Ru
 
 
 class Workers(Protocol):
-    """Does chunks somewhere, many at a time."""
+    """Executes chunks somewhere, many at a time."""
 
     @property
     def parallel(self) -> int:
-        """Chunks that are done at the same time."""
+        """The number of chunks that run at the same time."""
 
     def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
-        """Every chunk's result, as they finish; chunks are taken as there is room for them.
+        """The result of each chunk, as they finish; chunks are taken when a worker is free.
 
         Raises:
-            ReportError: a run broke, or there is nobody left to do it.
+            ReportError: a run failed, or no worker is left.
         """
 
 
 class ThisProcess:
-    """This very process, one chunk after another."""
+    """This process, which executes one chunk after another."""
 
     parallel = 1
 
@@ -36,4 +36,4 @@ class ThisProcess:
             try:
                 yield simulate_chunk(grid, chunk)
             except RunFailed as failure:
-                raise ReportError(f"the sweep stops: {failure}") from failure
+                raise ReportError(f"the sweep stopped: {failure}") from failure

@@ -11,45 +11,45 @@ from core.sim.units import SECOND
 
 
 class FaultKind(enum.StrEnum):
-    """What can happen to a cluster by itself."""
+    """The kinds of faults."""
 
     CRASH = "crash"
-    """A broker's process dies and is started again after a while."""
+    """A broker's process dies, and starts again later."""
     POWER_LOSS = "power-loss"
-    """A broker's machine loses power; what was not flushed is gone."""
+    """A broker's machine loses power; unflushed data is gone."""
     PAUSE = "pause"
-    """A broker's process stands still."""
+    """A broker's process is paused."""
     SLOW_DISK = "slow-disk"
-    """Each write of a broker's disk takes time."""
+    """Each write to a broker's disk is delayed."""
     CUT = "cut"
     """The link between two brokers, or between a broker and the controller, is cut."""
     ISOLATE = "isolate"
-    """A broker is cut off from everybody."""
+    """A broker is cut off from all others."""
     RACK_OUTAGE = "rack-outage"
-    """Every broker of a rack loses power (or crashes) at once."""
+    """All brokers of a rack lose power (or crash) at once."""
     CONTROLLER_CRASH = "controller-crash"
-    """The process of a dedicated controller of a quorum dies and is started again after a while."""
+    """The process of a dedicated controller of a quorum dies, and starts again later."""
     ROLLING_RESTART = "rolling-restart"
-    """Broker after broker is shut down in good order and started again."""
+    """One broker after another is shut down cleanly, and started again."""
 
 
 @attrs.frozen
 class Duration:
-    """How long something lasts, µs: fixed (`least == most`), even between two bounds, or exponential with mean `mean`."""
+    """A distribution of durations in µs: fixed (`least == most`), uniform between two bounds, or exponential with mean `mean`."""
 
     least: int = 0
     most: int = 0
     mean: int = 0
 
     def draw(self, draw: random.Random) -> int:
-        """One duration, at least a millisecond."""
+        """Draw a duration of at least a millisecond."""
         if self.mean:
             return max(1_000, round(exponential(draw) * self.mean))
         return max(1_000, self.least + round(draw.random() * (self.most - self.least)))
 
 
 def exponential(draw: random.Random) -> float:
-    """An exponential variate of mean 1, by von Neumann's comparisons: no logarithm, so the same on every machine."""
+    """An exponential variate with mean 1, by von Neumann's comparisons; without logarithms, it is the same on every machine."""
     whole = 0
     while True:
         first = last = draw.random()
@@ -67,16 +67,16 @@ class Fault:
     """One kind of fault of a model.
 
     Attributes:
-        kind: which.
-        every: mean time from one to the next, over the whole cluster or, with `each_broker`, for each broker; a Poisson process.
-            Rolling restarts come regularly, from a drawn moment on.
-        lasts: until it is over: the process is started, the link healed.
-        each_broker: whether `every` is a broker's.
+        kind: the kind.
+        every: the mean time between two faults, for the whole cluster or, with `each_broker`, for each broker; a Poisson process.
+            Rolling restarts come at regular times after a random first one.
+        lasts: the time until the fault is over: the process starts, or the link heals.
+        each_broker: whether `every` is for each broker.
         delay: of a slow disk, µs for each write.
-        power: of a rack outage: whether the machines lose power; otherwise their processes crash.
-        gap: of a rolling restart, from one broker's start to the next one's shutdown.
-        controller: of a cut: whether links to the controller are cut too, and with `brokers` off only those.
-        brokers: of a cut: whether links between brokers are cut.
+        power: of a rack outage, whether machines lose power; otherwise their processes crash.
+        gap: of a rolling restart, the time from the start of a broker to the shutdown of the next one.
+        controller: of a cut, whether links to the controller are cut; if `brokers` is off, no others are.
+        brokers: of a cut, whether links between brokers are cut.
     """
 
     kind: FaultKind

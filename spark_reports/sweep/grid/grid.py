@@ -14,15 +14,17 @@ from spark_reports.sweep.grid.fault_model import Fault
 
 @attrs.frozen
 class ProducerLoad:
-    """A steady producer of the workload.
+    """A producer with a constant rate.
 
     Attributes:
-        name, topic, rate: records per second.
-        every: between its batches while a fault begins or ends.
-        between: between its batches the rest of the time; the rate stays the same.
-        acks: unless a cell says otherwise.
-        bytes: of one record.
-        idempotence: enable.idempotence, unless a cell says otherwise.
+        name: of the producer.
+        topic: that it writes to.
+        rate: records per second.
+        every: the interval between batches while a fault begins or ends.
+        between: the interval between batches at other times, at the same rate.
+        acks: may be overridden by a cell.
+        bytes: of a record.
+        idempotence: enable.idempotence; may be overridden by a cell.
     """
 
     name: str
@@ -37,13 +39,14 @@ class ProducerLoad:
 
 @attrs.frozen
 class FaultWindow:
-    """Which stretches of a long horizon are simulated: those around faults.
+    """Which windows of a long horizon are simulated: those around faults.
 
     Attributes:
-        before: warm-up before a stretch's first fault.
-        after: from the end of its last fault to the end of the stretch; longer while the cluster is not whole.
-        near: how long before and after each beginning and end of a fault batches come at `every`.
-        soon: how long after that they come every second, because partitions may be waiting for a new leader; else at `between`.
+        before: the warm-up before the first fault of a window.
+        after: the time from the end of the last fault to the end of the window; longer while the cluster has not recovered.
+        near: how long before and after the beginning and the end of each fault batches come at `every`.
+        soon: how long after that batches come every second, because partitions may wait for a new leader; afterwards they come at
+            `between`.
     """
 
     before: int = 10 * SECOND
@@ -58,11 +61,11 @@ class Cell:
 
     Attributes:
         number: from 1.
-        name: what it is called in tables: its own, or what it varies.
-        values: what it varies, as (word, value) in words.
-        release: whose rules hold.
-        spec: the cluster, with the cell's settings in it.
-        producers: the workload, with the cell's acks in it.
+        name: its name in tables: its own, or what it varies.
+        values: what it varies, as pairs of word and value.
+        release: the Kafka release.
+        spec: the cluster, with the cell's settings.
+        producers: the workload, with the cell's acks.
     """
 
     number: int
@@ -74,7 +77,7 @@ class Cell:
 
     @property
     def partitions(self) -> int:
-        """Partitions that the workload is spread over."""
+        """The number of partitions that the workload is spread over."""
         topics = {producing.topic for producing in self.producers}
         return sum(len(topic.assignment) or topic.partitions for topic in self.spec.topics if topic.name in topics)
 
@@ -85,13 +88,13 @@ class Grid:
 
     Attributes:
         name, about: as in a scenario.
-        source: the file, for messages and for `identity`.
-        text: what was read.
+        source: the file, for messages.
+        text: the text of the file.
         cells: in order.
-        faults: the model, the same for all cells.
-        consumers: topics that a consumer reads.
-        horizon: the time that one run stands for.
-        around: the stretches that are simulated; None: the whole horizon.
+        faults: the fault model, the same for all cells.
+        consumers: the topics with a consumer.
+        horizon: the time that a run represents.
+        around: the windows that are simulated; None: the whole horizon.
     """
 
     name: str
@@ -116,10 +119,10 @@ class Grid:
 
 
 MAX_CELLS: Final = 1_000
-"""Most cells of a grid."""
+"""The largest number of cells."""
 
 
 def format_horizon(us: int) -> str:
-    """A long time in words: days as days."""
+    """A long time in words, in days if possible."""
     day = 86_400_000_000
     return f"{us // day} days" if us >= 2 * day and us % day == 0 else format_duration(us)

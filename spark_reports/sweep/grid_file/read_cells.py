@@ -27,12 +27,14 @@ from spark_reports.sweep.grid_file.read_workload import ACKS
 from spark_reports.sweep.simulation.episodes import episodes_of
 
 MAX_SIZE: Final = 50_000
-"""Most partitions, and twice brokers, of all cells together: every cell's cluster is built once before anything runs."""
+"""The largest number of partitions plus twice the brokers of all cells together: every cell's cluster is built once before the sweep
+starts.
+"""
 
 
 @attrs.frozen
 class _Draft:
-    """A cell while its values are put in."""
+    """A cell to which values are being applied."""
 
     spec: ClusterSpec
     producers: tuple[ProducerLoad, ...]
@@ -42,7 +44,7 @@ class _Draft:
 
 
 Change = Callable[[_Draft, Node], _Draft]
-"""Puts a value into a draft."""
+"""Applies a value to a draft."""
 
 
 def _set_release(draft: _Draft, node: Node) -> _Draft:
@@ -82,7 +84,7 @@ def _set_partitions(draft: _Draft, node: Node) -> _Draft:
 def _refuse_placed(draft: _Draft, node: Node, word: str) -> None:
     for topic in draft.spec.topics:
         if topic.assignment:
-            raise node.error(f"topic {topic.name} has its replicas placed by hand", f"leave 'replicas' out where '{word}' varies")
+            raise node.error(f"topic {topic.name} has an explicit replica assignment", f"to vary '{word}', leave 'replicas' out")
 
 
 def _set_brokers(draft: _Draft, node: Node) -> _Draft:
@@ -117,11 +119,11 @@ _CHANGES: Final[dict[str, Change]] = {
     "replication-factor": _set_factor,
     "control-plane": _set_plane,
 }
-"""What a cell may vary beside Kafka's settings, in the order it is put in."""
+"""What a cell can vary in addition to Kafka's settings, in the order of application."""
 
 
 def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:
-    """The cells: each of `cells`, times every combination of `vary`."""
+    """The cells: each of `cells` with each combination of `vary`."""
     vary, listed = root.get("vary"), root.get("cells")
     with root.document.together():
         axes = () if vary is None else vary.tried(_read_axes, ())
@@ -129,12 +131,12 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
         if listed is not None:
             rows = list(listed.tried(lambda node: each(node, "write a list of cells", _read_row), ()))
             if not rows:
-                raise listed.error("no cell", "write one, or leave 'cells' out")
+                raise listed.error("the list has no cells", "add one, or leave 'cells' out")
         count = len(rows)
         for axis in axes:
             count *= len(axis)
         if count > MAX_CELLS:
-            raise (vary or root).error(f"{count:,} cells", f"at most {MAX_CELLS:,} are swept")
+            raise (vary or root).error(f"{count:,} cells are too many", f"a grid has at most {MAX_CELLS:,} cells")
     drafted: list[tuple[Cell | None, Node]] = []
     for row in rows:
         own = [] if row is None else [(word, value) for word, value in row.values.items() if word != "name"]
@@ -145,7 +147,9 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
             drafted.append((place.tried(lambda _place, make=make: make(), None), place))  # type: ignore[misc]
     cells = [cell for cell, _ in drafted if cell is not None]
     if (size := sum(map(_size, cells))) > MAX_SIZE:
-        raise (vary or root).error(f"{len(cells):,} cells with {size:,} partitions and brokers in all", f"at most {MAX_SIZE:,} are swept")
+        raise (vary or root).error(
+            f"{len(cells):,} cells with {size:,} partitions and brokers are too large", f"a grid has at most {MAX_SIZE:,} of them"
+        )
     seen: dict[object, int] = {}
     for cell, place in drafted:
         if cell is not None:
@@ -154,8 +158,8 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
 
 
 def _read_axes(node: Node) -> tuple[list[tuple[str, Node]], ...]:
-    """The values of `vary`, word by word."""
-    fields = as_fields(node, "write values by word, for example {acks: [1, all]}")
+    """The values of `vary`, for each word."""
+    fields = as_fields(node, "write a list of values for each word, for example {acks: [1, all]}")
     with node.document.together():
         return tuple(fields.tried(partial(_read_axis, word=word), []) for word in fields.values)
 
@@ -164,7 +168,7 @@ def _read_axis(fields: Fields, word: str) -> list[tuple[str, Node]]:
     _check_word(fields, word)
     values = as_items(fields.values[word], "write a list of values, for example [1, 2]")
     if not values.nodes:
-        raise values.error("no value", "write at least one")
+        raise values.error("the list has no values", "write at least one")
     return [(word, value) for value in values]
 
 
@@ -179,15 +183,15 @@ def _read_row(node: Node) -> Fields:
 
 
 def _size(cell: Cell) -> int:
-    """How large its cluster is: partitions, and brokers, each of which costs as much as some."""
+    """The size of its cluster: its partitions and, because each broker costs as much as some partitions, twice its brokers."""
     return sum(topic.count for topic in cell.spec.topics) + 2 * len(cell.spec.brokers)
 
 
 def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
-    """Refuse a cell that there is already, or that cannot be. One such is enough: most others would be refused for the same reason."""
+    """Refuse a duplicate or impossible cell. The first one is enough, because most others would fail for the same reason."""
     key = (cell.release.name, cell.spec, cell.producers)
     if key in seen:
-        raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell is swept once")
+        raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell must be different")
     seen[key] = cell.number
     _try_out(cell, place)
 
@@ -201,7 +205,7 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
     words = [word for word, _ in chosen]
     for index, word in enumerate(words):
         if word in words[:index]:
-            raise chosen[index][1].error(f"'{word}' stands in the cell and in 'vary'", "leave it out of one of the two")
+            raise chosen[index][1].error(f"'{word}' is both in the cell and in 'vary'", "leave it out of one of them")
     order = list(_CHANGES)
     for word, node in sorted(chosen, key=lambda one: order.index(one[0]) if one[0] in order else len(order)):
         draft = _CHANGES[word](draft, node) if word in _CHANGES else _set_setting(draft, word, node)
@@ -211,13 +215,13 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
 
 
 def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:
-    """A Kafka setting for the whole cluster; a topic's own value gives way."""
+    """A Kafka setting for the whole cluster; it replaces a topic's own value."""
     setting = setting_named(name)
     misplaced, _, remedy = setting.scope_error(broker=False, topic=False).partition("; ")
     if misplaced:
         raise node.error(misplaced, remedy)
     try:
-        value = setting.parse(as_text(node, "write its value"))
+        value = setting.parse(as_text(node, "write a value"))
     except ValueError as wrong:
         raise node.error(shortened(str(wrong), 160)) from None
     settings = (*(pair for pair in draft.spec.settings if pair[0] != name), (name, value))
@@ -234,14 +238,14 @@ def _written(node: Node) -> str:
 
 
 def _try_out(cell: Cell, place: Node) -> None:
-    """Build the cell's cluster and start its workload once, so that what Kafka refuses is told before anything runs."""
+    """Build the cell's cluster and start its workload once, so that refusals of Kafka are reported before the sweep starts."""
     try:
         cell.spec.check()
         cluster = Cluster(cell.spec, cell.release)
         probe = Grid("", "", "", "", (cell,), (), SECOND)
-        for _, deed in episodes_of(probe, cell, 0)[0].deeds:
-            cluster.do(deed)  # type: ignore[arg-type]
+        for _, act in episodes_of(probe, cell, 0)[0].acts:
+            cluster.do(act)  # type: ignore[arg-type]
         for topic in cell.spec.topics:
             cluster.do(Consume(topic.name, f"reader-{topic.name}"))
     except (ValueError, KafkaError, ActRefused) as wrong:
-        raise place.error(f"cell {cell.number} ({shortened(cell.name, 80)}) cannot be: {' '.join(str(wrong).split())}") from None
+        raise place.error(f"cell {cell.number} ({shortened(cell.name, 80)}) cannot run: {' '.join(str(wrong).split())}") from None

@@ -12,7 +12,7 @@ from spark_reports.sweep.grid.fault_model import Duration, Fault, FaultKind
 from spark_reports.sweep.grid_file.read_workload import read_positive_duration
 
 MAX_SLOW: Final = 10 * SECOND
-"""Longest a slow disk takes for a write, as in scripts."""
+"""The longest delay of a slow disk for a write, as in scripts."""
 
 _FAULT: Final = ("every", "each", "lasts")
 
@@ -35,7 +35,7 @@ def _read_fault(kind: FaultKind, node: Node) -> Fault:
         FaultKind.ROLLING_RESTART: ("gap",),
     }.get(kind, ())
     whole = kind in (FaultKind.RACK_OUTAGE, FaultKind.ROLLING_RESTART, FaultKind.CONTROLLER_CRASH)
-    span = "write how long one lasts, for example 5m, {from: 1m, to: 10m} or {mean: 5m}"
+    span = "write how long a fault lasts, for example 5m, {from: 1m, to: 10m} or {mean: 5m}"
     with node.document.together():
         fields.only(*(word for word in _FAULT if not (whole and word == "each")), *own)
         if kind is FaultKind.SLOW_DISK and fields.get("delay") is None:
@@ -43,7 +43,7 @@ def _read_fault(kind: FaultKind, node: Node) -> Fault:
         ends = fields.read("between", lambda one: as_word(one, ("brokers", "controller", "any")), "brokers")
         return Fault(
             kind=kind,
-            every=fields.read_needed("every", "write the mean time from one to the next, for example 7d", _read_every, SECOND),
+            every=fields.read_needed("every", "write the mean time between two faults, for example 7d", _read_every, SECOND),
             lasts=fields.read_needed("lasts", span, _read_duration, Duration()),
             each_broker=fields.read("each", lambda one: as_word(one, ("broker", "cluster")), "cluster") == "broker",
             delay=fields.read("delay", _read_delay, 0),
@@ -57,7 +57,7 @@ def _read_fault(kind: FaultKind, node: Node) -> Fault:
 def _read_every(node: Node) -> int:
     every = as_duration(node)
     if every < SECOND:
-        raise node.error(f"{node.what()} is too often", "at least 1s")
+        raise node.error(f"{node.what()} is too short", "at least 1s")
     return every
 
 
@@ -76,12 +76,15 @@ def _read_duration(node: Node) -> Duration:
     mean = node.get("mean")
     if mean is not None:
         if len(node.values) > 1:
-            raise node.error("both a mean and bounds", "write {mean: 5m} for an exponential length, {from: 1m, to: 10m} for an even one")
+            raise node.error(
+                "a duration has either a mean or bounds",
+                "write {mean: 5m} for an exponential duration, or {from: 1m, to: 10m} for a uniform one",
+            )
         return Duration(mean=read_positive_duration(mean))
     least, most = (
         read_positive_duration(node.need("from", "write {from: 1m, to: 10m}")),
         read_positive_duration(node.need("to", "write {from: 1m, to: 10m}")),
     )
     if most < least:
-        raise node.values["to"].error(f"{node.values['to'].what()} is less than 'from'", "write the longer one last")
+        raise node.values["to"].error(f"{node.values['to'].what()} is less than 'from'", "write the shorter duration first")
     return Duration(least, most)

@@ -24,13 +24,13 @@ from spark_reports.sweep.grid_file.read_workload import read_positive_duration, 
 from spark_reports.sweep.simulation.draw_faults import dedicated_controllers
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
-"""Longest horizon that is simulated whole: a day of three idle brokers is some hundred thousand events."""
+"""The longest horizon that is simulated completely: a day of three idle brokers is some hundred thousand events."""
 
 _ROOT: Final = ("sweep", "about", "cluster", "workload", "consume", "faults", "horizon", "around", "vary", "cells")
 
 
 def load_grid(path: str | Path) -> Grid:
-    """The grid in a file.
+    """Read the grid in a file.
 
     Raises:
         InputError: the file cannot be read, or the grid is wrong.
@@ -39,10 +39,10 @@ def load_grid(path: str | Path) -> Grid:
 
 
 def read_grid(text: str, source: str) -> Grid:
-    """The grid that a text describes; `source` names it in errors.
+    """Read the grid that a text describes; `source` names it in errors.
 
     Raises:
-        ScriptError: something is wrong; all that is, as `ScriptMistakes`.
+        ScriptError: something is wrong; `ScriptMistakes` has all mistakes.
     """
     root = parse(text, source)
     with without_collection(), root.document.together(everything=True):
@@ -50,7 +50,7 @@ def read_grid(text: str, source: str) -> Grid:
         hint = "for example 'cluster: {brokers: 3, topics: {orders: {partitions: 6}}}'"
         spec = root.read_needed("cluster", hint, read_cluster, None)
         if spec is not None and spec.pace is not Pace.TIMELINE:
-            root.document.add(root.key_error("cluster", "a sweep's clusters move by themselves", "leave 'pace' out"))
+            root.document.add(root.key_error("cluster", "a sweep always runs by the timeline", "leave 'pace' out"))
         topics = None if spec is None else [topic.name for topic in spec.topics]
         producers = root.read_needed(
             "workload", "for example 'workload: [{topic: orders, rate: 100}]'", lambda node: read_workload(node, topics), ()
@@ -62,7 +62,7 @@ def read_grid(text: str, source: str) -> Grid:
             text=text,
             cells=(),
             faults=root.read("faults", read_faults, ()),
-            horizon=root.read_needed("horizon", "write how long one run stands for, for example 'horizon: 365d'", _read_horizon, SECOND),
+            horizon=root.read_needed("horizon", "write the time that a run represents, for example 'horizon: 365d'", _read_horizon, SECOND),
             consumers=root.read("consume", lambda node: each(node, "write a list of topics", lambda one: read_topic(one, topics)), ()),
             around=root.read("around", _read_around, None),
         )
@@ -70,14 +70,12 @@ def read_grid(text: str, source: str) -> Grid:
         if horizon is not None and around is None and grid.horizon > MAX_WHOLE:
             root.document.add(
                 horizon.error(
-                    f"{horizon.what()} is too long to be simulated whole",
-                    "write 'around: {before: 10s, after: 60s}' to simulate what is around faults",
+                    f"{horizon.what()} is too long to simulate completely",
+                    "to simulate only the time around faults, write 'around: {before: 10s, after: 60s}'",
                 )
             )
         if around is not None and not grid.faults and not (isinstance(faults, Fields) and faults.values):
-            root.document.add(
-                root.key_error("around", "there are no faults to be around", "write some under 'faults', or leave 'around' out")
-            )
+            root.document.add(root.key_error("around", "the grid has no faults", "add some under 'faults', or leave 'around' out"))
     assert spec is not None
     with root.document.together():
         grid = attrs.evolve(grid, cells=tuple(read_cells(root, spec, producers)))
@@ -95,7 +93,7 @@ def _read_horizon(node: Node) -> int:
 def _name(node: Node) -> str:
     text = as_text(node, "write a short name, for example weekly-crashes")
     if len(text) > 80 or not all(char.isalnum() or char in "-_." for char in text):
-        raise node.error(f"'{shortened(text)}' is no name", "letters, digits and dashes, at most 80 of them")
+        raise node.error(f"'{shortened(text)}' is not a valid name", "use at most 80 letters, digits, and dashes")
     return text
 
 
@@ -113,7 +111,7 @@ def _read_around(node: Node) -> FaultWindow:
 
 
 def _check_faults(root: Fields, grid: Grid) -> None:
-    """A rack outage needs racks, a cut between brokers two of them."""
+    """Check that every cell has what the faults need: racks, dedicated controllers, or a second broker."""
     faults = root.values.get("faults")
     for cell in grid.cells:
         brokers = cell.spec.brokers
@@ -129,10 +127,10 @@ def _check_faults(root: Fields, grid: Grid) -> None:
                 raise faults.key_error(
                     fault.kind,
                     f"cell {cell.number} ({cell.name}) has no dedicated controllers",
-                    "give the cluster some, for example 'controllers: [c1, c2, c3]'; a combined one dies with its broker ('crash')",
+                    "add some, for example 'controllers: [c1, c2, c3]'; a combined controller dies with its broker ('crash')",
                 )
             if fault.kind is FaultKind.CUT and fault.brokers and not fault.controller and len(brokers) < 2:
-                raise faults.key_error(fault.kind, f"cell {cell.number} has one broker only", "write 'between: controller'")
+                raise faults.key_error(fault.kind, f"cell {cell.number} has only one broker", "write 'between: controller'")
             if fault.kind is FaultKind.CUT and fault.controller and cell.spec.controllers:
                 raise faults.key_error(
                     fault.kind, f"cell {cell.number} has a quorum of controllers", "write 'between: brokers', or leave 'controllers' out"

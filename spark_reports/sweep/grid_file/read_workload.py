@@ -11,7 +11,7 @@ from scenarios.language.values import as_bool, as_client_name, as_duration, as_f
 from spark_reports.sweep.grid.grid import ProducerLoad
 
 MAX_RATE: Final = 10_000_000
-"""Most records per second of a producer."""
+"""The largest number of records per second of a producer."""
 
 _PRODUCER: Final = ("producer", "topic", "rate", "acks", "every", "between", "bytes", "idempotence")
 
@@ -21,7 +21,7 @@ ACKS: Final = ("0", "1", "all")
 def read_workload(node: Node, topics: list[str] | None) -> tuple[ProducerLoad, ...]:
     items = as_items(node, "write a list of producers, for example [{topic: orders, rate: 100}]")
     if not items.nodes:
-        raise node.error("no producer", "a sweep needs one that writes records")
+        raise node.error("the workload has no producer", "add one; a sweep needs a producer")
     found: list[ProducerLoad] = []
     with node.document.together():
         for number, item in enumerate(items, start=1):
@@ -29,7 +29,7 @@ def read_workload(node: Node, topics: list[str] | None) -> tuple[ProducerLoad, .
             if producing is None:
                 continue
             if any(producing.name == other.name for other in found):
-                node.document.add(item.error(f"producer {producing.name} stands twice", "give each a name of its own with 'producer:'"))
+                node.document.add(item.error(f"producer {producing.name} occurs twice", "give each producer its own name with 'producer:'"))
             found.append(producing)
     return tuple(found)
 
@@ -42,7 +42,7 @@ def _read_producer(node: Node, number: int, topics: list[str] | None) -> Produce
         producing = ProducerLoad(
             name=fields.read("producer", as_client_name, "app" if number == 1 else f"app{number}"),
             topic=fields.read_needed("topic", "name one of the cluster's topics", lambda one: read_topic(one, topics), ""),
-            rate=fields.read_needed("rate", "write records per second", lambda one: as_int(one, 1, MAX_RATE), 1),
+            rate=fields.read_needed("rate", "write a number of records per second", lambda one: as_int(one, 1, MAX_RATE), 1),
             every=step,
             between=fields.read("between", read_positive_duration, step),
             acks=fields.read("acks", lambda one: as_word(one, ACKS), "all"),
@@ -51,12 +51,12 @@ def _read_producer(node: Node, number: int, topics: list[str] | None) -> Produce
         )
         if producing.between < step:
             between = fields.values["between"]
-            raise between.error(f"{between.what()} is less than 'every'", "batches are further apart between faults than near them")
+            raise between.error(f"{between.what()} is less than 'every'", "give a longer time; batches are sent less often between faults")
     return producing
 
 
 def read_topic(node: Node, topics: list[str] | None) -> str:
-    """One of the cluster's topics; without a cluster every name is good."""
+    """One of the cluster's topics; without a cluster, any name."""
     return as_text(node) if topics is None else as_word(node, topics)
 
 

@@ -1,7 +1,7 @@
-"""A sweep as one HTML file that works offline: the trade-off picture and the table; nothing is fetched, names are escaped.
+"""A sweep as one self-contained HTML file: the chart of the trade-off, and the table. Nothing is fetched, and names are escaped.
 
-The picture is SVG drawn here: a point a cell, the time without acknowledgements (no writes, or stalled) to the right, probability of a loss upwards, both
-with their intervals. Cells that coincide share a point and its label.
+The chart is SVG with a point for each cell: to the right the time without acknowledgements (no writes, or stalled), upwards the
+probability of a loss, both with their intervals. Cells that coincide share a point and its label.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from core.sim.units import format_duration
 from scenarios.visible import visible, visible_text
-from spark_reports.sweep.output.result_texts import cell_values, notes_of, numbers_of, percent, title_of, varied_words
+from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes_of, numbers_of, percent, title_of, varied_words
 from spark_reports.sweep.statistics.cell_results import CellResult, SweepResult
 
 WIDTH: Final = 860
@@ -23,7 +23,7 @@ TOP: Final = 20
 BOTTOM: Final = 50
 
 _STEPS: Final = (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
-"""Seconds between two lines of the time axis."""
+"""Possible distances between the lines of the time axis, in seconds."""
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b2430; --soft: #66707c; --line: #d5dae0; --paper: #fff; --bad: #b3261e; --good: #1d6f42; --point: #2457a6 }
@@ -41,15 +41,15 @@ td.text, th.text { text-align: left } td.lost { color: var(--bad); font-weight: 
 
 
 def render(outcome: SweepResult) -> str:
-    """The whole file."""
+    """The page."""
     title = escape(visible(title_of(outcome)))
     about = f"<p>{escape(visible(' '.join(outcome.grid.about.split())))}</p>" if outcome.grid.about else ""
     notes = "".join(f"<li>{escape(visible(line))}</li>" for line in notes_of(outcome))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>{about}\n"
-        f"<figure>{picture(outcome)}<figcaption>The trade-off: down is safe, left is available. Bars are 95 % intervals; "
-        f"numbers are cells. A diamond lost acknowledged records in some run, a circle in none.</figcaption></figure>\n"
+        f"<figure>{picture(outcome)}<figcaption>The trade-off: lower is safer, further left is more available. Bars are 95 % intervals, "
+        f"and numbers are cells. A diamond marks a cell that lost acknowledged records in at least one run; a circle marks a cell that lost none.</figcaption></figure>\n"
         f'<div class="wide">{_table(outcome)}</div>\n<ul class="notes">{notes}</ul>'
         f"<details><summary>The grid</summary><pre>{escape(visible_text(outcome.grid.text))}</pre></details></body></html>\n"
     )
@@ -57,23 +57,10 @@ def render(outcome: SweepResult) -> str:
 
 def _table(outcome: SweepResult) -> str:
     words = varied_words(outcome) or ["name"]
-    heads = [
-        "runs",
-        "P(loss)",
-        "95 %",
-        "acknowledged lost a run",
-        "read lost a run",
-        "no writes",
-        "stalled",
-        "no reads",
-        "p50",
-        "p99",
-        "p99.9",
-    ]
     head = (
         "<th>cell</th>"
         + "".join(f'<th class="text">{escape(visible(word))}</th>' for word in words)
-        + "".join(f"<th>{text}</th>" for text in heads)
+        + "".join(f"<th>{text}</th>" for text in HEADINGS)
     )
     rows = []
     for cell in outcome.cells:
@@ -102,7 +89,9 @@ def picture(outcome: SweepResult) -> str:
     def y(share: float) -> float:
         return round(HEIGHT - BOTTOM - share / top * (HEIGHT - TOP - BOTTOM), 1)
 
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="loss against unavailability">']
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="Probability of a loss against time without acknowledged writes">'
+    ]
     for step in range(6):
         at, share = right * step / 5, top * step / 5
         parts.append(f'<line class="grid" x1="{x(at)}" y1="{y(0)}" x2="{x(at)}" y2="{y(top)}"/>')
@@ -112,7 +101,7 @@ def picture(outcome: SweepResult) -> str:
         parts.append(f'<line class="grid" x1="{x(0)}" y1="{y(share)}" x2="{x(right)}" y2="{y(share)}"/>')
         parts.append(f'<text class="soft" x="{LEFT - 8}" y="{y(share) + 4}" text-anchor="end">{percent(share)}</text>')
     parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">time in which a partition acknowledges no writes, in a run</text>'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">time in a run in which a partition acknowledges no writes</text>'
     )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(
@@ -144,12 +133,12 @@ def picture(outcome: SweepResult) -> str:
 
 
 def _round_time(us: float) -> float:
-    """Five times a time that people count by: the least that is enough."""
+    """The smallest length of the time axis that is enough: five times one of `_STEPS`."""
     step = next((seconds for seconds in _STEPS if 5e6 * seconds >= us), None)
     return 5e6 * step if step is not None else _round_up(us)
 
 
 def _round_up(value: float) -> float:
-    """The next 1, 2, 2.5 or 5 times a power of ten."""
+    """The next number that is 1, 2, 2.5, or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= value)

@@ -1,4 +1,4 @@
-"""Writes an episode of a run as a scenario: it plays and replays to the very loss that the sweep counted."""
+"""Writes an episode of a run as a scenario, which replays to exactly the loss that the sweep counted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_reports.sweep.simulation.simulate_episode import EpisodeResult, simul
 
 
 def losing_episode(grid: Grid, cell: Cell, seed: int) -> EpisodeResult | None:
-    """The first episode of a run that lost acknowledged records; else its first one; None if it has none."""
+    """The first episode of a run that lost acknowledged records; otherwise the first one; None if the run has none."""
     first: EpisodeResult | None = None
     for episode in episodes_of(grid, cell, seed):
         played = simulate_episode(grid, cell, episode)
@@ -26,13 +26,13 @@ def losing_episode(grid: Grid, cell: Cell, seed: int) -> EpisodeResult | None:
 
 
 def script_of(grid: Grid, cell: Cell, seed: int, played: EpisodeResult) -> str:
-    """The scenario of a played episode."""
+    """The scenario of a simulated episode."""
     episode = played.episode
-    came_to = (
+    outcome = (
         f"{played.lost_acknowledged:,} acknowledged records are lost" if played.lost_acknowledged else "no acknowledged record is lost"
     )
     when = f"episode {episode.number}, {format_duration(episode.start)} into" if grid.around else "the whole of"
-    about = f"{came_to[0].upper()}{came_to[1:]}: {when} seed {seed} of sweep {grid.name}, cell {cell.number} ({cell.name})."
+    about = f"{outcome[0].upper()}{outcome[1:]}: {when} seed {seed} of sweep {grid.name}, cell {cell.number} ({cell.name})."
     steps: list[dict[str, Any]] = [_step(time, act) for time, act in played.acts]
     steps.append(
         {

@@ -26,11 +26,11 @@ from spark_reports.sweep.statistics.cell_results import SweepResult
 from spark_reports.tables.csv_files import csv_value
 
 SCENARIOS: Final = 5
-"""Losing seeds of a cell that are written as scenarios."""
+"""The number of losing seeds of a cell that are written as scenarios."""
 
 
 def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Callable[[str], None] = lambda _: None) -> None:
-    """Write every file of a finished sweep.
+    """Write all files of a finished sweep.
 
     Raises:
         ReportError: they cannot be written.
@@ -43,7 +43,7 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
         write_html(out / "sweep.html", outcome)
         scripts = _write_scenarios(out / "losses", outcome)
     except OSError as failure:
-        raise ReportError(f"{out}: results cannot be written there: {failure.strerror or failure}") from failure
+        raise ReportError(f"{out}: cannot write results there: {failure.strerror or failure}") from failure
     say(
         f"written to {out}: runs.csv, cells.csv, cells.json, sweep.html{', runs.parquet, cells.parquet' if tables else ''}"
         + (f", losses/ ({counted(scripts, 'scenario')})" if scripts else "")
@@ -51,7 +51,7 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
 
 
 def runs_csv(runs: Iterable[Run]) -> str:
-    """A row a run; lists are written as words, latencies and waits as bucket:count."""
+    """A row for each run; lists are separated by spaces, and latencies and waits are bucket:count."""
     rows = []
     for run in runs:
         *plain, latencies, waits = simulate_run.as_row(run)
@@ -61,7 +61,7 @@ def runs_csv(runs: Iterable[Run]) -> str:
 
 
 def cells_csv(outcome: SweepResult) -> str:
-    """A row a cell."""
+    """A row for each cell."""
     return _csv(cell_results.COLUMNS, map(cell_results.as_row, outcome.cells))
 
 
@@ -93,7 +93,7 @@ def write_html(path: Path, outcome: SweepResult) -> None:
 
 
 def _write_scenarios(directory: Path, outcome: SweepResult) -> int:
-    """The first losing seeds of each cell as scenarios; returns how many."""
+    """Write the first losing seeds of each cell as scenarios; returns how many."""
     wanted: list[tuple[Cell, int]] = [(cell.cell, seed) for cell in outcome.cells for seed in cell.losing[:SCENARIOS]]
     if not wanted:
         return 0

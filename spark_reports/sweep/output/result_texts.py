@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from core.sim.units import format_duration
 from spark_reports.sweep.grid.grid import format_horizon
 from spark_reports.sweep.statistics.cell_results import SHOWN_SEEDS, CellResult, SweepResult
 from spark_reports.sweep.statistics.estimates import Estimate
 
+HEADINGS: Final = ("runs", "P(loss)", "95 %", "lost acked/run", "lost read/run", "no writes", "stalled", "no reads", "p50", "p99", "p99.9")
+"""The headings of `numbers_of`."""
+
 
 def varied_words(outcome: SweepResult) -> list[str]:
-    """The words that the cells vary, in order; none when cells have names of their own."""
+    """The words that the cells vary, in order; none if cells have names of their own."""
     cells = [cell.cell for cell in outcome.cells]
     words = [[word for word, _ in cell.values] for cell in cells]
     return words[0] if all(each == words[0] for each in words) else []
@@ -23,12 +26,12 @@ def cell_values(cell: CellResult, words: list[str]) -> list[str]:
 
 
 def title_of(outcome: SweepResult) -> str:
-    """What was swept."""
+    """The title: the grid, the number of runs, and the horizon."""
     return f"{outcome.grid.name}: {outcome.runs:,} runs of {format_horizon(outcome.grid.horizon)}"
 
 
 def numbers_of(cell: CellResult) -> list[str]:
-    """A cell's numbers as people read them."""
+    """The numbers of a cell, in words."""
     return [
         f"{cell.runs:,}{'*' if cell.settled else ''}",
         percent(cell.loss.value),
@@ -54,7 +57,7 @@ def mean_with_bounds(estimate: Estimate) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with as many digits as it takes to tell it from 0 and 1."""
+    """A proportion in percent, with enough digits to distinguish it from 0 and 1."""
     if share in (0.0, 1.0):
         return f"{share:.0%}"
     return f"{share:.2%}" if share < 0.1 or share > 0.995 else f"{share:.1%}"
@@ -65,37 +68,41 @@ def _count(value: float) -> str:
 
 
 def _three_digits(us: float) -> int:
-    """A time rounded to three digits."""
+    """A time, rounded to three digits."""
     whole = round(us)
     step = int(10 ** max(0, len(str(whole)) - 3))
     return int(whole / step + 0.5) * step
 
 
 def notes_of(outcome: SweepResult) -> list[str]:
-    """What one must know to read the table."""
+    """The notes that a reader needs for the table."""
     cells = outcome.cells
     simulated = sum(cell.simulated_us for cell in cells)
     share = simulated / max(1, outcome.grid.horizon * outcome.runs)
     faults, episodes = sum(cell.faults for cell in cells), sum(cell.episodes for cell in cells)
     notes = [
-        "P(loss): share of runs that lost an acknowledged record for good, with Wilson's 95 % interval. Lost acked, lost read: records "
-        "that a run lost for good, mean: those acknowledged to their producer, and those that a consumer had read; a record can be both. No writes, no reads: time in a run, "
-        "mean over its partitions, with bootstrap 95 % bounds. Stalled: beside that, time in which writes with acks=all waited, because a follower "
-        "that did not fetch was still in the ISR, or the leader's disk was slow. Latencies: of all records, ±1.6 %"
-        + (", in what was simulated" if outcome.grid.around else "")
-        + "; ≥: some were given up or had no answer at the end, and count with the time that they had waited.",
-        f"{faults:,} faults in {episodes:,} {'stretches' if outcome.grid.around else 'runs'}; {format_duration(simulated)} simulated"
+        "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95 % interval.",
+        "Lost acked, lost read: the mean number of records that a run permanently lost: those that were acknowledged to their producer, and those "
+        "that a consumer had read. A record can be both.",
+        "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95 % bounds. Stalled: in addition, the time in which "
+        "acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
+        "p50, p99, p99.9: produce latency of all records, ±1.6 %"
+        + (", during the simulated time" if outcome.grid.around else "")
+        + ". ≥: some records were given up or had no answer at the end, and count with the time that they had waited.",
+        f"{faults:,} faults in {episodes:,} {'episodes' if outcome.grid.around else 'runs'}. {format_duration(simulated)} of virtual time were simulated"
         + (
-            f", {percent(share)} of the time the runs stand for: between faults nothing is lost and nobody waits."
+            f", {percent(share)} of the time that the runs represent. Between faults no record is lost and no client waits."
             if outcome.grid.around
             else "."
         ),
     ]
     if any(cell.settled for cell in cells):
-        notes.append("* its interval was tight enough; no more runs were done.")
+        notes.append("*: the interval of this cell was narrow enough, so it got no more runs.")
     open_ends = sum(cell.not_whole for cell in cells)
     if open_ends:
-        notes.append(f"{open_ends:,} stretches ended with a cluster that had not healed: unavailability is understated; raise 'after'.")
+        notes.append(
+            f"{open_ends:,} episodes ended before the cluster recovered, so unavailability is underestimated. For longer episodes, raise 'after'."
+        )
     by_seeds: dict[tuple[int, ...], list[int]] = {}
     for cell in cells:
         if cell.losing:
@@ -104,12 +111,12 @@ def notes_of(outcome: SweepResult) -> list[str]:
         more = f" and {len(seeds) - SHOWN_SEEDS:,} more" if len(seeds) > SHOWN_SEEDS else ""
         which = f"cell{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
         notes.append(
-            f"{which} lost acknowledged records with seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds[:SHOWN_SEEDS]))}{more}"
+            f"{which[0].upper()}{which[1:]} lost acknowledged records with seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds[:SHOWN_SEEDS]))}{more}."
         )
     if any(cell.losing for cell in cells):
         first: Any = next(cell for cell in cells if cell.losing)
         notes.append(
-            f"play one: isrlab sweep {outcome.grid.source} --cell {first.cell.number} --seed {first.losing[0]} --scenario loss.yaml; isrlab play loss.yaml"
+            f"To replay a loss: isrlab sweep {outcome.grid.source} --cell {first.cell.number} --seed {first.losing[0]} --scenario loss.yaml; isrlab play loss.yaml"
         )
     return notes
 

@@ -9,22 +9,22 @@ from rich.table import Table
 from rich.text import Text
 
 from scenarios.visible import visible
-from spark_reports.sweep.output.result_texts import cell_values, notes_of, numbers_of, title_of, varied_words
+from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes_of, numbers_of, title_of, varied_words
 from spark_reports.sweep.statistics.cell_results import SweepResult
 
 WIDTH = 200
-"""Columns where the output is no terminal: nothing is cut."""
+"""The width if the output is not a terminal; nothing is cut."""
 
 
 def render(outcome: SweepResult, file: IO[str]) -> None:
-    """Print it."""
+    """Print the table and its notes."""
     console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, emoji=False, markup=False)
     words = varied_words(outcome)
     table = Table(title=Text(visible(title_of(outcome))), title_justify="left")
     table.add_column("cell", justify="right")
     for word in words or ("",):
         table.add_column(Text(visible(word or "name")))
-    for head in ("runs", "P(loss)", "95 %", "lost acked/run", "lost read/run", "no writes", "stalled", "no reads", "p50", "p99", "p99.9"):
+    for head in HEADINGS:
         table.add_column(head, justify="right")
     for cell in outcome.cells:
         table.add_row(*(Text(visible(value)) for value in (str(cell.cell.number), *cell_values(cell, words), *numbers_of(cell))))

@@ -1,9 +1,9 @@
-"""Watches a running cluster for a sweep: when partitions could not be read or written, how long producers waited.
+"""Measures an episode: when partitions cannot be read or written, and how long producers wait.
 
-What clients experience is the core's word (`core.lab.views.partition_health.partition_health`), asked whenever something that it follows from has changed: a
-partition is not read while its status is not readable. If the workload writes with acks=all, nor is it written while its status is not
-served, but while it is *stalled* such writes wait. Those times do not overlap. That a high watermark stands still the core says only when
-`STALL_BOUND` is over: here it counts from its beginning, as in the report's tables.
+The core decides what clients experience (`core.lab.views.partition_health.partition_health`); the meter asks it whenever something relevant
+has changed. A partition cannot be read while its status is not readable. If the workload writes with acks=all, the partition cannot be
+written while its status is not served; while it is *stalled*, such writes wait instead. These times do not overlap. The core reports a
+stuck high watermark only after `STALL_BOUND`; here, as in the report's tables, that time counts from its beginning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ACKS_ALL: Final = ("all", "-1")
 _MANY: Final = 2**31 - 1
 """More steps than a cluster takes between two events."""
 
-_OF_ALL: Final = (
+_AFFECTS_ALL: Final = (
     "broker-stopped",
     "broker-paused",
     "broker-started",
@@ -33,22 +33,23 @@ _OF_ALL: Final = (
     "log-dir-failed",
     "setting-changed",
 )
-"""Kinds after which any partition may have another status."""
+"""The event kinds that can change the status of any partition."""
 
 
-class Meter:
-    """Takes a cluster's events.
+class EpisodeMeter:
+    """Measures a cluster from its events.
 
     Attributes:
-        read_down, write_down, stalled: µs, summed over the partitions of the workload: without reads; without writes; and, apart
-            from that, with writes that waited.
-        latencies: of acknowledged records; waits: of those that were not, how long they had waited when they were given up or it ended.
-        acked, failed, unanswered: records acknowledged; given up; neither, `STALL_BOUND` and longer after they were sent, when it ended.
+        read_down, write_down, stalled: time in µs without reads, time without writes, and, apart from that, time in which writes
+            waited; summed over the partitions of the workload.
+        latencies: of acknowledged records.
+        waits: how long the other records had waited when they were given up or the episode ended.
+        acked, failed, unanswered: records that were acknowledged, given up, or neither (`STALL_BOUND` or longer after they were sent).
         unclean: unclean elections.
     """
 
     def __init__(self, topics: dict[str, bool], clients: Iterable[str]) -> None:
-        """Watch these topics: whether writes to them need a full ISR (`acks=all`), for these clients."""
+        """Watch these topics (True: writes use acks=all) and these clients."""
         self.topics = topics
         self.clients = tuple(clients)
         self.read_down = 0
@@ -61,15 +62,15 @@ class Meter:
         self.latencies = Histogram()
         self.waits = Histogram()
         self._now = 0
-        self._changed: dict[TopicPartition, None] = {}  # partitions to ask the core about
+        self._changed: dict[TopicPartition, None] = {}  # partitions whose status may have changed
         self._all_changed = False
-        self._slow: dict[int, None] = {}  # brokers whose disks make writes wait
+        self._slow: dict[int, None] = {}  # brokers whose disk delays writes
         self._unreadable: dict[TopicPartition, None] = {}
         self._not_served: dict[TopicPartition, PartitionStatus] = {}
-        self._counted: dict[TopicPartition, list[tuple[int, int]]] = {}  # spells of the above, that count already
+        self._counted: dict[TopicPartition, list[tuple[int, int]]] = {}  # the intervals that are counted already
         self._epochs: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
-        self._uncommitted: dict[TopicPartition, int] = {}  # since when the high watermark has stood still below the log end
+        self._uncommitted: dict[TopicPartition, int] = {}  # when the high watermark last advanced, if it is below the log end
         self._begun = False
         self._handlers: dict[str, Callable[[tuple[Any, ...]], None]] = {
             "append": self._appended,
@@ -82,30 +83,30 @@ class Meter:
             "became-follower": self._became_follower,
             "leader-elected": self._elected,
             "disk-slowed": self._disk_slowed,
-            **dict.fromkeys(_OF_ALL, self._any_changed),
+            **dict.fromkeys(_AFFECTS_ALL, self._any_changed),
         }
 
     def sink(self, event: tuple[Any, ...]) -> None:
-        """Take an event."""
+        """Process an event."""
         handler = self._handlers.get(event[3])
         if handler is not None:
             handler(event)
 
     def begin(self, cluster: Cluster) -> None:
-        """The cluster stands: from here on time counts."""
+        """Start measuring."""
         self._begun = True
         self._all_changed = True
         self._look(cluster)
 
     def watch(self, cluster: Cluster, until: int) -> None:
-        """Let the cluster live until then."""
-        self._look(cluster)  # at what was done to it
+        """Run the cluster until then."""
+        self._look(cluster)  # after an act
         while cluster.go_on(_MANY, cluster.journal.seq + 1, until):
             self._look(cluster)
         cluster.run_until(until)
 
     def finish(self, cluster: Cluster) -> None:
-        """Time counts up to here; what has no answer now has waited so long."""
+        """Stop measuring; records without an answer count with their wait so far."""
         now = cluster.now
         self._pass(now)
         for tp in list(self._uncommitted):
@@ -113,7 +114,7 @@ class Meter:
         for client in cluster.clients.values():
             if isinstance(client, Producer) and client.name in self.clients:
                 for batch in client.unanswered():
-                    if now - batch.created > STALL_BOUND:  # what has just been sent tells nothing
+                    if now - batch.created > STALL_BOUND:  # a batch that was just sent is not late
                         self.unanswered += batch.count
                         self.waits.add(now - batch.created, batch.count)
 
@@ -130,10 +131,10 @@ class Meter:
         self._now = now
 
     def _look(self, cluster: Cluster) -> None:
-        """Ask about what may have changed: the time until now was as it was, from now on it is as it is."""
+        """Update the status of partitions that may have changed. The old status counts until now, and the new one from now on."""
         partitions = cluster.controller.replication.partitions
         if self._slow:
-            # How long writes wait for a disk changes without an event: as long as they do, and once more.
+            # The wait for a disk changes without an event, so slow disks are checked until one check after they recover.
             self._changed.update((tp, None) for tp, registration in partitions.items() if registration.leader in self._slow)
             self._slow = {broker: None for broker in self._slow if cluster.brokers[broker].directories.write_wait()}
         if self._all_changed:
@@ -184,7 +185,7 @@ class Meter:
                     self._uncommitted[tp] = event[1]
 
     def _moved(self, tp: TopicPartition, now: int) -> None:
-        """The high watermark moved, or counts no longer: if it had stood still for too long, writes waited all that time."""
+        """The high watermark advanced, or no longer counts. If it was stuck for too long, writes waited all that time."""
         since = self._uncommitted.pop(tp, now)
         if now - since <= STALL_BOUND or not self._begun:
             return

@@ -1,7 +1,7 @@
-"""Counts values in buckets of a fixed relative width, so that runs' counts add up exactly, in any order.
+"""Counts values in buckets of a fixed relative width, so that the counts of runs add up exactly, in any order.
 
-Values below 64 have a bucket each; above, each power of two has 32. A value read back, the middle of its bucket, is at
-most 1.6 % off.
+Each value below 64 has its own bucket; above, each power of two has 32 buckets. A value is read back as the middle of its bucket, which
+is at most 1.6 % off.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import attrs
 _BITS: Final = 6
 
 RELATIVE_ERROR: Final = 1 / 64
-"""Bound of how far a percentile is off, as a share of it."""
+"""The largest relative error of a percentile."""
 
 
 def bucket_of(value: int) -> int:
-    """The bucket a value falls into."""
+    """The bucket of a value."""
     shift = value.bit_length() - _BITS
     return value if shift <= 0 else (shift << (_BITS - 1)) + (value >> shift)
 
@@ -34,7 +34,7 @@ def middle_of(bucket: int) -> float:
 
 @attrs.frozen
 class Percentile:
-    """A percentile, or what it is at least because some values are not known yet."""
+    """A percentile, or its lower bound if some values are unknown."""
 
     value: float
     at_least: bool = False
@@ -47,20 +47,20 @@ class Histogram:
     counts: dict[int, int] = attrs.field(factory=dict)
 
     def add(self, value: int, count: int = 1) -> None:
-        """Count a value so many times."""
+        """Count a value `count` times."""
         bucket = bucket_of(value)
         self.counts[bucket] = self.counts.get(bucket, 0) + count
 
     def merge(self, counts: Mapping[int, int]) -> None:
-        """Take another histogram's counts in."""
+        """Add the counts of another histogram."""
         for bucket, count in counts.items():
             self.counts[bucket] = self.counts.get(bucket, 0) + count
 
     def percentiles(self, shares: Iterable[float], waits: Histogram | None = None) -> list[Percentile | None]:
-        """The value that a share of all counted values does not exceed; None when nothing was counted.
+        """The smallest value that at least this share of all values does not exceed; None if nothing was counted.
 
-        `waits` count, too: values that are not known yet, with the least that each can be. Where one of those is not above the
-        percentile, that is a lower bound itself.
+        `waits` are lower bounds of values that are unknown. If one of them is not above a percentile, the percentile is a lower bound,
+        too.
         """
         unknown = {} if waits is None else waits.counts
         both = Histogram(dict(self.counts))

@@ -6,7 +6,7 @@ the acts that were executed, so that a scenario of them replays the episode exac
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -20,50 +20,52 @@ from core.sim.journal import Sink
 from core.sim.units import SECOND
 from spark_reports.sweep.grid.grid import Cell, Grid
 from spark_reports.sweep.simulation.draw_faults import FaultAct, HealLinks
-from spark_reports.sweep.simulation.episode_meter import ACKS_ALL, Meter
+from spark_reports.sweep.simulation.episode_meter import ACKS_ALL, EpisodeMeter
 from spark_reports.sweep.simulation.episodes import Episode
 
-HEAL_STEP = 30 * SECOND
-"""How much longer a stretch gets at a time while its cluster is not whole."""
+HEAL_STEP: Final = 30 * SECOND
+"""How much an episode is prolonged at a time while the cluster has not recovered."""
 
-MAX_HEAL = 900 * SECOND
-"""How much longer it gets at most."""
+MAX_HEAL: Final = 900 * SECOND
+"""How much it is prolonged at most."""
 
 
 @attrs.frozen
 class EpisodeResult:
-    """What an episode came to.
+    """The result of an episode.
 
     Attributes:
-        episode: which.
-        end: virtual time at which it ended, µs.
-        acts: what was done, with its time.
-        events: of the journal.
+        episode: the episode.
+        end: the virtual time of its end, µs.
+        acts: the acts that were executed, each with its time.
+        events: the number of events.
         meter: what was measured.
-        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.lab.durability_account`.
-        duplicated: records appended again by retries.
-        whole: whether every partition had a leader and a full ISR at the end.
+        lost: records that are permanently lost, each counted once.
+        lost_acknowledged: as in `core.lab.durability_account`.
+        lost_read: as in `core.lab.durability_account`.
+        duplicated: records that retries appended again.
+        recovered: whether all brokers run and every partition has a leader and a full ISR at the end.
     """
 
     episode: Episode
     end: int
     acts: tuple[tuple[int, Act], ...]
     events: int
-    meter: Meter
+    meter: EpisodeMeter
     lost: int
     lost_acknowledged: int
     lost_read: int
     duplicated: int
-    whole: bool
+    recovered: bool
 
 
 def simulate_episode(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None = None) -> EpisodeResult:
-    """Run an episode to its end; `sink` sees its events."""
+    """Simulate an episode to its end; `sink` gets its events."""
     topics: dict[str, bool] = {}
     for producing in cell.producers:
         topics[producing.topic] = topics.get(producing.topic, False) or producing.acks in ACKS_ALL
     clients = [producing.name for producing in cell.producers] + [f"reader-{topic}" for topic in grid.consumers]
-    meter = Meter(topics, clients)
+    meter = EpisodeMeter(topics, clients)
 
     def both(event: tuple[Any, ...]) -> None:
         assert sink is not None
@@ -72,16 +74,16 @@ def simulate_episode(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None
 
     cluster = Cluster(cell.spec, cell.release, episode.seed, meter.sink if sink is None else both)
     meter.begin(cluster)
-    acts: list[tuple[int, Act]] = []
+    executed: list[tuple[int, Act]] = []
     for topic in grid.consumers:
-        _do(cluster, Consume(topic, f"reader-{topic}"), acts)
-    for time, deed in episode.deeds:
+        _do(cluster, Consume(topic, f"reader-{topic}"), executed)
+    for time, planned in episode.acts:
         meter.watch(cluster, time)
-        for act in _acts_of(cluster, deed):
-            _do(cluster, act, acts)
+        for act in _acts_of(cluster, planned):
+            _do(cluster, act, executed)
     end = episode.end
     meter.watch(cluster, end)
-    while not (whole := _has_recovered(cluster)) and not episode.final and end < episode.end + MAX_HEAL:
+    while not (recovered := _has_recovered(cluster)) and not episode.final and end < episode.end + MAX_HEAL:
         end += HEAL_STEP
         meter.watch(cluster, end)
     meter.finish(cluster)
@@ -89,21 +91,21 @@ def simulate_episode(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None
     return EpisodeResult(
         episode=episode,
         end=end,
-        acts=tuple(acts),
+        acts=tuple(executed),
         events=cluster.journal.seq,
         meter=meter,
         lost=account.lost,
         lost_acknowledged=account.lost_acknowledged,
         lost_read=account.lost_read,
         duplicated=account.duplicated,
-        whole=whole,
+        recovered=recovered,
     )
 
 
-def _acts_of(cluster: Cluster, deed: FaultAct) -> list[Act]:
-    if not isinstance(deed, HealLinks):
-        return [deed]
-    name = broker_address(deed.broker)
+def _acts_of(cluster: Cluster, act: FaultAct) -> list[Act]:
+    if not isinstance(act, HealLinks):
+        return [act]
+    name = broker_address(act.broker)
     pairs = [direction for direction, link in cluster.network.links.items() if link.cut and name in direction]
     return [Heal((name, peer)) for peer in dict.fromkeys(one if other == name else other for one, other in pairs)]
 
@@ -117,7 +119,7 @@ def _do(cluster: Cluster, act: Act, done: list[tuple[int, Act]]) -> None:
 
 
 def _has_recovered(cluster: Cluster) -> bool:
-    """Whether every broker runs and every partition has its leader and a full ISR."""
+    """Whether every broker runs, and every partition has its leader and a full ISR."""
     return all(broker.state is BrokerState.RUNNING for broker in cluster.brokers.values()) and all(
         not is_offline(registration) and not is_under_replicated(registration)
         for registration in cluster.controller.replication.partitions.values()

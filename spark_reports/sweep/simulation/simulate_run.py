@@ -17,23 +17,24 @@ from spark_reports.sweep.simulation.simulate_episode import simulate_episode
 
 @attrs.frozen
 class Run:
-    """What a (cell, seed) came to: one row.
+    """The result of a cell and a seed: one row.
 
     Attributes:
         cell, seed: which.
-        episodes: stretches that were simulated; simulated_us: their virtual time together.
-        faults: that began in the horizon.
-        events: recorded by the core.
-        acked, failed, duplicated: records acknowledged, given up, appended again by retries.
-        lost: records that are gone for good, acknowledged or read, each once; lost_acknowledged, lost_read: as in `core.lab.durability_account`.
-        losing: numbers of the episodes that lost acknowledged records.
+        episodes: the number of simulated episodes.
+        simulated_us: their virtual time together.
+        faults: the number of faults that began in the horizon.
+        events: the number of events.
+        acked, failed, duplicated: records that were acknowledged, given up, and appended again by retries.
+        lost: records that are permanently lost, each counted once; lost_acknowledged, lost_read: as in `core.lab.durability_account`.
+        losing: the numbers of the episodes that lost acknowledged records.
         unclean: unclean elections.
-        read_down_us, write_down_us, stalled_us: time without reads, without writes, and, apart from that, with acks=all writes that
-            waited; summed over the partitions.
-        not_whole: episodes after which the cluster had not healed in time.
-        unanswered: records that had no answer yet at the end of an episode.
-        latencies: produce latencies in µs of acknowledged records, as (bucket, count).
-        waits: how long the others had waited when they were given up or the episode ended, likewise.
+        read_down_us, write_down_us, stalled_us: time without reads, time without writes, and, apart from that, time in which acks=all
+            writes waited; summed over partitions.
+        not_whole: episodes after which the cluster did not recover in time.
+        unanswered: records without an answer at the end of an episode.
+        latencies: produce latencies of acknowledged records in µs, as pairs of bucket and count.
+        waits: how long the other records had waited when they were given up or the episode ended, likewise.
     """
 
     cell: int
@@ -60,14 +61,14 @@ class Run:
 
 
 LOST: Final = ("lost", "lost_acknowledged", "lost_read")
-"""Columns of lost records."""
+"""The columns of lost records."""
 
 FIELDS: Final = tuple(field.name for field in attrs.fields(Run))
-"""Columns of a row, in order."""
+"""The columns of a row, in order."""
 
 
 def simulate_run(grid: Grid, cell: Cell, seed: int) -> Run:
-    """Play every episode of a run."""
+    """Simulate every episode of a run."""
     numbers = dict.fromkeys(("simulated_us", "faults", "events", "acked", "failed", "duplicated", *LOST), 0)
     unclean = read_down = write_down = stalled = not_whole = unanswered = 0
     losing = []
@@ -91,7 +92,7 @@ def simulate_run(grid: Grid, cell: Cell, seed: int) -> Run:
         write_down += meter.write_down
         stalled += meter.stalled
         unanswered += meter.unanswered
-        not_whole += not played.whole
+        not_whole += not played.recovered
         latencies.merge(meter.latencies.counts)
         waits.merge(meter.waits.counts)
     return Run(
@@ -113,7 +114,7 @@ def simulate_run(grid: Grid, cell: Cell, seed: int) -> Run:
 
 @attrs.frozen
 class Chunk:
-    """Runs that are done together: seeds [first, last] of one cell."""
+    """Runs that a worker executes together: the seeds [first, last] of a cell."""
 
     cell: int
     first: int
@@ -125,7 +126,7 @@ class Chunk:
 
 @attrs.frozen
 class FinishedChunk:
-    """A chunk's rows, and the processor time that they took, s."""
+    """The rows of a chunk, and the processor time that they took, in s."""
 
     chunk: Chunk
     runs: tuple[Run, ...]
@@ -133,14 +134,14 @@ class FinishedChunk:
 
 
 class RunFailed(Exception):
-    """A run broke the core: a mistake of the laboratory; the message names cell, seed and error."""
+    """A run failed because of a bug in the laboratory; the message names the cell, the seed, and the error."""
 
 
 def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
-    """Do a chunk's runs one after another.
+    """Simulate the runs of a chunk one after another.
 
     Raises:
-        RunFailed: one of them cannot be done.
+        RunFailed: a run failed.
     """
     begun = time.process_time()
     cell = grid.cell(chunk.cell)
@@ -150,7 +151,7 @@ def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
             runs.append(simulate_run(grid, cell, seed))
         except Exception as failure:
             raise RunFailed(f"cell {chunk.cell}, seed {seed}: {type(failure).__name__}: {failure}") from failure
-        # A cluster is a web of references; it goes here, and not when the collector happens to look.
+        # A cluster contains reference cycles; this frees it now instead of at some later collection.
         gc.collect(1)
     return FinishedChunk(chunk, tuple(runs), time.process_time() - begun)
 
@@ -161,7 +162,7 @@ def as_row(run: Run) -> list[Any]:
 
 
 def from_row(row: Iterable[Any]) -> Run:
-    """The run of such data, also after JSON made its tuples lists."""
+    """The run from such data, also after JSON has turned tuples into lists."""
     values = dict(zip(FIELDS, row, strict=True))
     values["losing"] = tuple(values["losing"])
     for name in ("latencies", "waits"):

@@ -13,30 +13,31 @@ from spark_reports.sweep.simulation.simulate_run import Run
 from spark_reports.sweep.statistics.estimates import Estimate, bootstrap, wilson
 
 PERCENTILES: Final = (0.5, 0.99, 0.999)
-"""Of produce latency."""
+"""The percentiles of produce latency."""
 
 SHOWN_SEEDS: Final = 8
-"""Losing seeds that a table names."""
+"""The number of losing seeds that the notes list."""
 
 
 @attrs.frozen
 class CellResult:
-    """One cell's row.
+    """The row of a cell.
 
     Attributes:
-        cell: which.
-        runs: how many.
-        settled: whether it needed no more runs because its interval was tight enough.
-        losing: seeds of the runs that lost acknowledged records, in order.
-        loss: share of runs that lost any: the probability of a loss within the horizon.
-        lost_acknowledged: acknowledged records lost in a run, mean; lost_acknowledged_most: in the worst run.
-        lost_read, lost_read_most: the same of records that a consumer had read, acknowledged or not.
-        write_down, read_down, stalled: time without writes, without reads, and, apart from that, with acks=all writes that waited, of a
-            partition in a run, µs, mean; unacknowledged: write_down and stalled together.
-        latencies: produce latency percentiles, µs, in what was simulated; None when nothing was sent.
-        acked, failed, unanswered, duplicated: records, of all runs.
+        cell: the cell.
+        runs: the number of runs.
+        settled: whether it needed no more runs, because its interval was narrow enough.
+        losing: the seeds of the runs that lost acknowledged records, in order.
+        loss: the proportion of these runs: the probability of a loss within the horizon.
+        lost_acknowledged: lost acknowledged records in a run, mean; lost_acknowledged_most: in the worst run.
+        lost_read, lost_read_most: the same for records that a consumer read, acknowledged or not.
+        write_down, read_down, stalled: for each partition and run, the time without writes, the time without reads, and, apart from
+            that, the time in which acks=all writes waited; µs, mean.
+        unacknowledged: write_down and stalled together.
+        latencies: percentiles of produce latency, µs, in what was simulated; None if nothing was sent.
+        acked, failed, unanswered, duplicated: records of all runs.
         faults, episodes, unclean, not_whole, events: of all runs.
-        simulated_us: virtual time, of all runs.
+        simulated_us: the virtual time of all runs.
     """
 
     cell: Cell
@@ -74,12 +75,14 @@ class SweepResult:
 
     @property
     def runs(self) -> int:
-        """How many in all."""
+        """The number of runs of all cells."""
         return sum(cell.runs for cell in self.cells)
 
 
 def cell_result(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> CellResult:
-    """A cell's row; `runs` in order of their seeds. Cells that came to the same numbers get the same bounds: one seed resamples all."""
+    """The row of a cell; `runs` are in order of their seeds. All bootstraps use the same seed, so cells with the same numbers get the
+    same bounds.
+    """
     latencies, waits = Histogram(), Histogram()
     for run in runs:
         latencies.merge(dict(run.latencies))
@@ -122,11 +125,13 @@ COLUMNS: Final = (
     "latency_p50_us", "latency_p99_us", "latency_p999_us", "p50_at_least", "p99_at_least", "p999_at_least",
     "acked", "failed", "unanswered", "duplicated", "faults", "episodes", "unclean_elections", "not_whole", "events", "simulated_us", "losing_seeds",
 )  # fmt: skip
-"""Columns of `cells.csv`; bounds are of 95 % intervals. A percentile is `…_at_least` that much where it may hang on records without an answer."""
+"""The columns of `cells.csv`; bounds are those of 95 % intervals. If a percentile depends on records without an answer, `…_at_least` is
+true.
+"""
 
 
 def as_row(outcome: CellResult) -> list[Any]:
-    """A cell's row in the order of `COLUMNS`, numbers rounded so that they print alike everywhere."""
+    """The row of a cell in the order of `COLUMNS`, with numbers rounded so that they print the same everywhere."""
     estimates = [
         *_bounds(outcome.loss, 6), *_bounds(outcome.lost_acknowledged, 3), outcome.lost_acknowledged_most,
         *_bounds(outcome.lost_read, 3), outcome.lost_read_most,

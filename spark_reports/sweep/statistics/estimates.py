@@ -1,4 +1,4 @@
-"""Estimates with their intervals, from plain numbers: Wilson's for a share, a bootstrap for a mean. Both at 95 %."""
+"""Estimates with 95 % confidence intervals: Wilson's for a proportion, and a bootstrap for a mean."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ Z: Final = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
 
 RESAMPLES: Final = 1_000
-"""Resamples of a bootstrap."""
+"""The number of resamples of a bootstrap."""
 
 MAX_BLOCKS: Final = 400
-"""Values a bootstrap draws from at most; more are first averaged in blocks of equal size, which leaves the mean's spread as it is."""
+"""The largest number of values that a bootstrap draws from. More values are first averaged in blocks of equal size, which preserves the
+spread of the mean.
+"""
 
 
 @attrs.frozen
 class Estimate:
-    """A number with the bounds that hold in 95 of 100 sweeps."""
+    """A number with the bounds of its 95 % confidence interval."""
 
     value: float
     low: float
@@ -29,34 +31,34 @@ class Estimate:
 
     @property
     def width(self) -> float:
-        """From bound to bound."""
+        """The width of the interval."""
         return self.high - self.low
 
 
 def wilson(hits: int, runs: int) -> Estimate:
-    """A share and Wilson's score interval, which is sound for shares near 0 and 1 and for few runs.
+    """A proportion with Wilson's score interval, which is sound for proportions near 0 and 1 and for few runs.
 
     Raises:
-        ValueError: no runs.
+        ValueError: there are no runs.
     """
     if runs < 1:
-        raise ValueError("no runs, no share")
+        raise ValueError("a proportion needs at least one run")
     share = hits / runs
     scale = 1 + Z * Z / runs
     centre = (share + Z * Z / (2 * runs)) / scale
     half = Z * (share * (1 - share) / runs + Z * Z / (4 * runs * runs)) ** 0.5 / scale
-    # At the ends the exact bound is the end itself; rounding must not show.
+    # At 0 and 1 the bound is exact; rounding must not show.
     return Estimate(share, 0.0 if hits == 0 else centre - half, 1.0 if hits == runs else centre + half)
 
 
 def bootstrap(values: Sequence[float], seed: str) -> Estimate:
-    """A mean and its percentile-bootstrap interval; the same values and seed give the same bounds.
+    """A mean with its percentile bootstrap interval; the same values and seed give the same bounds.
 
     Raises:
-        ValueError: no values.
+        ValueError: there are no values.
     """
     if not values:
-        raise ValueError("no values, no mean")
+        raise ValueError("a mean needs at least one value")
     mean = sum(values) / len(values)
     if min(values) == max(values):
         return Estimate(mean, mean, mean)
@@ -67,7 +69,7 @@ def bootstrap(values: Sequence[float], seed: str) -> Estimate:
 
 
 def _blocks(values: Sequence[float]) -> list[float]:
-    """The values, or means of blocks of them; what does not fill a block joins the last one."""
+    """The values, or the means of blocks of them; values that do not fill a block join the last one."""
     if len(values) <= MAX_BLOCKS:
         return list(values)
     size = len(values) // MAX_BLOCKS

@@ -70,7 +70,7 @@ NO_LOGS: dict[str, bytes] = {
     "torn header": b'{"isrlab": "event-log", "version": 1, "rel',
     "another kind of file": b'{"isrlab": "scenario"}\n',
     "number": b"1" * 5_000 + b"\n",
-    "nested without end": b"[" * 100_000 + b"\n",
+    "nested too deeply": b"[" * 100_000 + b"\n",
     "newer version": header(version=2).encode(),
     "version of a wrong type": header(version="one").encode(),
     "seed of a wrong type": header(seed=None).encode(),
@@ -162,7 +162,7 @@ def test_csv_is_written_here_only(tmp_path: Path, capsys: pytest.CaptureFixture[
     log = write_log(tmp_path / "s.jsonl", [], end=1)
     assert main_report([log], out_dir="s3a://bucket/out", csv=True) == 2
     assert capsys.readouterr().err == (
-        "isrlab: s3a://bucket/out: CSV is written on this machine only; leave out --csv to write Parquet there\n"
+        "isrlab: s3a://bucket/out: isrlab writes CSV on this machine only; to write Parquet there, leave out --csv\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl"]
 

@@ -81,7 +81,7 @@ def test_names_are_text_and_nothing_is_loaded() -> None:
     assert "\x1b" not in page
     assert "\u202e" not in page
     assert page.count("<tr>") == 3 + 1 + 4 + 1
-    assert "2 of 90 partitions are drawn" in page
+    assert "The charts show 2 of 90 partitions" in page
     assert "<code>lost</code>: acknowledged &amp; &lt;gone&gt;." in page
 
 
@@ -114,7 +114,7 @@ def test_the_page_stays_small_whatever_happened() -> None:
     page = html.render(report)
     assert len(page.encode()) < 2_000_000
     assert page.count("<rect") <= svg_charts.SEGMENTS + 100
-    assert "short bars, the harmless ones first, are left out" in page
+    assert "short bars, harmless ones first, are left out" in page
 
 
 # --- in a browser --------------------------------------------------------------------------------------------------

@@ -64,9 +64,9 @@ async def test_the_worst_stands_on_the_first_screen(tmp_path: Path) -> None:
             for words in (
                 "12records lost: 5 acknowledged, 9 read",
                 "8.378slongest stall",
-                "12slongest without acks=all writes",
-                "8.378slongest without reads",
-                "249batches without an answer at the end",
+                "12slongest time without acks=all writes",
+                "8.378slongest time without reads",
+                "249batches still unanswered at the end",
             ):
                 assert any(words in text for text in first), (width, words, cards)
 

@@ -50,7 +50,7 @@ def test_the_session_is_a_column_as_soon_as_there_are_two() -> None:
 
 def test_empty_and_cut_tables_say_so() -> None:
     assert "none" in rendered(Result("errors", "Errors by code", "", ("session", "error"), []))
-    assert "1 of 1,901 rows: the first; -o DIR writes all of them" in rendered(
+    assert "1 of 1,901 rows: the first ones; -o DIR writes all rows" in rendered(
         Result("r", "R", "", ("session", "n"), [("s", 1)], more=1900)
     )
 
@@ -76,7 +76,7 @@ def two(lost: int, latency: int) -> tuple[Result, Result]:
     sessions = Result("sessions", "Sessions", "", ("session", "release", "events"), [("a", "2.8", 10), ("b", "4.1", 9)])
     columns = ("session", "end_us", "records_acknowledged", "records_lost", "produce_p99_us")
     rows = [("b", 5_000_000, 15, 0, 7), ("a", 5_000_000, 15, lost, latency)]
-    return sessions, Result("overview", "Sessions, the worst first", "", columns, rows)
+    return sessions, Result("overview", "Sessions, worst first", "", columns, rows)
 
 
 def test_sessions_side_by_side() -> None:
@@ -115,7 +115,7 @@ def test_a_table_is_cut_to_its_worst_rows() -> None:
         assert cut.cut(2).rows == cut.rows[:2]
     assert table.cut(5) is table
     assert attrs.evolve(table, worst=("lost", "-idle")).cut(3).shown() == (
-        "3 of 5 rows: the worst by lost, then idle, least first; -o DIR writes all of them"
+        "3 of 5 rows: the worst by lost, then idle, lowest first; -o DIR writes all rows"
     )
 
 

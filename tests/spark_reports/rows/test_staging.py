@@ -36,7 +36,9 @@ def staged_rows(path: Path, text: str) -> list[dict[str, object]] | None:
         return None
     rows = parquet.read_table(staged.events / "session=one" / "events.parquet", partitioning=None).to_pylist()
     # Those that are not frequent once more, with their session.
-    assert parquet.read_table(staged.rare).to_pylist() == [row | {"session": "one"} for row in rows if row["kind"] not in FREQUENT_KINDS]
+    assert parquet.read_table(staged.infrequent).to_pylist() == [
+        row | {"session": "one"} for row in rows if row["kind"] not in FREQUENT_KINDS
+    ]
     return rows
 
 
@@ -100,17 +102,17 @@ def test_rare_events_of_a_dataset_are_picked_out_with_what_its_logs_say(tmp_path
     (dataset / "_half-third").mkdir()
     found = find_logs([dataset, dataset / "session=other"]).datasets
     staged = stage_logs([], found, tmp_path / "staged", KINDS, COLUMNS)
-    both, one = (staged.picked[address] for address in found)
+    both, one = (staged.datasets[address] for address in found)
     row = {"seq": 1, "t": 5, "cause": 0, "kind": "broker-paused", "broker": 1, "topic": None, "to_offset": None}
-    assert parquet.read_table(both.rare).to_pylist() == [row | {"session": name} for name in names]
-    assert parquet.read_table(one.rare).to_pylist() == [row | {"session": "other"}]
-    logs, wrong = logs_of_markers(found[0], both.marks)
+    assert parquet.read_table(both.infrequent).to_pylist() == [row | {"session": name} for name in names]
+    assert parquet.read_table(one.infrequent).to_pylist() == [row | {"session": "other"}]
+    logs, wrong = logs_of_markers(found[0], both.markers)
     assert [(log.session, log.events, log.end_us, log.ended) for log in logs] == [(name, 4, 30, True) for name in names]
     assert not wrong
-    tails = [mark for mark in both.marks if mark.kind == "log-tail"]
-    assert logs_of_markers(found[0], tails)[1][0].endswith("this would be a directory that 'isrlab log convert' wrote")
-    heads = [mark for mark in both.marks if mark not in tails]
-    assert "session other is not whole" in logs_of_markers(found[0], heads)[1][1]
+    tails = [mark for mark in both.markers if mark.kind == "log-tail"]
+    assert logs_of_markers(found[0], tails)[1][0].endswith("give a dataset of 'isrlab log convert'")
+    heads = [mark for mark in both.markers if mark not in tails]
+    assert "session other is incomplete" in logs_of_markers(found[0], heads)[1][1]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more"])
@@ -121,7 +123,7 @@ def test_a_dataset_that_is_none_is_left_alone(tmp_path: Path, content: bytes | N
         (part / "events.parquet").write_bytes(content)
     found = find_logs([tmp_path / "data"]).datasets
     assert found
-    assert not stage_logs([], [*found, "s3a://bucket/logs"], tmp_path / "staged", KINDS, COLUMNS).picked
+    assert not stage_logs([], [*found, "s3a://bucket/logs"], tmp_path / "staged", KINDS, COLUMNS).datasets
 
 
 @pytest.mark.parametrize("name", ["plain-1.x", "a b%20/c:d", "ö=*"])

@@ -20,7 +20,7 @@ from pathlib import Path
 import attrs
 import pyspark
 
-from spark_reports.spark.class_archive import BRIEF, archive_of, spark_jars, to_use
+from spark_reports.spark.class_archive import BRIEF, archive_path, options_to_use, spark_jars
 from spark_reports.spark.java import find_java, java_home
 
 START_SECONDS = 60
@@ -40,8 +40,8 @@ JARS = spark_jars(Path(pyspark.__file__).parent)
 
 def quick_java() -> str:
     """Options for little work: a Java that compiles quickly rather than well, with its archive if there is one."""
-    archive = archive_of(find_java(), JARS)
-    return shlex.join([*BRIEF, *(to_use(archive) if archive.exists() else ())])
+    archive = archive_path(find_java(), JARS)
+    return shlex.join([*BRIEF, *(options_to_use(archive) if archive.exists() else ())])
 
 
 def free_port() -> int:

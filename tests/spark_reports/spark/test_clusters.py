@@ -21,7 +21,7 @@ from scenarios.eventlog import LogWriter, make_header
 from scenarios.releases import release_named
 from scenarios.runner import Run
 from spark_reports.summaries.registry import SUMMARIES
-from spark_reports.sweep.execution.checkpoint import Store
+from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.process_workers import ProcessWorkers
 from spark_reports.sweep.execution.rounds import sweep_runs
 from spark_reports.sweep.grid_file.read_grid import load_grid
@@ -58,7 +58,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("grid")
     (place / "grid.yaml").write_text(TEXT.replace("every: 2h", "every: 30m").replace("  min.insync.replicas: [1, 2]\n", ""))
     grid = load_grid(place / "grid.yaml")
-    outcome, every = sweep_runs(grid, RUNS, ProcessWorkers(2), Store(place / "alone", grid))
+    outcome, every = sweep_runs(grid, RUNS, ProcessWorkers(2), Checkpoint(place / "alone", grid))
     write_results(place / "alone", outcome, every)
     return place
 

@@ -15,10 +15,10 @@ from spark_reports.spark.session import spark_session
     ("master", "told"),
     [
         ("loca[2]", "did you mean 'local[2]'?"),
-        ("local[two]", "is no Spark master"),
-        ("spark://host", "is no Spark master"),
-        ("http://host:7077", "is no Spark master"),
-        ("", "is no Spark master"),
+        ("local[two]", "is not a Spark master"),
+        ("spark://host", "is not a Spark master"),
+        ("http://host:7077", "is not a Spark master"),
+        ("", "is not a Spark master"),
     ],
 )
 def test_what_is_no_master_is_refused(master: str, told: str) -> None:

@@ -414,7 +414,7 @@ def closed(state: Line, events: list[Line], end: int) -> list[tuple[int, int, st
     moments = {state["from"], state["until"], *(moment for spell in leads for moment in spell)}
     for begin, finish in itertools.pairwise(sorted(moments)):
         if not any(start <= begin and finish <= stop for start, stop in leads):
-            found.append((begin, finish, "leader does not lead yet"))
+            found.append((begin, finish, "leader has not taken over yet"))
     for ends, start, stop in apart(events, end):
         if f"b{state['leader']}" in ends and ends & users(events)[state["where"][0]] - {f"b{state['leader']}"}:
             found.append((start, stop, "leader cut off from a client"))
@@ -430,7 +430,7 @@ def stalls(events: list[Line], end: int) -> dict[Any, list[tuple[int, int, str]]
         if state["from"] == state["until"] or state["offline"]:
             continue
         where, leader = state["where"], state["leader"]
-        held = [(start, stop, "the high watermark stands still") for start, stop in still.get(where, [])]
+        held = [(start, stop, "the high watermark does not advance") for start, stop in still.get(where, [])]
         for member in state["isr"]:
             if member != leader:
                 held += [(start, stop, f"b{member} is {how}") for broker, start, stop, how in away(events, end) if broker == member]

@@ -136,7 +136,7 @@ def test_what_clients_experienced(session: Session) -> None:
         assert time == pytest.approx(looks.times[tp, name], abs=4 * STEP), (tp, name)
     assert looks.slow_disk > 5 * SECOND
     reasons = {row["why"] for row in tables["unavailability"]}
-    assert all(any(word in why for why in reasons) for word in ("the leader's disk is slow", "leader does not lead yet"))
+    assert all(any(word in why for why in reasons) for word in ("the leader's disk is slow", "leader has not taken over yet"))
     for row in tables["availability"]:
         assert row["stalled_us"] == measured[TopicPartition(row["topic"], row["partition"]), "stalled"]
 

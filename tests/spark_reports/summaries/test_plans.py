@@ -48,14 +48,14 @@ def test_a_high_watermark_that_stands_still_is_found_by_sorting_events_once(fram
 
 
 def test_no_window_goes_through_all_later_rows_of_each_row(frames: EventFrames) -> None:
-    assert "unboundedfollowing" not in plan_of(leadership_intervals(frames.rare)).lower()
+    assert "unboundedfollowing" not in plan_of(leadership_intervals(frames.infrequent)).lower()
 
 
 def test_what_is_made_from_events_that_do_not_occur_is_nothing(frames: EventFrames, log: Path, spark: Any) -> None:
-    found = occurring_kinds(frames.rare)
+    found = occurring_kinds(frames.infrequent)
     assert found == {"broker-started"}
     inputs = summary_inputs(frames, session_table(spark, [open_log(log)]), found)
     for summary in (HARM, SETTINGS):
-        plan = plan_of(summary.shaped(inputs))
+        plan = plan_of(summary.with_schema(inputs))
         assert "LocalTableScan <empty>" in plan
         assert "Join" not in plan

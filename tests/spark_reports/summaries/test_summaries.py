@@ -391,7 +391,7 @@ def test_what_was_never_answered_counts_with_its_wait(tables: dict[str, Table]) 
 def test_stalls(tables: dict[str, Table]) -> None:
     rows = [row for row in tables["unavailability"] if row["session"] == "stall" and row["what"] == "stalled"]
     assert [(row["from_us"], row["to_us"], row["why"]) for row in rows] == [
-        (2_000_000, 12_000_000, "b3 is down, the high watermark stands still"),
+        (2_000_000, 12_000_000, "b3 is down, the high watermark does not advance"),
         (20_000_000, 22_000_000, "b2 is cut off from the leader"),
     ]
     (row,) = [row for row in tables["availability"] if row["session"] == "stall"]
@@ -411,8 +411,8 @@ def test_a_slow_disk_of_the_leader_and_a_leader_that_does_not_lead_yet(tables: d
     assert windows("a", "stalled") == slow
     assert windows("b", "stalled") == slow[:3]
     for what in ("reads", "writes"):
-        assert windows("a", what) == [(23, 26, "leader does not lead yet, leader down")]
-        assert windows("b", what) == [(23, 30, "leader does not lead yet, leader down")]
+        assert windows("a", what) == [(23, 26, "leader has not taken over yet, leader down")]
+        assert windows("b", what) == [(23, 30, "leader has not taken over yet, leader down")]
 
 
 def test_leadership(tables: dict[str, Table]) -> None:

@@ -22,7 +22,7 @@ from scenarios import catalogue
 from scenarios.runner import Run as ScenarioRun
 from spark_reports.errors import ReportError
 from spark_reports.sweep.command import main_sweep
-from spark_reports.sweep.execution.checkpoint import Store
+from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.process_workers import ProcessWorkers
 from spark_reports.sweep.execution.rounds import sweep_runs
 from spark_reports.sweep.execution.workers import ThisProcess
@@ -46,7 +46,7 @@ def grid() -> Grid:
 def alone(grid: Grid, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one process alone, run after run, comes to."""
     out = tmp_path_factory.mktemp("alone")
-    outcome, every = sweep_runs(grid, RUNS, ThisProcess(), Store(out, grid))
+    outcome, every = sweep_runs(grid, RUNS, ThisProcess(), Checkpoint(out, grid))
     write_results(out, outcome, every)
     return out
 
@@ -65,7 +65,7 @@ def test_killed_workers_leave_no_trace(grid: Grid, alone: Path, tmp_path: Path) 
             killed.append(workers.pids[-1])
             os.kill(workers.pids[-1], signal.SIGKILL)
 
-    outcome, every = sweep_runs(grid, RUNS, workers, Store(tmp_path, grid), progress=kill_one)
+    outcome, every = sweep_runs(grid, RUNS, workers, Checkpoint(tmp_path, grid), progress=kill_one)
     write_results(tmp_path, outcome, every)
     assert len(killed) == 2
     assert same(tmp_path, alone)
@@ -80,9 +80,9 @@ def test_a_stopped_sweep_goes_on_where_it_was(grid: Grid, alone: Path, tmp_path:
             raise Stopped
 
     with pytest.raises(Stopped):
-        sweep_runs(grid, RUNS, ThisProcess(), Store(tmp_path, grid), progress=stop)
+        sweep_runs(grid, RUNS, ThisProcess(), Checkpoint(tmp_path, grid), progress=stop)
     (tmp_path / "chunks" / ".cell-0001-seeds-000000001-000000009.jsonl.1.part").write_text('[1,1,"torn')
-    kept = len(list(Store(tmp_path, grid).kept()))
+    kept = len(list(Checkpoint(tmp_path, grid).kept()))
     assert kept >= 3
     given: list[Chunk] = []
 
@@ -92,14 +92,14 @@ def test_a_stopped_sweep_goes_on_where_it_was(grid: Grid, alone: Path, tmp_path:
                 given.append(finished.chunk)
                 yield finished
 
-    outcome, every = sweep_runs(grid, RUNS, Watched(), Store(tmp_path, grid))
+    outcome, every = sweep_runs(grid, RUNS, Watched(), Checkpoint(tmp_path, grid))
     write_results(tmp_path, outcome, every)
     assert sum(map(len, given)) == 2 * RUNS - kept
     assert same(tmp_path, alone)
 
 
 def test_fewer_runs_than_are_kept_are_as_if_no_more_had_been_done(grid: Grid, alone: Path) -> None:
-    fewer, some = sweep_runs(grid, 2, ThisProcess(), Store(alone, grid))
+    fewer, some = sweep_runs(grid, 2, ThisProcess(), Checkpoint(alone, grid))
     fresh, every = sweep_runs(grid, 2, ThisProcess())
     assert runs_csv(some) == runs_csv(every)
     assert cells_csv(fewer) == cells_csv(fresh)
@@ -107,22 +107,22 @@ def test_fewer_runs_than_are_kept_are_as_if_no_more_had_been_done(grid: Grid, al
 
 def test_a_directory_takes_runs_of_its_own_sweep_only(grid: Grid, alone: Path, tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="another grid"):
-        Store(alone, small(**{"every: 2h": "every: 3h"}))
-    Store(tmp_path, grid)
+        Checkpoint(alone, small(**{"every: 2h": "every: 3h"}))
+    Checkpoint(tmp_path, grid)
     mark = json.loads((tmp_path / "sweep.json").read_text())
     (tmp_path / "sweep.json").write_text(json.dumps(mark | {"code": "0"}))
     with pytest.raises(ReportError, match="another version of isrlab"):
-        Store(tmp_path, grid)
+        Checkpoint(tmp_path, grid)
     (tmp_path / "sweep.json").write_text("{")
     with pytest.raises(ReportError, match="is damaged"):
-        Store(tmp_path, grid)
+        Checkpoint(tmp_path, grid)
     (tmp_path / "sweep.json").write_text(json.dumps(mark))
     (tmp_path / "chunks" / "cell-0001-seeds-000000001-000000001.jsonl").write_text("[1, 2]\n")
     with pytest.raises(ReportError, match="delete it"):
-        Store(tmp_path, grid)
+        Checkpoint(tmp_path, grid)
     (tmp_path / "file").write_text("")
-    with pytest.raises(ReportError, match="cannot be used"):
-        Store(tmp_path / "file" / "x", grid)
+    with pytest.raises(ReportError, match="cannot use this directory"):
+        Checkpoint(tmp_path / "file" / "x", grid)
 
 
 def test_what_is_written_says_the_same_everywhere(grid: Grid, alone: Path) -> None:
@@ -186,9 +186,9 @@ def test_the_command_sweeps_and_writes_a_seed_as_a_scenario(tmp_path: Path) -> N
         (("g.yaml", "--runs", "0"), "--runs: '0' is wrong; write a whole number from 1"),
         (("g.yaml", "--runs", "many"), "--runs: 'many' is wrong"),
         (("g.yaml", "--until-width", "2"), "--until-width: '2' is no width"),
-        (("g.yaml", "--processes", "2", "--master", "local[2]"), "--processes runs without Spark"),
+        (("g.yaml", "--processes", "2", "--master", "local[2]"), "--processes does not use Spark"),
         (("g.yaml", "--cell", "2"), "--scenario is missing"),
-        (("g.yaml", "--cell", "9", "--seed", "1", "--scenario", "-"), "there is no cell 9 in small; it has 4 cells"),
+        (("g.yaml", "--cell", "9", "--seed", "1", "--scenario", "-"), "small has no cell 9; it has 4 cells"),
         (("none.yaml",), "none.yaml: cannot be read"),
         (("weekly",), "weekly: no such grid"),
     ],
@@ -223,7 +223,7 @@ def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capf
     teller = threading.Thread(target=tell)
     teller.start()
     try:
-        outcome, every = sweep_runs(grid, RUNS, workers, Store(tmp_path, grid))
+        outcome, every = sweep_runs(grid, RUNS, workers, Checkpoint(tmp_path, grid))
     finally:
         over.set()
         teller.join()
@@ -260,7 +260,7 @@ def test_ctrl_c_keeps_what_is_finished(under_way: subprocess.Popen[str]) -> None
     os.killpg(under_way.pid, signal.SIGINT)
     _, told = under_way.communicate(timeout=60)
     assert under_way.returncode == 130
-    assert "finished runs are kept in out" in told
+    assert "out has the finished runs" in told
     assert "Traceback" not in told
 
 
@@ -292,4 +292,4 @@ def test_a_run_that_breaks_the_core_is_named(
     monkeypatch.setattr(simulate_run, "simulate_run", broken)
     (tmp_path / "g.yaml").write_text(TEXT)
     assert main_sweep(str(tmp_path / "g.yaml"), 1, processes=0, quiet=True) == 2
-    assert capsys.readouterr().err == "isrlab: the sweep stops: cell 1, seed 1: AssertionError: it is so\n"
+    assert capsys.readouterr().err == "isrlab: the sweep stopped: cell 1, seed 1: AssertionError: it is so\n"

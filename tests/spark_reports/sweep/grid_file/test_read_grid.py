@@ -60,7 +60,7 @@ def test_a_cell_has_its_way_over_a_topics_own_value() -> None:
         ("vary:", "varry:", "g.yaml:14:1: script: unknown word 'varry'; did you mean 'vary'?"),
         ("  acks: [1, all]", "  ackss: [1, all]", "g.yaml:16:3: vary: unknown word 'ackss'; did you mean 'acks'?"),
         ("acks: [1, all]", "acks: [1, most]", "g.yaml:16:13: vary.acks[2]: unknown word 'most'; known are 0, 1, all"),
-        ("acks: [1, all]", "acks: []", "g.yaml:16:9: vary.acks: no value"),
+        ("acks: [1, all]", "acks: []", "g.yaml:16:9: vary.acks: the list has no values"),
         ("acks: [1, all]", "acks: [1, 1]", "g.yaml:16:13: vary.acks[2]: cell 2 is the same as cell 1"),
         ("replicas: [1, 2]", "replicas: [1, 0]", "g.yaml:15:28: vary.min.insync.replicas[2]: min.insync.replicas takes a number from 1"),
         ("  crash:", "  crush:", "g.yaml:11:3: faults: unknown word 'crush'; did you mean 'crash'?"),
@@ -70,13 +70,13 @@ def test_a_cell_has_its_way_over_a_topics_own_value() -> None:
         ("  crash: {", "  controller-crash: {", "g.yaml:11:3: faults: cell 1 (min.insync.replicas 1, acks 1) has no dedicated controllers"),
         ("  crash: {", "  slow-disk: {", "a slow disk needs a delay for each write"),
         ("horizon: 10h", "horizon: soon", "g.yaml:12:10: horizon: 'soon' is no duration"),
-        ("horizon: 10h\naround", "horizon: 365d\n#around", "g.yaml:12:10: horizon: '365d' is too long to be simulated whole"),
+        ("horizon: 10h\naround", "horizon: 365d\n#around", "g.yaml:12:10: horizon: '365d' is too long to simulate completely"),
         ("topic: orders, rate: 1000", "topic: order, rate: 1000", "workload[1].topic: unknown word 'order'; did you mean 'orders'?"),
         ("rate: 1000, every: 1000us, between: 30s", "rate: 1000, every: 2s, between: 1s", "'1s' is less than 'every'"),
-        ("producer: app2", "producer: app1", "workload[2]: producer app1 stands twice"),
-        ("brokers: 3", "brokers: 2", "cell 1 (min.insync.replicas 1, acks 1) cannot be:"),
-        ("rate: 1000,", "rate: 1000, idempotence: true,", "cannot be: Must set acks to all in order to use the idempotent producer"),
-        ("brokers: 3", "brokers: 3\n  pace: by-hand", "a sweep's clusters move by themselves"),
+        ("producer: app2", "producer: app1", "workload[2]: producer app1 occurs twice"),
+        ("brokers: 3", "brokers: 2", "cell 1 (min.insync.replicas 1, acks 1) cannot run:"),
+        ("rate: 1000,", "rate: 1000, idempotence: true,", "cannot run: Must set acks to all in order to use the idempotent producer"),
+        ("brokers: 3", "brokers: 3\n  pace: by-hand", "a sweep always runs by the timeline"),
     ],
 )
 def test_a_mistake_is_told_with_its_place_and_what_would_be_right(old: str, new: str, told: str) -> None:
@@ -121,14 +121,14 @@ def test_all_mistakes_of_a_grid_are_reported() -> None:
     text = TEXT.replace("acks: [1, all]", "acks: [1, most, all]\n  ackss: [1]\n  racks: []")
     with pytest.raises(ScriptMistakes) as caught:
         read_grid(text, "g")
-    assert [wrong.problem for wrong in caught.value.mistakes] == ["unknown word 'ackss'", "no value"]
+    assert [wrong.problem for wrong in caught.value.mistakes] == ["unknown word 'ackss'", "the list has no values"]
     with pytest.raises(ScriptMistakes) as caught:
         read_grid(TEXT.replace("acks: [1, all]", "acks: [1, most, all, every]"), "g")
     assert [wrong.problem for wrong in caught.value.mistakes] == ["unknown word 'most'", "unknown word 'every'"]
 
 
 def test_a_grid_is_bounded() -> None:
-    with pytest.raises(InputError, match=r"4 cells with 800,024 partitions and brokers in all; at most 50,000 are swept"):
+    with pytest.raises(InputError, match=r"4 cells with 800,024 partitions and brokers are too large; a grid has at most 50,000 of them"):
         read_grid(TEXT.replace("acks: [1, all]", "acks: [1, all]\n  partitions: [200000]"), "g")
-    with pytest.raises(InputError, match=r"4,000 cells; at most 1,000 are swept"):
+    with pytest.raises(InputError, match=r"4,000 cells are too many; a grid has at most 1,000 cells"):
         read_grid(TEXT.replace("acks: [1, all]", f"acks: [1, all]\n  partitions: {list(range(1, 1001))}"), "g")

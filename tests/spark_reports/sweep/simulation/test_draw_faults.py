@@ -20,12 +20,12 @@ DAY = 86_400_000_000
 
 def test_cells_face_the_same_faults() -> None:
     grid = small()
-    first = [episode.deeds for episode in episodes_of(grid, grid.cells[0], 7)]
+    first = [episode.acts for episode in episodes_of(grid, grid.cells[0], 7)]
     for cell in grid.cells[1:]:
-        theirs = [episode.deeds for episode in episodes_of(grid, cell, 7)]
-        bare = lambda deeds: [(time, deed) for time, deed in deeds if not isinstance(deed, Load)]  # noqa: E731
+        theirs = [episode.acts for episode in episodes_of(grid, cell, 7)]
+        bare = lambda acts: [(time, act) for time, act in acts if not isinstance(act, Load)]  # noqa: E731
         assert list(map(bare, theirs)) == list(map(bare, first))
-    assert first != [episode.deeds for episode in episodes_of(grid, grid.cells[0], 8)]
+    assert first != [episode.acts for episode in episodes_of(grid, grid.cells[0], 8)]
 
 
 def test_another_kind_of_fault_does_not_move_the_ones_that_were_there() -> None:
@@ -53,9 +53,9 @@ def test_a_broker_that_is_down_does_not_crash_and_starts_once() -> None:
         Fault(FaultKind.RACK_OUTAGE, 4 * 3_600_000_000, Duration(mean=7_200_000_000)),
     )
     up: dict[int, bool] = {1: True, 2: True, 3: True}
-    deeds = sorted((deed for drawn in draw_faults(model, spec, 1, 10 * DAY) for deed in drawn.deeds), key=lambda deed: deed[0])
+    acts = sorted((act for drawn in draw_faults(model, spec, 1, 10 * DAY) for act in drawn.acts), key=lambda act: act[0])
     kinds = set()
-    for _, act in deeds:
+    for _, act in acts:
         assert isinstance(act, (Kill, PowerLoss, Start))
         assert up[act.broker] is not isinstance(act, Start)
         up[act.broker] = isinstance(act, Start)
@@ -72,16 +72,14 @@ def test_what_is_near_shares_an_episode_and_nothing_is_left_out() -> None:
         faults = draw_faults(grid.faults, cell.spec, seed, grid.horizon)
         episodes = episodes_of(grid, cell, seed)
         assert sum(episode.faults for episode in episodes) == len(faults)
-        found = [
-            (episode.start + time, deed) for episode in episodes for time, deed in episode.deeds if not isinstance(deed, (Load, StopLoad))
-        ]
-        assert found == sorted((deed for drawn in faults for deed in drawn.deeds), key=lambda deed: deed[0])
+        found = [(episode.start + time, act) for episode in episodes for time, act in episode.acts if not isinstance(act, (Load, StopLoad))]
+        assert found == sorted((act for drawn in faults for act in drawn.acts), key=lambda act: act[0])
         for one, following in itertools.pairwise(episodes):
             assert one.start + one.end <= following.start
         for episode in episodes:
-            happening = [time for time, deed in episode.deeds if not isinstance(deed, (Load, StopLoad))]
-            assert around.before <= happening[0] < around.before + START_GRAIN
-            assert happening[-1] + around.after == episode.end
+            acts_of_faults = [time for time, act in episode.acts if not isinstance(act, (Load, StopLoad))]
+            assert around.before <= acts_of_faults[0] < around.before + START_GRAIN
+            assert acts_of_faults[-1] + around.after == episode.end
 
 
 def test_loads_are_fine_near_faults_and_keep_their_rate() -> None:
@@ -90,21 +88,21 @@ def test_loads_are_fine_near_faults_and_keep_their_rate() -> None:
     producing = cell.producers[0]
     assert grid.around is not None
     for episode in episodes_of(grid, cell, 3):
-        loads = [(time, deed) for time, deed in episode.deeds if isinstance(deed, (Load, StopLoad)) and deed.producer == producing.name]
-        at = [time for time, deed in episode.deeds if not isinstance(deed, (Load, StopLoad))]
+        loads = [(time, act) for time, act in episode.acts if isinstance(act, (Load, StopLoad)) and act.producer == producing.name]
+        at = [time for time, act in episode.acts if not isinstance(act, (Load, StopLoad))]
 
         def period(time: int, loads: list = loads) -> int:
-            deed = [deed for when, deed in loads if when <= time][-1]
-            return deed.every if isinstance(deed, Load) else 0
+            act = [act for when, act in loads if when <= time][-1]
+            return act.every if isinstance(act, Load) else 0
 
         for time in at:
             assert period(time - grid.around.near) == period(time) == period(time + grid.around.near - 1) == producing.every
             assert period(time + 2 * SOON_EVERY) == SOON_EVERY or any(abs(time + 2 * SOON_EVERY - other) < SOON_EVERY for other in at)
         ticks = sent = 0
-        for (time, deed), (until, _) in itertools.pairwise(loads):
-            if isinstance(deed, Load):
-                ticks = -(-(until - time) // deed.every)
-                sent += ticks * deed.rate * deed.every
+        for (time, act), (until, _) in itertools.pairwise(loads):
+            if isinstance(act, Load):
+                ticks = -(-(until - time) // act.every)
+                sent += ticks * act.rate * act.every
         stop = loads[-1][0]
         assert abs(sent / producing.rate - stop) < 0.2 * stop + producing.between * 1_000_000 / 1_000_000
 
@@ -116,8 +114,8 @@ def test_every_fault_ends_again() -> None:
     assert {one.kind for one in drawn} == set(FaultKind) - {FaultKind.CONTROLLER_CRASH}
     for one in drawn:
         assert one.start < one.end
-        assert any(time == one.end for time, _ in one.deeds)
-    assert any(isinstance(deed, HealLinks) for one in drawn for _, deed in one.deeds)
+        assert any(time == one.end for time, _ in one.acts)
+    assert any(isinstance(act, HealLinks) for one in drawn for _, act in one.acts)
 
 
 def test_controllers_crash_one_by_one_and_start_again() -> None:
@@ -125,7 +123,7 @@ def test_controllers_crash_one_by_one_and_start_again() -> None:
     fault = Fault(FaultKind.CONTROLLER_CRASH, 3_600_000_000, Duration(mean=3_600_000_000))
     drawn = draw_faults((fault,), spec, 1, 20 * DAY)
     up = {"c1": True, "c2": True, "c3": True}
-    for _, act in sorted((deed for one in drawn for deed in one.deeds), key=lambda deed: deed[0]):
+    for _, act in sorted((act for one in drawn for act in one.acts), key=lambda act: act[0]):
         assert isinstance(act, (KillController, StartController))
         assert up[act.node] is isinstance(act, KillController)
         up[act.node] = not up[act.node]

@@ -35,9 +35,9 @@ def test_unavailability_is_what_the_clock_says() -> None:
     grid = small()
     cell = grid.cells[1]
     load = Load("orders", 100, "all", 100_000, 100, "app1")
-    deeds = ((0, load), (10 * SECOND, Kill(1)), (50 * SECOND, Start(1)), (80 * SECOND, StopLoad("app1")))
+    acts = ((0, load), (10 * SECOND, Kill(1)), (50 * SECOND, Start(1)), (80 * SECOND, StopLoad("app1")))
     seen: list[tuple] = []
-    played = simulate_episode(grid, cell, Episode(1, 0, 0, 90 * SECOND, deeds, 1), seen.append)
+    played = simulate_episode(grid, cell, Episode(1, 0, 0, 90 * SECOND, acts, 1), seen.append)
     elected = [event for event in seen if event[3] == "leader-elected" and event[1] > 10 * SECOND and event[7] == 1]
     assert [event[4] for event in elected] == ["orders"]
     (waited,) = [
@@ -47,17 +47,17 @@ def test_unavailability_is_what_the_clock_says() -> None:
     assert played.meter.read_down == played.meter.write_down == waited
     slowest = max(event[11] for event in seen if event[3] == "produce-acked")
     assert played.meter.latencies.percentiles([1.0])[0].value == pytest.approx(slowest, rel=1 / 64)
-    assert (played.whole, played.lost, played.end) == (True, 0, 90 * SECOND)
+    assert (played.recovered, played.lost, played.end) == (True, 0, 90 * SECOND)
 
 
 def test_a_dead_follower_in_the_isr_stalls_acks_all_and_nothing_else() -> None:
     """Broker 3 dies at 10 s. Until it is out of the ISR acks=all waits where it follows: no loss of writes, and yet no acknowledgement."""
     grid = small()
-    deeds = ((10 * SECOND, Kill(3)), (40 * SECOND, Start(3)), (80 * SECOND, StopLoad("app1")))
+    acts = ((10 * SECOND, Kill(3)), (40 * SECOND, Start(3)), (80 * SECOND, StopLoad("app1")))
     for cell, acks in ((grid.cells[0], "1"), (grid.cells[1], "all")):
         seen: list[tuple] = []
         load = Load("orders", 100, acks, 100_000, 100, "app1")
-        meter = simulate_episode(grid, cell, Episode(1, 0, 0, 90 * SECOND, ((0, load), *deeds), 1), seen.append).meter
+        meter = simulate_episode(grid, cell, Episode(1, 0, 0, 90 * SECOND, ((0, load), *acts), 1), seen.append).meter
         began = {(event[4], event[5]): event for event in seen if event[3] == "partition-changed" and event[1] < 10 * SECOND}
         ended = {(event[4], event[5]): event[1] for event in reversed(seen) if event[3] == "partition-changed" and event[1] > 10 * SECOND}
         followed = [tp for tp, event in began.items() if event[6] != 3 and 3 in event[10]]
@@ -98,9 +98,9 @@ def test_the_meter_counts_a_slow_disk_and_a_leader_that_does_not_lead_yet_as_the
     grid = read_grid(EVERY_FAULT, "every.yaml")
     cell = next(cell for cell in grid.cells if cell.release.name == release)
     load = Load("orders", 100, "all", 20_000, 100, "safe")
-    deeds = [(10, SlowDisk(1, 400_000)), (20, SlowDisk(1, 0)), (40, SlowDisk(2, 1_500_000)), (45, SlowDisk(2, 0))]
-    deeds += [(60, Kill(broker)) for broker in (1, 2, 3)] + [(65, Start(broker)) for broker in (1, 2, 3)]
-    episode = Episode(1, 0, 0, 120 * SECOND, ((0, load), *((time * SECOND, deed) for time, deed in deeds)), 3, final=True)
+    acts = [(10, SlowDisk(1, 400_000)), (20, SlowDisk(1, 0)), (40, SlowDisk(2, 1_500_000)), (45, SlowDisk(2, 0))]
+    acts += [(60, Kill(broker)) for broker in (1, 2, 3)] + [(65, Start(broker)) for broker in (1, 2, 3)]
+    episode = Episode(1, 0, 0, 120 * SECOND, ((0, load), *((time * SECOND, act) for time, act in acts)), 3, final=True)
     played, looks = simulate_episode(grid, cell, episode), Looks()
     cluster = Cluster(cell.spec, cell.release, episode.seed)
     for time, act in (*played.acts, (played.end, None)):
@@ -116,9 +116,9 @@ def test_the_meter_counts_a_slow_disk_and_a_leader_that_does_not_lead_yet_as_the
 def test_under_min_isr_only_writes_with_acks_all_wait() -> None:
     """Two of three brokers are away from 10 s to 60 s, and min.insync.replicas is 2."""
     grid = small()
-    deeds = ((10 * SECOND, Kill(1)), (10 * SECOND, Kill(2)), (60 * SECOND, Start(1)), (60 * SECOND, Start(2)))
+    acts = ((10 * SECOND, Kill(1)), (10 * SECOND, Kill(2)), (60 * SECOND, Start(1)), (60 * SECOND, Start(2)))
     for cell, strict in ((grid.cells[2], False), (grid.cells[3], True)):
-        meter = simulate_episode(grid, cell, Episode(1, 0, 0, 120 * SECOND, deeds, 2)).meter
+        meter = simulate_episode(grid, cell, Episode(1, 0, 0, 120 * SECOND, acts, 2)).meter
         # Partitions of brokers 1 and 2 have no leader for about nine seconds; then broker 3 leads all, alone in the ISR.
         assert 12 * SECOND < meter.read_down < 24 * SECOND
         under = meter.write_down - meter.read_down
@@ -128,11 +128,11 @@ def test_under_min_isr_only_writes_with_acks_all_wait() -> None:
 def test_a_cluster_that_is_not_whole_gets_more_time() -> None:
     grid = small()
     cell = grid.cells[0]
-    deeds = ((10 * SECOND, Kill(1)), (58 * SECOND, Start(1)))
-    played = simulate_episode(grid, cell, Episode(1, 0, 0, 60 * SECOND, deeds, 1))
-    assert played.whole
+    acts = ((10 * SECOND, Kill(1)), (58 * SECOND, Start(1)))
+    played = simulate_episode(grid, cell, Episode(1, 0, 0, 60 * SECOND, acts, 1))
+    assert played.recovered
     assert played.end == 90 * SECOND
-    assert not simulate_episode(grid, cell, Episode(1, 0, 0, 60 * SECOND, deeds[:1], 1)).whole
+    assert not simulate_episode(grid, cell, Episode(1, 0, 0, 60 * SECOND, acts[:1], 1)).recovered
 
 
 def test_acks_1_loses_what_acks_all_keeps(losing: Run) -> None:
@@ -192,7 +192,7 @@ def test_a_quorum_of_controllers_crashes_and_recovers() -> None:
         (90 * SECOND, StopLoad("app1")),
     )
     played = simulate_episode(grid, grid.cells[1], Episode(1, 0, 0, 100 * SECOND, ((0, load), *away, *back), 3))
-    assert (played.whole, played.lost) == (True, 0)
+    assert (played.recovered, played.lost) == (True, 0)
     assert played.meter.read_down > 49 * SECOND
 
 
